@@ -1,0 +1,1 @@
+"""Every way in: remember and the importers, redaction, near-duplicates."""

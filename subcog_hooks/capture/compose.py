@@ -1,0 +1,43 @@
+"""The one way in for a memory: every text of it is redacted, and what was removed is reported."""
+
+from collections import Counter
+
+from subcog_hooks.capture.redact import redact
+from subcog_hooks.memory.model import Memory, check
+
+Removed = tuple[tuple[str, int], ...]
+
+
+def cleaned(memory: Memory) -> tuple[Memory, Removed]:
+    """`memory` without secrets and private blocks in any of its texts, and what was removed, by kind.
+
+    Lone surrogates become U+FFFD: they can not be stored. Raises InvalidMemory when a field does not hold, or when nothing
+    is left of the content.
+    """
+    removed: Counter[str] = Counter()
+
+    def clean(text: str) -> str:
+        result = redact(text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text)
+        removed.update(dict(result.removed))
+        return result.text
+
+    content = clean(memory.content).strip()
+    changes: dict[str, object] = {"content": content} if content != memory.content else {}
+    for field in ("tags", "keywords", "paths", "triggers"):
+        values = getattr(memory, field)
+        kept = tuple(dict.fromkeys(clean(value) for value in values)) if values else ()
+        if kept != values:
+            changes[field] = kept
+    for field in ("source", "project", "branch"):
+        value = getattr(memory, field)
+        if value and (kept_text := clean(value)) != value:
+            changes[field] = kept_text
+    return check(memory.replaced(**changes) if changes else memory), tuple(sorted(removed.items()))
+
+
+def total(parts: "list[Removed]") -> Removed:
+    """What was removed in all, by kind."""
+    counted: Counter[str] = Counter()
+    for part in parts:
+        counted.update(dict(part))
+    return tuple(sorted(counted.items()))

@@ -1,0 +1,151 @@
+"""Memories as lines of JSON: what `import` reads and `export` writes, byte for byte the same after a round trip."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_IMPORTED_PRIORITY, Memory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TEXTS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
+_LISTS = ("tags", "keywords", "triggers", "paths")
+_TIMES = ("created_at", "updated_at", "expires_at")
+FIELDS = frozenset(("id", "content", "priority", "when", *_TEXTS, *_LISTS, *_TIMES))
+DERIVED = frozenset(("urn", "content_hash"))  # `show --json` adds them; they follow from the others
+
+
+class Row:
+    """One line that was read: the memory, whether the line gave its id, and the names of fields that mean nothing."""
+
+    __slots__ = ("has_id", "memory", "unknown")
+
+    def __init__(self, memory: Memory, has_id: bool, unknown: tuple[str, ...]) -> None:
+        self.memory = memory
+        self.has_id = has_id
+        self.unknown = unknown
+
+
+def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) -> Row:
+    """The memory that a line describes. Raises InvalidMemory with the field and the remedy.
+
+    trusted: the user vouches for the file, so that `trust` user and priorities that pin hold (`import --trust user`);
+    otherwise nothing in it raises its own trust.
+    """
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidMemory(f"not JSON: {error}", "one object a line") from error
+    if not isinstance(fields, dict):
+        raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
+    given = {name: value for name, value in fields.items() if value is not None}
+    values: dict[str, object] = {}
+    for name in ("id", "content", *_TEXTS):
+        if name in given:
+            values[name] = _text(name, given[name])
+    for name in _LISTS:
+        if name in given:
+            values[name] = _texts(name, given[name])
+    for name in _TIMES:
+        if name in given:
+            values[name] = _time(name, given[name])
+    _numbers(given, values, trusted)
+    if "content" not in values:
+        raise InvalidMemory("there is no content", 'for instance {"content": "…"}')
+    project = values.get("project")
+    values.setdefault("scope", "project" if project else "user")
+    values.setdefault("namespace", DEFAULT_NAMESPACE)
+    values.setdefault("created_at", now)
+    values.setdefault("updated_at", values["created_at"])
+    trust = values.get("trust")
+    values["trust"] = (trust or "user") if trusted else (trust if trust and trust != "user" else "import")
+    has_id = "id" in values
+    values.setdefault("id", "" if has_id else new_id())
+    unknown = tuple(name for name in fields if name not in FIELDS and name not in DERIVED)
+    return Row(Memory(**values), has_id, unknown)  # type: ignore[arg-type]  # each was checked above
+
+
+def dump(memory: Memory) -> str:
+    """The line of a memory, without its end of line: fields in a fixed order, those at their defaults left out."""
+    everything: dict[str, object] = {
+        "id": memory.id,
+        "content": memory.content,
+        "namespace": memory.namespace,
+        "scope": memory.scope if memory.scope != ("project" if memory.project else "user") else None,
+        "project": memory.project,
+        "branch": memory.branch,
+        "tags": list(memory.tags),
+        "keywords": list(memory.keywords),
+        "triggers": list(memory.triggers),
+        "paths": list(memory.paths),
+        "when": memory.when,
+        "priority": memory.priority,
+        "created_at": written_time(memory.created_at),
+        "updated_at": written_time(memory.updated_at) if memory.updated_at != memory.created_at else None,
+        "expires_at": written_time(memory.expires_at) if memory.expires_at is not None else None,
+        "status": memory.status if memory.status != "active" else None,
+        "superseded_by": memory.superseded_by,
+        "source": memory.source,
+        "trust": memory.trust,
+    }
+    fields = {name: value for name, value in everything.items() if value}
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def written_time(at_ms: int) -> str:
+    """Milliseconds since the epoch as ISO 8601, UTC; thousandths only where there are any.
+
+    >>> written_time(1772445600000), written_time(1)
+    ('2026-03-02T10:00:00Z', '1970-01-01T00:00:00.001Z')
+    """
+    moment = _EPOCH + timedelta(milliseconds=at_ms)
+    return moment.isoformat(timespec="milliseconds" if at_ms % 1000 else "seconds").removesuffix("+00:00") + "Z"
+
+
+def read_time(text: str) -> int:
+    """ISO 8601 as milliseconds since the epoch; a time without a zone is UTC. Raises ValueError.
+
+    >>> read_time("2026-03-02"), read_time("2026-03-02T11:00:00+01:00")
+    (1772409600000, 1772445600000)
+    """
+    moment = datetime.fromisoformat(text.strip())
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidMemory(f"{name} is {_shown(value)}", "expected a text")
+    return value
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise InvalidMemory(f"{name} is {_shown(value)}", "expected a list of texts")
+    return tuple(dict.fromkeys(value))
+
+
+def _time(name: str, value: object) -> int:
+    try:
+        return read_time(_text(name, value))
+    except (ValueError, OverflowError) as error:
+        raise InvalidMemory(f"{name} is {_shown(value)}", "expected ISO 8601, for instance 2026-03-02T10:00:00Z") from error
+
+
+def _numbers(given: dict[str, object], values: dict[str, object], trusted: bool) -> None:
+    priority = given.get("priority", 0)
+    if not isinstance(priority, int) or isinstance(priority, bool):
+        raise InvalidMemory(f"priority is {_shown(priority)}", "expected a whole number, 0 to 100")
+    values["priority"] = priority if trusted else min(priority, MAX_IMPORTED_PRIORITY)
+    when = given.get("when", {})
+    if not isinstance(when, dict):
+        raise InvalidMemory(f"when is {_shown(when)}", "expected an object of state conditions")
+    values["when"] = when
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value)[:80]

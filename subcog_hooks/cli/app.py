@@ -1,0 +1,87 @@
+"""The typer application: it joins the commands, and turns every failure into one line and an exit code."""
+
+import os
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from subcog_hooks import __version__
+from subcog_hooks.cli import browse, change, doctor, exchange, hooking, install, remember, search, settings
+from subcog_hooks.cli.output import prefer_utf8, terminal
+from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
+
+EVERYWHERE = ("--quiet", "--debug")  # accepted before and behind the command's name
+
+app = typer.Typer(
+    name="subcog",
+    help="Long-term memory for coding agents: notes go in with `remember` or `import`, the hook gives the few that matter.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        terminal.result(f"subcog {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _everywhere(
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing beside the result.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Options that every command takes; `run` has acted on them before."""
+
+
+for module in (remember, search, browse, change, exchange, install, doctor, settings, hooking):
+    module.register(app)
+
+
+def run() -> None:
+    """Run the command line in sys.argv and end the process with its exit code."""
+    prefer_utf8()
+    arguments, flags = _take_out(sys.argv[1:])
+    terminal.quiet = "--quiet" in flags
+    try:
+        code = app(args=arguments, prog_name="subcog", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+    except (KeyboardInterrupt, typer.Abort):
+        terminal.err.print("interrupted")
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:  # the reader has seen enough: `subcog list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(0)
+    except typer.TyperException as error:
+        _complain(error.format_message(), "see `subcog --help`")
+        sys.exit(EXIT_USAGE)
+    except SubcogError as error:
+        if "--debug" in flags:
+            traceback.print_exc()
+        _complain(error.message, error.hint)
+        sys.exit(error.exit_code)
+    except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
+        if "--debug" in flags:
+            traceback.print_exc()
+        _complain(f"{type(error).__name__}: {error}", "run it again with --debug and report it")
+        sys.exit(EXIT_STORE)
+
+
+def _take_out(arguments: list[str]) -> tuple[list[str], set[str]]:
+    """The arguments without the options that are accepted everywhere, and those options."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    flags = {argument for argument in arguments[:end] if argument in EVERYWHERE}
+    return [argument for argument in arguments[:end] if argument not in EVERYWHERE] + arguments[end:], flags
+
+
+def _complain(message: str, hint: str) -> None:
+    line = " ".join(f"subcog: {message}{'; ' if hint else ''}{hint}".split())
+    terminal.err.print(line, markup=False, style="red" if terminal.err.is_terminal else None)

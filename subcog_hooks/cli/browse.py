@@ -1,0 +1,125 @@
+"""`subcog list` and `subcog show`: looking at memories without searching."""
+
+import json
+from contextlib import nullcontext
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.cli import session
+from subcog_hooks.cli.output import ACCENT, DIM, day, memory_table, safe, terminal, where
+from subcog_hooks.cli.search import statuses
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
+from subcog_hooks.memory.model import STATUSES, Memory
+
+_PREVIEW = 300  # characters of a memory in the table
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="list")(list_)
+    app.command()(show)
+
+
+def list_(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 50,
+    page: Annotated[int, typer.Option("--page", min=1, help="Which page of them.")] = 1,
+    namespace: Annotated[
+        list[str] | None, typer.Option("--namespace", "-s", help="Only this namespace; several are allowed.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; several must all be there.")] = None,
+    project: Annotated[str | None, typer.Option("--project", help="Another project than the one at hand.")] = None,
+    all_projects: Annotated[bool, typer.Option("--all-projects", help="The memories of every project.")] = False,
+    status: Annotated[
+        list[str] | None, typer.Option("--status", help="Other than active: " + ", ".join(STATUSES[1:]) + ", all.")
+    ] = None,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object a memory, as `export` writes it.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Only the ids, one a line.")] = False,
+) -> None:
+    """List memories, the newest first. Exit code 1 when there are none.
+
+    Example: subcog list --namespace decisions -n 20
+    """
+    wanted = session.wanted(
+        namespaces=namespace,
+        tags=tag,
+        paths=None,
+        project_name=project,
+        all_projects=all_projects,
+        since=None,
+        statuses=statuses(status),
+    )
+    with session.reading() as store:
+        memories = store.select(wanted, limit, (page - 1) * limit) if store else []
+    if as_jsonl:
+        terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
+    elif ids:
+        terminal.raw("".join(memory.id + "\n" for memory in memories))
+    elif terminal.out.is_terminal and memories:
+        with terminal.out.pager(styles=True) if len(memories) > terminal.out.height else nullcontext():
+            _table(memories)
+    else:
+        for memory in memories:
+            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}")
+    if not memories:
+        terminal.say("no memories")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
+def show(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="The id, the beginning of one, or a URN.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As `export` writes it.")] = False,
+) -> None:
+    """Show one memory with all of its fields.
+
+    Example: subcog show 01hx3k
+    """
+    with session.reading() as store:
+        if store is None:
+            raise NoMemory(f"no memory has the id {id_[:80]}", "nothing has been remembered yet")
+        memory = session.find(store, id_)
+    if as_json:
+        terminal.raw(jsonl.dump(memory) + "\n")
+        return
+    for name, value in _fields(memory):
+        terminal.out.print(Text(f"{name:<14}", style=DIM), Text(safe(value)), sep="", soft_wrap=True)
+    terminal.out.print()
+    for line in memory.content.split("\n"):
+        terminal.result(safe(line))
+
+
+def _fields(memory: Memory) -> list[tuple[str, str]]:
+    """The fields worth showing, with their values as text."""
+    rows = [
+        ("id", memory.id),
+        ("urn", memory.urn),
+        ("namespace", memory.namespace),
+        ("scope", where(memory)),
+        ("status", memory.status + (f", by {memory.superseded_by}" if memory.superseded_by else "")),
+        ("created", jsonl.written_time(memory.created_at)),
+        ("updated", jsonl.written_time(memory.updated_at) if memory.updated_at != memory.created_at else ""),
+        ("expires", jsonl.written_time(memory.expires_at) if memory.expires_at is not None else ""),
+        ("branch", memory.branch or ""),
+        ("tags", ", ".join(memory.tags)),
+        ("keywords", ", ".join(memory.keywords)),
+        ("triggers", "  ".join(memory.triggers)),
+        ("paths", ", ".join(memory.paths)),
+        ("when", json.dumps(memory.when) if memory.when else ""),
+        ("priority", str(memory.priority) if memory.priority else ""),
+        ("source", memory.source),
+        ("trust", memory.trust),
+    ]
+    return [row for row in rows if row[1]]
+
+
+def _table(memories: list[Memory]) -> None:
+    table = memory_table()
+    table.add_column("of", no_wrap=True, max_width=30)
+    table.add_column("memory", ratio=1)
+    for memory in memories:
+        content = Text(safe(memory.content)[:_PREVIEW])
+        if memory.tags:
+            content.append("  " + " ".join(f"#{safe(tag)}" for tag in memory.tags), style=ACCENT)
+        table.add_row(memory.id, memory.namespace, day(memory.created_at), where(memory), content)
+    terminal.out.print(table)

@@ -1,0 +1,130 @@
+"""`subcog import`, `export` and `reindex`: many memories at once."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from subcog_hooks.capture import importing, jsonl
+from subcog_hooks.capture.redact import describe
+from subcog_hooks.cli import session
+from subcog_hooks.cli.output import terminal
+from subcog_hooks.errors import EXIT_USAGE, UsageError
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.model import STATUSES
+from subcog_hooks.memory.store import Store
+
+SHOWN_PROBLEMS = 20
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="import")(import_)
+    app.command()(export)
+    app.command()(reindex)
+
+
+def import_(
+    source: Annotated[str, typer.Argument(help="A .jsonl file, a Markdown file, or a folder of Markdown such as docs/adr.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite memories that have the same id.")] = False,
+    trust: Annotated[
+        str, typer.Option("--trust", help="user: you vouch for the file, its trust and its priorities hold.")
+    ] = "import",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    user: Annotated[bool, typer.Option("--user", help="Markdown: for all your projects, not only this one.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Return when everything can be found.")] = False,  # noqa: ARG001 - it always is
+) -> None:
+    """Import memories. Lines that do not hold are named and left out; the others are stored. Exit code 2 when there were any.
+
+    Example: subcog import docs/adr --dry-run
+    """
+    if trust not in ("user", "import"):
+        raise UsageError(f"--trust is {trust!r}", "expected user or import")
+    at = None if user else session.here()
+    options = importing.Options(project=at.identity if at else None, trusted=trust == "user", replace=replace, dry_run=dry_run)
+    if dry_run:
+        with session.reading() as store:
+            report = _run(source, store, options)
+    else:
+        if not os.path.exists(source):
+            raise UsageError(f"{source} does not exist", "give a .jsonl file, a .md file or a folder")
+        with session.writing() as store:
+            report = _run(source, store, options)
+            if report.added or report.replaced:
+                _index(store, report.added + report.replaced)
+    _tell(report, dry_run=dry_run)
+    if report.problems:
+        raise typer.Exit(EXIT_USAGE)
+
+
+def _run(source: str, store: Store | None, options: importing.Options) -> importing.Report:
+    with session.progress_bar("reading", importing.count_lines(source)) as bar:
+        return importing.run(source, store, options, lambda rows: bar.advance(bar.task_ids[0], rows))
+
+
+def _index(store: Store, count: int) -> None:
+    with session.progress_bar("indexing", count) as bar:
+        sync.catch_up(session.home(), store, lambda rows: bar.advance(bar.task_ids[0], rows))
+
+
+def _tell(report: importing.Report, *, dry_run: bool) -> None:
+    for problem in report.problems[:SHOWN_PROBLEMS]:
+        terminal.err.print(f"subcog: {problem.place}: {problem.message}", markup=False)
+    if len(report.problems) > SHOWN_PROBLEMS:
+        terminal.err.print(f"subcog: and {len(report.problems) - SHOWN_PROBLEMS} more", markup=False)
+    if report.unknown:
+        terminal.say(f"fields without a meaning were left out: {', '.join(sorted(report.unknown))}")
+    if report.removed:
+        terminal.say(describe(report.removed))
+    parts = [f"{'would add' if dry_run else 'added'} {report.added}"]
+    parts += [f"{'would replace' if dry_run else 'replaced'} {report.replaced}"] if report.replaced else []
+    parts += [f"already there {report.skipped}"] if report.skipped else []
+    parts += [f"refused {len(report.problems)}"] if report.problems else []
+    terminal.result(", ".join(parts))
+
+
+def export(
+    file: Annotated[str, typer.Argument(help="The file to write, or - for standard output.")] = "-",
+    deleted: Annotated[bool, typer.Option("--deleted", help="With the forgotten memories.")] = False,
+) -> None:
+    """Export all memories of all projects as JSONL, by id: what `import --trust user` reads back, byte for byte.
+
+    Example: subcog export memories.jsonl
+    """
+    statuses = STATUSES if deleted else STATUSES[:-1]
+    count = 0
+    with session.reading() as store:
+        memories = store.all(statuses) if store else iter(())
+        if file == "-":
+            for memory in memories:
+                terminal.raw(jsonl.dump(memory) + "\n")
+            sys.stdout.flush()
+            return
+        partial = f"{file}.partial"
+        try:
+            with open(partial, "w", encoding="utf-8", newline="\n", opener=_private) as out:
+                for memory in memories:
+                    out.write(jsonl.dump(memory) + "\n")
+                    count += 1
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(partial, file)
+        except OSError as error:
+            raise UsageError(f"{file} can not be written: {error.strerror}", "check the folder and the disk") from error
+    terminal.say(f"exported {count}")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def reindex() -> None:
+    """Build the index anew from the store, beside the old one.
+
+    Example: subcog reindex
+    """
+    with session.writing() as store:
+        count = sum(store.counts().values())
+        with session.progress_bar("indexing", count) as bar:
+            index = sync.rebuild(session.home(), store, lambda rows: bar.advance(bar.task_ids[0], rows))
+    terminal.result(f"indexed {index.documents} memories")

@@ -1,0 +1,262 @@
+"""`subcog init` and `uninstall`: the hook in Claude Code's settings, every other byte of the file as it was."""
+
+import difflib
+import json
+import os
+import shutil
+import sys
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from subcog_hooks.cli import json_edit, session
+from subcog_hooks.cli.output import terminal
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
+
+EVENTS = {"UserPromptSubmit": 5}  # events with the client's time limit in seconds; the hook's own is 200 ms
+_FRESH_TAIL = "}"  # a file that init made ends without a line end: that is how uninstall knows it may go
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(init)
+    app.command()(uninstall)
+
+
+def init(
+    user: Annotated[bool, typer.Option("--user", help="Your own settings, for every project (the default).")] = False,
+    project: Annotated[bool, typer.Option("--project", help="This project's .claude/settings.json, which is shared.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="This project's .claude/settings.local.json, yours alone.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, and make none.")] = False,
+) -> None:
+    """Register the hook with Claude Code, show the change, keep everything else in the file.
+
+    Example: subcog init --dry-run
+    """
+    path = _settings_file(user=user, project=project, local=local)
+    before = _read(path)
+    try:
+        after = registered(before, executable())
+    except ValueError as error:
+        raise ConfigError(
+            f"{path} is not a JSON object with hooks as Claude Code writes them: {error}", "correct it by hand"
+        ) from error
+    if after == before:
+        terminal.say(f"{path} has the hook already")
+        return
+    _show_change(path, before or "", after)
+    if not dry_run:
+        session.home().create()
+        _write(path, after)
+        terminal.say(f"{path} written; new sessions of Claude Code use it (`subcog doctor` tries it out)")
+
+
+def uninstall(
+    user: Annotated[bool, typer.Option("--user", help="Your own settings, for every project (the default).")] = False,
+    project: Annotated[bool, typer.Option("--project", help="This project's .claude/settings.json, which is shared.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="This project's .claude/settings.local.json, yours alone.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, and make none.")] = False,
+) -> None:
+    """Take the hook out of Claude Code's settings: the file is what it was before `init`. Memories stay.
+
+    Example: subcog uninstall
+    """
+    path = _settings_file(user=user, project=project, local=local)
+    before = _read(path)
+    try:
+        after = unregistered(before) if before is not None else before
+    except ValueError as error:
+        raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
+    if after == before:
+        terminal.say(f"{path} does not have the hook")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    _show_change(path, before or "", after or "")
+    if dry_run:
+        return
+    if after is None:
+        os.unlink(path)
+    else:
+        _write(path, after)
+
+
+def executable() -> list[str]:
+    """The command that runs this installation, as words: the console script's full path, else the interpreter's."""
+    script = os.path.abspath(sys.argv[0])
+    name = os.path.basename(script).lower()
+    if name in ("subcog", "subcog.exe") and os.path.isfile(script):
+        return [script]
+    beside = shutil.which("subcog", path=os.path.dirname(sys.executable))
+    return [beside] if beside else [sys.executable, "-m", "subcog_hooks"]
+
+
+def registered(text: str | None, command: list[str]) -> str:
+    """The settings file `text` (None: there is none) with the hook for every event. Raises ValueError when it is not JSON."""
+    if text is None:
+        hooks = {event: [_group(command, seconds)] for event, seconds in EVENTS.items()}
+        return json.dumps({"hooks": hooks}, indent=2, ensure_ascii=False)
+    for event, seconds in EVENTS.items():
+        wanted = _group(command, seconds)
+        for group in _groups(text, event):
+            if any(_is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
+                text = unregistered(text) or "{}"
+        if not any(group.value == wanted for group in _groups(text, event)):
+            text = _with_group(text, event, wanted)
+    return text
+
+
+def unregistered(text: str) -> str | None:
+    """The settings file `text` without our hooks; None when `init` made the file. Raises ValueError when it is not JSON."""
+    made_by_init = text.endswith(_FRESH_TAIL)
+    for event in list(_events(text)):
+        while (found := _our_hook(text, event)) is not None:
+            text = _without(text, event, found)
+    root = json_edit.start_of(text)
+    return None if made_by_init and not json_edit.members(text, root) else text
+
+
+def registered_commands(text: str) -> list[list[str]]:
+    """The commands of our hooks in a settings file, each as words. Raises ValueError when it is not JSON."""
+    found = []
+    for event in _events(text):
+        for group in _groups(text, event):
+            ours = filter(_is_ours, _hooks_of(group.value))
+            found += [[str(hook["command"]), *map(str, hook.get("args") or [])] for hook in ours]  # type: ignore[call-overload]
+    return found
+
+
+def _group(command: list[str], seconds: int) -> dict[str, object]:
+    hook = {"type": "command", "command": command[0], "args": [*command[1:], "hook"], "timeout": seconds}
+    return {"hooks": [hook]}
+
+
+def _with_group(text: str, event: str, group: dict[str, object]) -> str:
+    root = json_edit.start_of(text)
+    hooks = json_edit.member(text, root, "hooks")
+    if hooks is None:
+        return json_edit.insert(text, root, f'"hooks": {_dumped({event: [group]})}')
+    if not isinstance(hooks.value, dict):
+        raise ValueError("hooks is not an object")
+    array = json_edit.member(text, hooks.value_start, event)
+    if array is None:
+        return json_edit.insert(text, hooks.value_start, f'"{event}": {_dumped([group])}')
+    if not isinstance(array.value, list):
+        raise ValueError(f"hooks.{event} is not a list")
+    return json_edit.insert(text, array.value_start, _dumped(group))
+
+
+def _without(text: str, event: str, found: tuple[json_edit.Member, json_edit.Member]) -> str:
+    """`text` without one of our hooks, and without the brackets that were made for it."""
+    group, hook = found
+    root = json_edit.start_of(text)
+    hooks = json_edit.member(text, root, "hooks")
+    assert hooks is not None
+    array = json_edit.member(text, hooks.value_start, event)
+    assert array is not None
+    inner = json_edit.member(text, group.value_start, "hooks")
+    assert inner is not None
+    if len(json_edit.members(text, inner.value_start)) > 1:
+        return json_edit.remove(text, inner.value_start, hook)
+    if len(json_edit.members(text, array.value_start)) > 1 or not _made_by_init(text, array.value_start):
+        return json_edit.remove(text, array.value_start, group)
+    if len(json_edit.members(text, hooks.value_start)) > 1 or not _made_by_init(text, hooks.value_start):
+        return json_edit.remove(text, hooks.value_start, array)
+    return json_edit.remove(text, root, hooks)
+
+
+def _made_by_init(text: str, bracket: int) -> bool:
+    """Whether a bracket came with its first member: then a new line follows it (see json_edit.insert)."""
+    return text[bracket + 1 : bracket + 3].lstrip("\r").startswith("\n")
+
+
+def _our_hook(text: str, event: str) -> tuple[json_edit.Member, json_edit.Member] | None:
+    """The first group and hook of an event that are ours."""
+    for group in _groups(text, event):
+        inner = json_edit.member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
+        if inner is not None and isinstance(inner.value, list):
+            for hook in json_edit.members(text, inner.value_start):
+                if _is_ours(hook.value):
+                    return group, hook
+    return None
+
+
+def _events(text: str) -> dict[str, object]:
+    hooks = json_edit.member(text, json_edit.start_of(text), "hooks")
+    return hooks.value if hooks is not None and isinstance(hooks.value, dict) else {}
+
+
+def _groups(text: str, event: str) -> list[json_edit.Member]:
+    hooks = json_edit.member(text, json_edit.start_of(text), "hooks")
+    if hooks is None or not isinstance(hooks.value, dict):
+        return []
+    array = json_edit.member(text, hooks.value_start, event)
+    return json_edit.members(text, array.value_start) if array is not None and isinstance(array.value, list) else []
+
+
+def _hooks_of(group: object) -> list[dict[str, object]]:
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return [hook for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
+
+
+def _is_ours(hook: object) -> bool:
+    """Whether a handler runs `subcog hook`, from whatever place and in either form."""
+    if not isinstance(hook, dict) or not isinstance(hook.get("command"), str):
+        return False
+    arguments = hook.get("args") if isinstance(hook.get("args"), list) else None
+    words = [hook["command"], *map(str, arguments)] if arguments is not None else hook["command"].split()
+    name = words[0].replace("\\", "/").rpartition("/")[2].strip('"').lower() if words else ""
+    return (name in ("subcog", "subcog.exe") and words[1:2] == ["hook"]) or words[1:4] == ["-m", "subcog_hooks", "hook"]
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def settings_files() -> dict[str, str]:
+    """Where Claude Code reads settings from, by the option that names each; the project's only inside of one."""
+    folder = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    files = {"user": os.path.join(folder, "settings.json")}
+    at = session.here()
+    root = at.root if at else os.getcwd()
+    files["project"] = os.path.join(root, ".claude", "settings.json")
+    files["local"] = os.path.join(root, ".claude", "settings.local.json")
+    return files
+
+
+def _settings_file(*, user: bool, project: bool, local: bool) -> str:
+    if sum((user, project, local)) > 1:
+        raise UsageError("--user, --project and --local exclude each other", "give one of them")
+    return settings_files()["project" if project else "local" if local else "user"]
+
+
+def _read(path: str) -> str | None:
+    """The file as it is, line ends included; None when there is none."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can not be read: {error}", "correct it by hand") from error
+
+
+def _write(path: str, text: str) -> None:
+    target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
+    partial = f"{target}.subcog"
+    try:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(partial, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(target):
+            shutil.copymode(target, partial)
+        os.replace(partial, target)
+    except OSError as error:
+        raise ConfigError(f"{path} can not be written: {error.strerror}", "check its permissions and the disk") from error
+
+
+def _show_change(path: str, before: str, after: str) -> None:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=2)
+    for line in lines:
+        style = "green" if line.startswith("+") else "red" if line.startswith("-") else ""
+        terminal.out.print(Text(line, style=style), soft_wrap=True)

@@ -1,0 +1,143 @@
+"""`subcog remember`: one memory in, redacted, with a look at what says nearly the same."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.compose import cleaned
+from subcog_hooks.capture.duplicates import near_duplicates
+from subcog_hooks.capture.redact import describe
+from subcog_hooks.cli import session
+from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.errors import InvalidMemory, StoreError, UsageError
+from subcog_hooks.memory.index import IndexUnusable
+from subcog_hooks.memory.model import DEFAULT_NAMESPACE, NAMESPACES, IdMaker, Memory, now_ms
+from subcog_hooks.memory.store import Store
+
+_PREVIEW = 100  # characters of a similar memory
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(remember)
+
+
+def remember(
+    text: Annotated[list[str], typer.Argument(help="The text, or - to read it from standard input.")],
+    namespace: Annotated[
+        str,
+        typer.Option("--namespace", "-s", help="Where it belongs: " + ", ".join(NAMESPACES) + ", or a name of your own."),
+    ] = DEFAULT_NAMESPACE,
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; may be given several times.")] = None,
+    keyword: Annotated[
+        list[str] | None, typer.Option("--keyword", help="A word it should be found by, though it has it not.")
+    ] = None,
+    trigger: Annotated[
+        list[str] | None, typer.Option("--trigger", help="A regular expression (RE2) of prompts it is for.")
+    ] = None,
+    path: Annotated[list[str] | None, typer.Option("--path", help="A glob of the files it is about.")] = None,
+    priority: Annotated[int, typer.Option("--priority", min=0, max=100, help="0 to 100.")] = 0,
+    user: Annotated[bool, typer.Option("--user", help="For all your projects, not only this one.")] = False,
+    project: Annotated[str | None, typer.Option("--project", help="For this project instead of the one at hand.")] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", help="Forget it then: a date, or a number of days such as 30d.")
+    ] = None,
+    supersedes: Annotated[
+        str | None, typer.Option("--supersedes", help="The id of the memory that it takes the place of.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print the memory as JSON.")] = False,
+) -> None:
+    """Remember a text.
+
+    Inside a git repository it belongs to that project, elsewhere to you. Secrets and <private> blocks are left out.
+
+    Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
+    """
+    if user and project:
+        raise UsageError("--user and --project exclude each other", "give one of them")
+    at = None if user or project else session.here()
+    owner = project or (at.identity if at else None)
+    now = now_ms()
+    memory, removed = cleaned(
+        Memory(
+            id=IdMaker().new(),
+            content=_text(text),
+            namespace=namespace,
+            scope="project" if owner else "user",
+            project=owner,
+            tags=tuple(tag or ()),
+            keywords=tuple(keyword or ()),
+            triggers=tuple(trigger or ()),
+            paths=tuple(path or ()),
+            priority=priority,
+            created_at=now,
+            updated_at=now,
+            expires_at=expiry(expires, now) if expires else None,
+        )
+    )
+    with session.writing() as store:
+        memory = _store(memory, store, supersedes)
+    if removed:
+        terminal.say(describe(removed))
+    if json_:
+        terminal.raw(jsonl.dump(memory) + "\n")
+    else:
+        terminal.result(memory.id)
+
+
+def _store(memory: Memory, store: Store, supersedes: str | None) -> Memory:
+    for same in store.by_hash(memory.content_hash):
+        if session.audience(same) == session.audience(memory) and same.status == "active":
+            terminal.say(f"already remembered as {same.id}")
+            return same
+    old = session.find(store, supersedes) if supersedes else None
+    similar = [] if old else _similar(memory, store)
+    if similar and terminal.interactive:
+        old = _offer(similar)
+    store.add([memory])
+    if old:
+        store.update([old.replaced(status="superseded", superseded_by=memory.id, updated_at=memory.created_at)])
+        terminal.say(f"superseded {old.id}")
+    elif similar:
+        for other, share in similar:
+            terminal.say(f"similar ({share:.0%}): {other.id} {safe(other.content)[:_PREVIEW]}")
+        terminal.say(f"if it takes the place of one: subcog supersede {similar[0][0].id} {memory.id}")
+    session.follow(store)
+    return memory
+
+
+def _similar(memory: Memory, store: Store) -> list[tuple[Memory, float]]:
+    try:
+        return near_duplicates(memory, session.index_of(store), store)[:3]
+    except (IndexUnusable, StoreError) as error:
+        terminal.say(f"similar memories were not looked for ({error.message})")
+        return []
+
+
+def _offer(similar: list[tuple[Memory, float]]) -> Memory | None:
+    """Ask which similar memory the new one takes the place of."""
+    terminal.say("Similar memories:")
+    for number, (other, share) in enumerate(similar, 1):
+        terminal.say(f"  {number}. ({share:.0%}) {other.id} {safe(other.content)[:_PREVIEW]}")
+    answer = typer.prompt("Supersede which? (number, or 0 to keep all)", default=0, type=int, err=True)
+    return similar[answer - 1][0] if 1 <= answer <= len(similar) else None
+
+
+def _text(words: list[str]) -> str:
+    if words != ["-"]:
+        return " ".join(words)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not UTF-8 at byte {error.start}", "convert it") from error
+
+
+def expiry(text: str, now: int) -> int:
+    """The time that `--expires` names, in milliseconds. Raises InvalidMemory."""
+    if text.endswith("d") and text[:-1].isdigit():
+        return now + int(text[:-1]) * 86_400_000
+    try:
+        return jsonl.read_time(text)
+    except ValueError as error:
+        raise InvalidMemory(f"--expires is {text!r}", "expected a date such as 2027-01-31, or days such as 30d") from error

@@ -1,0 +1,127 @@
+"""What a command works on: the home, the store, the index brought up to date, the project at hand."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from subcog_hooks import config
+from subcog_hooks.cli.output import terminal
+from subcog_hooks.errors import ConfigError, UsageError
+from subcog_hooks.memory import project, sync
+from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Filter, Store, audience_of, audiences_of
+from subcog_hooks.paths import Home
+
+SLOW_CATCH_UP = 5_000  # more changes than this get a progress bar
+
+
+def home() -> Home:
+    return Home.find()
+
+
+def here() -> project.Project | None:
+    """The project of the folder this command was started in."""
+    try:
+        return project.find(os.getcwd())
+    except FileNotFoundError:
+        return None  # the folder has been removed
+
+
+def settings() -> config.Settings:
+    """The settings in force. Raises ConfigError naming the first thing that is wrong in a file."""
+    at = here()
+    found = config.load(home(), at.root if at else None)
+    if found.problems:
+        raise ConfigError(found.problems[0], "edit the file, or `subcog config set KEY VALUE`")
+    return found
+
+
+@contextmanager
+def writing() -> Iterator[Store]:
+    """The store for writing, closed in the end."""
+    with Store.writer(home()) as store:
+        yield store
+
+
+@contextmanager
+def reading() -> Iterator[Store | None]:
+    """The store for reading, None when there is none yet."""
+    at = home()
+    if not os.path.exists(at.memories_db):
+        yield None
+        return
+    with Store.reader(at) as store:
+        yield store
+
+
+def index_of(store: Store) -> LexicalIndex:
+    """The index, caught up with the store. In a home that can not be written it is used as it is.
+
+    Raises StoreError when there is no usable index and none can be made.
+    """
+    at = home()
+    if not os.access(at.root, os.W_OK):
+        return LexicalIndex.open(at)
+    return sync.catch_up(at, store)
+
+
+def follow(store: Store) -> None:
+    """Bring the index up to date after a write. The memory is safe already: a failure here is said, and is no failure."""
+    try:
+        index_of(store)
+    except IndexUnusable as error:
+        terminal.say(f"the index will follow with the next command ({error.message})")
+
+
+def wanted(
+    *,
+    namespaces: list[str] | None,
+    tags: list[str] | None,
+    paths: list[str] | None,
+    project_name: str | None,
+    all_projects: bool,
+    since: int | None,
+    statuses: tuple[str, ...] = ("active",),
+) -> Filter:
+    """The filter that a command's options describe: by default this project, the user and the organisation."""
+    if project_name and all_projects:
+        raise UsageError("--project and --all-projects exclude each other", "give one of them")
+    at = here()
+    name = project_name or (at.identity if at else None)
+    return Filter(
+        audiences=None if all_projects else audiences_of(name),
+        statuses=statuses,
+        namespaces=tuple(namespaces or ()),
+        tags=tuple(tags or ()),
+        paths=tuple(paths or ()),
+        since=since,
+        include_expired=bool(set(statuses) - {"active"}),
+    )
+
+
+def find(store: Store, id_or_prefix: str) -> Memory:
+    """The memory with this id, or the only one whose id begins so. Raises NoMemory, UsageError when several do."""
+    if len(id_or_prefix) >= 4:
+        ids = store.with_prefix(id_or_prefix, 3)
+        if id_or_prefix not in ids and len(ids) == 1:
+            return store.get(ids[0])
+        if id_or_prefix not in ids and len(ids) > 1:
+            raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids)}, …)", "give more of it")
+    return store.get(id_or_prefix.rpartition("/")[2] if id_or_prefix.startswith("subcog://") else id_or_prefix)
+
+
+def audience(memory: Memory) -> str:
+    return audience_of(memory.scope, memory.project)
+
+
+@contextmanager
+def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
+    """A progress bar on stderr, on a terminal only, gone when it is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    hidden = terminal.quiet or not terminal.err.is_terminal
+    with Progress(*columns, console=terminal.err, transient=True, disable=hidden) as progress:
+        progress.add_task(label, total=total)
+        yield progress

@@ -1,0 +1,128 @@
+"""`subcog config`: reading and writing config.toml, comments and order kept."""
+
+import os
+from typing import Annotated
+
+import tomlkit
+import typer
+from rich.table import Table
+from tomlkit.exceptions import TOMLKitError
+
+from subcog_hooks import config
+from subcog_hooks.cli import session
+from subcog_hooks.cli.output import ACCENT, DIM, terminal
+from subcog_hooks.errors import ConfigError, UsageError
+from subcog_hooks.paths import create_private_file
+
+commands = typer.Typer(
+    help="Read and change settings (config.toml; a project's .subcog.toml tunes some).", no_args_is_help=True
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(commands, name="config")
+
+
+@commands.command()
+def path() -> None:
+    """Print where the settings are kept.
+
+    Example: subcog config path
+    """
+    terminal.result(session.home().config)
+
+
+@commands.command()
+def get(key: Annotated[str, typer.Argument(help="For instance surfacing.max_memories.")]) -> None:
+    """Print the value in force of one setting.
+
+    Example: subcog config get surfacing.min_relevance
+    """
+    _known(key)
+    terminal.result(_shown(session.settings()[key]))
+
+
+@commands.command(name="list")
+def list_() -> None:
+    """List all settings with their values and meanings.
+
+    Example: subcog config list
+    """
+    settings = session.settings()
+    if not terminal.out.is_terminal:
+        for key in config.KEYS.values():
+            terminal.result(f"{key.name} = {_shown(settings[key.name])}")
+        return
+    table = Table(box=None, pad_edge=False, header_style=DIM)
+    for column in ("setting", "value", "allowed", "meaning"):
+        table.add_column(column, no_wrap=column != "meaning")
+    for key in config.KEYS.values():
+        style = ACCENT if settings.is_set(key.name) else None
+        table.add_row(
+            key.name,
+            f"[{style}]{_shown(settings[key.name])}[/]" if style else _shown(settings[key.name]),
+            key.expected,
+            key.help,
+        )
+    terminal.out.print(table)
+
+
+@commands.command(name="set")
+def set_(
+    key: Annotated[str, typer.Argument(help="For instance surfacing.max_memories.")],
+    value: Annotated[str, typer.Argument(help="The new value; `default` takes the setting out of the file.")],
+) -> None:
+    """Change one setting.
+
+    Example: subcog config set surfacing.max_memories 3
+    """
+    known = _known(key)
+    home = session.home()
+    home.create()
+    document = _document(home.config)
+    section, _, name = key.partition(".")
+    if value == "default":
+        if section in document and name in document[section]:
+            del document[section][name]
+    else:
+        if section not in document:
+            document[section] = tomlkit.table()
+        document[section][name] = known.from_text(value)
+    _write(home.config, tomlkit.dumps(document))
+    terminal.say(f"{key} = {_shown(known.default if value == 'default' else known.from_text(value))}")
+
+
+def _known(name: str) -> config.Key:
+    if name not in config.KEYS:
+        raise UsageError(f"{name} is not a setting", "`subcog config list` shows all")
+    return config.KEYS[name]
+
+
+def _shown(value: config.Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _document(file: str) -> tomlkit.TOMLDocument:
+    try:
+        with open(file, encoding="utf-8") as handle:
+            return tomlkit.parse(handle.read())
+    except FileNotFoundError:
+        return tomlkit.document()
+    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
+        raise ConfigError(f"{file} can not be read: {error}", "correct it by hand") from error
+
+
+def _write(file: str, text: str) -> None:
+    target = os.path.realpath(file)  # a link into somebody's dotfiles stays a link
+    partial = f"{target}.partial"
+    try:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        create_private_file(partial)
+        with open(partial, "w", encoding="utf-8", newline="\n") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(partial, target)
+    except OSError as error:
+        raise ConfigError(f"{file} can not be written: {error.strerror}", "check its permissions and the disk") from error

@@ -1,0 +1,202 @@
+"""Settings: the table of keys, reading config.toml and a project's .subcog.toml, and their compiled form for the hook.
+
+Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once, keyed by its path, mtime and size, and kept
+in state.db. The user's file wins over the project's, which may set only the keys that tune.
+"""
+
+import os
+
+from subcog_hooks import wire
+from subcog_hooks.errors import ConfigError, StoreError
+from subcog_hooks.paths import Home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # of JSON that this module has written itself
+
+    from subcog_hooks.state import State
+
+PROJECT_FILE = ".subcog.toml"
+MAX_FILE = 64 * 1024  # bytes
+
+Value = bool | int | float
+
+
+class Key:
+    """One setting: its type, default, range, whether a project may set it, and what it does."""
+
+    __slots__ = ("default", "help", "high", "low", "name", "of_project")
+
+    def __init__(self, name: str, default: Value, low: Value, high: Value, of_project: bool, help: str) -> None:  # noqa: A002
+        self.name = name
+        self.default = default
+        self.low = low
+        self.high = high
+        self.of_project = of_project
+        self.help = help
+
+    def checked(self, value: object) -> Value:
+        """`value` in this key's type. Raises ConfigError."""
+        kind = type(self.default)
+        if kind is bool and isinstance(value, bool):
+            return value
+        if kind is not bool and isinstance(value, int | float) and not isinstance(value, bool):
+            number = kind(value)
+            if number == value and self.low <= number <= self.high:
+                return number
+        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        raise ConfigError(f"{self.name} is {shown}, expected {self.expected}")
+
+    @property
+    def expected(self) -> str:
+        if isinstance(self.default, bool):
+            return "true or false"
+        return f"{'a whole number ' if isinstance(self.default, int) else ''}{self.low} to {self.high}"
+
+    def from_text(self, text: str) -> Value:
+        """The value that a user typed. Raises ConfigError."""
+        lowered = text.strip().lower()
+        if isinstance(self.default, bool):
+            if lowered in ("true", "1", "yes", "on"):
+                return True
+            if lowered in ("false", "0", "no", "off"):
+                return False
+            raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}")
+        try:
+            return self.checked(float(lowered) if "." in lowered or "e" in lowered else int(lowered))
+        except ValueError:
+            raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}") from None
+
+
+KEYS = {
+    key.name: key
+    for key in (
+        Key("surfacing.enabled", True, False, True, True, "false keeps every hook silent"),
+        Key("surfacing.min_relevance", 0.25, 0.0, 1.0, True, "a memory is handed over from this relevance on"),
+        Key("surfacing.max_memories", 6, 1, 6, True, "at most so many memories for one prompt"),
+        Key(
+            "surfacing.max_characters",
+            2000,
+            200,
+            9900,
+            True,
+            "at most so many characters (UTF-16 units) for one prompt",
+        ),
+        Key("search.limit", 10, 1, 1000, True, "how many results `subcog search` shows"),
+    )
+}
+
+
+class Settings:
+    """The values in force."""
+
+    __slots__ = ("_values", "problems")
+
+    def __init__(self, values: dict[str, Value], problems: tuple[str, ...] = ()) -> None:
+        self._values = values
+        self.problems = problems
+
+    def __getitem__(self, name: str) -> Value:
+        """The value of the key `name`, its default when no file sets it."""
+        return self._values.get(name, KEYS[name].default)
+
+    def is_set(self, name: str) -> bool:
+        return name in self._values
+
+
+def load(home: Home, project_root: str | None = None, state: "State | None" = None) -> Settings:
+    """The settings in force for a session in `project_root`. What a file says wrongly is left out and named in `problems`.
+
+    state: where compiled settings are kept; None parses the files, which only the terminal has time for.
+    """
+    values: dict[str, Value] = {}
+    problems: list[str] = []
+    files = [(os.path.join(project_root, PROJECT_FILE), True)] if project_root else []
+    for path, of_project in (*files, (home.config, False)):
+        found, wrong = _read(path, of_project, state)
+        values.update(found)
+        problems += wrong
+    return Settings(values, tuple(problems))
+
+
+def _read(path: str, of_project: bool, state: "State | None") -> tuple[dict[str, Value], list[str]]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return {}, []
+    if state is not None:
+        text = state.compiled(path, status.st_mtime_ns, status.st_size)
+        if text is not None:
+            stored: dict[str, Any] = wire.loads(text)  # type: ignore[assignment]  # written below
+            return stored["values"], stored["problems"]
+    values, problems = parse(path, of_project)
+    if state is not None:
+        import json  # only after the file has changed
+
+        try:
+            state.keep_compiled(path, status.st_mtime_ns, status.st_size, json.dumps({"values": values, "problems": problems}))
+        except StoreError:
+            pass  # it is parsed again the next time
+    return values, problems
+
+
+def parse(path: str, of_project: bool) -> tuple[dict[str, Value], list[str]]:
+    """What a settings file says: the values that hold, and one line for each that does not."""
+    import tomllib  # 12 ms: only the terminal, and a hook after the file has changed
+
+    name = os.path.basename(path)
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(MAX_FILE + 1)
+        if len(raw) > MAX_FILE:
+            return {}, [f"{name} is larger than {MAX_FILE} bytes"]
+        text = raw.decode("utf-8")
+        tables = tomllib.loads(text)
+    except OSError as error:
+        return {}, [f"{name} can not be read: {error.strerror}"]
+    except UnicodeDecodeError as error:
+        return {}, [f"{name} is not UTF-8 at byte {error.start}"]
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return {}, [f"{name} is not TOML: {error}"]
+    values: dict[str, Value] = {}
+    problems: list[str] = []
+    for key_name, value in _flat(tables):
+        key = KEYS.get(key_name)
+        place = f"{name} line {_line_of(text, key_name)}"
+        if key is None:
+            problems.append(f"{place}: {key_name} is not a setting (`subcog config list` shows all)")
+        elif of_project and not key.of_project:
+            problems.append(f"{place}: {key_name} can be set by the user only, in config.toml")
+        else:
+            try:
+                values[key_name] = key.checked(value)
+            except ConfigError as error:
+                problems.append(f"{place}: {error.message}")
+    return values, problems
+
+
+def _flat(tables: dict[str, object]) -> list[tuple[str, object]]:
+    pairs: list[tuple[str, object]] = []
+    for name, value in tables.items():
+        if isinstance(value, dict):
+            pairs += [(f"{name}.{inner}", inner_value) for inner, inner_value in value.items()]
+        else:
+            pairs.append((name, value))
+    return pairs
+
+
+def _line_of(text: str, key_name: str) -> int:
+    """The line that sets a key: the last one of that name inside its table, 1 when it is written in another way."""
+    section, _, name = key_name.rpartition(".")
+    table, found = "", 1
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            table = stripped.strip("[] ")
+            if table == key_name:
+                found = number
+        else:
+            written = stripped.partition("=")[0].strip().replace('"', "")
+            if (table == section and written == name) or (not table and written == key_name):
+                found = number
+    return found

@@ -1,0 +1,122 @@
+"""Opening SQLite files: flags, pragmas, migrations, and SQLite's failures as our errors. No table is named here."""
+
+import os
+
+import apsw
+
+from subcog_hooks.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew
+from subcog_hooks.paths import create_private_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+APPLICATION_ID = 0x73756263  # "subc": tells our files from any other SQLite database
+
+
+class Schema:
+    """What a database file should look like: its migrations in order, one script each, and how safely it commits."""
+
+    __slots__ = ("migrations", "synchronous")
+
+    def __init__(self, migrations: "Sequence[str]", synchronous: str) -> None:
+        """synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9)."""
+        self.migrations = migrations
+        self.synchronous = synchronous
+
+
+def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
+    """A read-only connection. Raises StoreError when the file is missing, damaged, or of another version.
+
+    A WAL database in a folder that can not be written has nowhere to put its shared memory; it is read as immutable.
+    """
+    try:
+        connection = _open(path, apsw.SQLITE_OPEN_READONLY, busy_ms)
+        try:
+            version = _version(connection, path)
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            if os.access(os.path.dirname(path), os.W_OK):
+                raise
+            connection.close()
+            uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?immutable=1"
+            connection = _open(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, busy_ms)
+            version = _version(connection, path)
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    if version > len(schema.migrations):
+        raise _too_new(path)
+    if version < len(schema.migrations):
+        raise StoreError(f"{path} is of an earlier version", "run `subcog doctor`, which upgrades it")
+    return connection
+
+
+def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
+    """A connection that may write; the file is made (mode 0600) and migrated as needed. Raises StoreError."""
+    try:
+        if not os.path.exists(path):
+            create_private_file(path)
+    except OSError as error:
+        raise StoreError(f"{path} can not be written: {error.strerror}", "check its permissions and the disk") from error
+    try:
+        connection = _open(path, apsw.SQLITE_OPEN_READWRITE, busy_ms)
+        version = _version(connection, path)
+        if version > len(schema.migrations):
+            raise _too_new(path)
+        if version < len(schema.migrations):
+            _migrate(connection, schema)
+        connection.pragma("synchronous", schema.synchronous)
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    return connection
+
+
+def _open(path: str, flags: int, busy_ms: float) -> apsw.Connection:
+    connection = apsw.Connection(path, flags=flags)
+    connection.set_busy_timeout(int(busy_ms))
+    return connection
+
+
+def _version(connection: apsw.Connection, path: str) -> int:
+    """The schema version, 0 for an empty file. Raises StoreCorrupt for another program's database."""
+    version = int(connection.pragma("user_version"))
+    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0][0]:
+        raise StoreCorrupt(f"{path} is not a subcog database", "move it away")
+    return version
+
+
+def _migrate(connection: apsw.Connection, schema: Schema) -> None:
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "FULL")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = int(connection.pragma("user_version"))  # another process may have been faster
+        for script in schema.migrations[version:]:
+            connection.execute(script)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", len(schema.migrations))
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _too_new(path: str) -> StoreTooNew:
+    return StoreTooNew(f"{path} was written by a later version of subcog", "upgrade subcog")
+
+
+def translated(error: apsw.Error, path: str) -> StoreError:
+    """What an SQLite failure means to the user."""
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return StoreBusy(f"{path} is locked by another process", "try again in a moment")
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.FormatError):
+        remedy = "run `subcog doctor` for what can be saved" if path.endswith("memories.db") else "delete it; it is made anew"
+        return StoreCorrupt(f"{path} is damaged ({error})", remedy)
+    if isinstance(error, apsw.FullError):
+        return StoreError(f"{path} can not grow: the disk is full", "free some space and run the command again")
+    if isinstance(error, apsw.CantOpenError):
+        reason = "it is a folder" if os.path.isdir(path) else "no such file" if not os.path.exists(path) else str(error)
+        return StoreError(f"{path} can not be opened: {reason}", "check the path and its permissions")
+    if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
+        return StoreError(f"{path} can not be written", "check its permissions")
+    return StoreError(f"{path}: {error}", "run `subcog doctor`")

@@ -1,0 +1,20 @@
+"""The one deadline of a process: made at its start, passed down, asked before anything waits."""
+
+import time
+
+
+class Deadline:
+    """A point in monotonic time."""
+
+    __slots__ = ("_at",)
+
+    def __init__(self, budget_ms: float) -> None:
+        """budget_ms: milliseconds from now."""
+        self._at = time.monotonic() + budget_ms / 1000.0
+
+    def left_ms(self) -> float:
+        """Milliseconds that are left, 0.0 once it has passed."""
+        return max(0.0, (self._at - time.monotonic()) * 1000.0)
+
+    def passed(self) -> bool:
+        return time.monotonic() >= self._at

@@ -1,0 +1,1 @@
+"""Claude Code's side: payloads in, outputs out."""

@@ -1,0 +1,99 @@
+"""UserPromptSubmit: from the payload to an injected block, or to silence."""
+
+import os
+
+from subcog_hooks import config
+from subcog_hooks.errors import StoreError
+from subcog_hooks.hooks.render import Entry, render_block, to_hook_output
+from subcog_hooks.intent import keywords
+from subcog_hooks.memory import project
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.store import Store, audiences_of
+from subcog_hooks.recall import pipeline
+from subcog_hooks.state import State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.paths import Home
+
+EVENT = "UserPromptSubmit"
+MAX_SESSION = 200  # characters of a session id that are kept
+PRINT_MS = 5.0  # what rendering and writing need at the end
+MIN_CONFIDENCE = 0.5  # of the intent; below it the hook stays silent (DESIGN section 6)
+COUNTS = ((0.8, 6), (0.65, 4), (0.0, 3))  # at most so many memories from that confidence on (DESIGN 7, the gate)
+
+_left_open: list[State | Store] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms at every prompt
+
+
+def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+    """Answer one prompt: `write` is called once with the output, or not at all. Raises StoreError."""
+    text = payload.get("prompt")
+    if not isinstance(text, str):
+        return
+    intent = keywords.detect(text)
+    if intent.confidence < MIN_CONFIDENCE or not os.path.exists(home.memories_db):
+        return
+    folder = payload.get("cwd")
+    here = project.find(folder) if isinstance(folder, str) and os.path.isabs(folder) else None
+    state = State.open(home, max(1.0, deadline.left_ms() - PRINT_MS))
+    _left_open.append(state)
+    settings = config.load(home, here.root if here else None, state)
+    for problem in settings.problems:
+        _log(home, problem)
+    if not settings["surfacing.enabled"] or state.paused(now_ms()):
+        return
+    hits = _recall(text, home, audiences_of(here.identity if here else None), deadline)
+    relevant = [hit for hit in hits if hit.relevance >= settings["surfacing.min_relevance"]]
+    if not relevant or deadline.left_ms() < PRINT_MS:
+        return
+    session = payload.get("session_id")
+    _inject(relevant, intent, settings, state, session if isinstance(session, str) else "", home, write)
+
+
+def _recall(text: str, home: "Home", audiences: tuple[str, ...], deadline: "Deadline") -> list[pipeline.Hit]:
+    index = LexicalIndex.open(home)
+    store = Store.reader(home, max(1.0, deadline.left_ms() - PRINT_MS))
+    _left_open.append(store)
+    return pipeline.for_prompt(keywords.ends_of(text), index, store, audiences)
+
+
+def _inject(
+    relevant: list[pipeline.Hit],
+    intent: keywords.Intent,
+    settings: config.Settings,
+    state: State,
+    session: str,
+    home: "Home",
+    write: "Callable[[bytes], None]",
+) -> None:
+    """Write the block, once for each memory and session.
+
+    The ledger's lock is taken first, so that two hooks of one session at once can not both inject a memory; it is committed
+    after the write, so that a hook which dies in between repeats a memory rather than losing it.
+    """
+    state.begin()
+    given = state.injected(session[:MAX_SESSION]) if session else set()
+    most = min(int(settings["surfacing.max_memories"]), next(count for floor, count in COUNTS if intent.confidence >= floor))
+    fresh = [hit.memory for hit in relevant if hit.memory.id not in given][:most]
+    entries = [Entry(memory.namespace, memory.created_at, memory.id, memory.content) for memory in fresh]
+    block = render_block(
+        entries, intent=intent.type, confidence=intent.confidence, max_units=int(settings["surfacing.max_characters"])
+    )
+    if block.ids:
+        write(to_hook_output(EVENT, block.text))
+        if session:
+            state.record(session[:MAX_SESSION], block.ids, now_ms())
+            try:
+                state.commit()
+            except StoreError as error:
+                _log(home, f"the ledger was not kept: {error}")
+
+
+def _log(home: "Home", message: str) -> None:
+    from subcog_hooks import log  # only when there is something to say
+
+    log.write(home, message)

@@ -1,0 +1,111 @@
+"""The fail-open runner: one payload in, at most one JSON object out, exit 0, within the deadline, whatever happens.
+
+A watchdog thread ends the process when the deadline passes, because SQLite, tantivy or a read from the client may hold the main
+thread at that moment. `os._exit` saves 1.6 ms of tearing down modules.
+"""
+
+import _thread
+import os
+import sys
+
+from subcog_hooks import wire
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.paths import Home
+
+BUDGET_MS = 200.0  # the whole process (DESIGN section 10)
+STARTUP_MS = 25.0  # what the interpreter has used of it before the clock here starts: 12 ms on an idle machine
+MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; larger ones are refused quietly
+_READ_BYTES = 1 << 20
+_WRITE_GRACE_S = 1.0  # for a client that is slow to take an answer that has begun
+
+
+class Answer:
+    """Where an event writes its one answer; from then on the watchdog lets it finish."""
+
+    __slots__ = ("_writing",)
+
+    def __init__(self) -> None:
+        self._writing = _thread.allocate_lock()
+
+    def write(self, output: bytes) -> None:
+        """Write the answer. Raises OSError when nobody reads it."""
+        if not self._writing.acquire(blocking=False):
+            return
+        while output:
+            output = output[os.write(1, output) :]
+
+    def give_up(self) -> bool:
+        """Called by the watchdog: whether nothing has been written, and nothing will be."""
+        return self._writing.acquire(blocking=False)
+
+
+def main() -> None:
+    """Run the hook on this process's streams. Never returns and never raises: it ends the process with exit code 0."""
+    try:
+        answer = Answer()
+        deadline = Deadline(BUDGET_MS - STARTUP_MS)
+        _thread.start_new_thread(_watch, (answer, deadline))
+        if len(sys.argv) <= 2 or "--second-look" not in sys.argv[2:]:
+            _run(answer, deadline)
+    except BaseException as error:  # noqa: BLE001 - a hook can not hurt: not by an interrupt or a full memory either
+        _report(error)
+    finally:
+        os._exit(0)
+
+
+def _watch(answer: Answer, deadline: Deadline) -> None:
+    clock = _thread.allocate_lock()
+    clock.acquire()
+    clock.acquire(timeout=deadline.left_ms() / 1000.0)
+    if not answer.give_up():
+        clock.acquire(timeout=_WRITE_GRACE_S)
+    os._exit(0)
+
+
+def _run(answer: Answer, deadline: Deadline) -> None:
+    raw = _read_payload()
+    if raw is None:
+        _log(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
+        return
+    try:
+        payload = wire.loads(raw.decode("utf-8-sig", "replace"))
+    except ValueError:
+        if raw.strip():
+            _log(f"a payload of {len(raw)} bytes is not JSON")
+        return
+    if not isinstance(payload, dict):
+        return
+    if payload.get("hook_event_name") == "UserPromptSubmit":
+        from subcog_hooks.hooks import prompt  # the other events need none of what it loads
+
+        prompt.respond(payload, Home.find(), answer.write, deadline)
+
+
+def _read_payload() -> bytes | None:
+    """All of stdin, None when it is larger than a payload may be."""
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := os.read(0, _READ_BYTES):
+        size += len(chunk)
+        if size > MAX_PAYLOAD:
+            return None
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _report(error: BaseException) -> None:
+    try:
+        place = ""
+        trace = error.__traceback__
+        while trace is not None:
+            place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+            trace = trace.tb_next
+        _log(f"{type(error).__name__} at {place}: {error}")
+    except BaseException:  # noqa: BLE001, S110 - the last resort; nothing is left to report to
+        pass
+
+
+def _log(message: str) -> None:
+    from subcog_hooks import log  # only when there is something to say
+
+    log.write(Home.find(), message)

@@ -1,0 +1,407 @@
+"""Makes stored text harmless to show a model: one line, nothing invisible, no tag of the harness, cleanly cut.
+
+Pure functions of text that run in every hook: nothing is imported with the module, time is linear, and plain ASCII
+passes in a microsecond. Where text is too odd to judge, it is treated as hostile: that costs a changed bracket.
+"""
+
+_KEEP_AS_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85"  # str.split takes these for white space, so they part words
+_CONTROLS = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0)])) - frozenset(_KEEP_AS_BLANKS)
+_C1_TO_ESCAPES = {code: "\x1b" + chr(code - 0x40) for code in (0x90, 0x98, 0x9B, 0x9C, 0x9D, 0x9E, 0x9F)}  # ECMA-48
+_ESCAPES = frozenset(map(chr, _C1_TO_ESCAPES)) | {"\x1b"}
+_DROP_CONTROLS = dict.fromkeys(map(ord, _CONTROLS))
+
+_OTHER_PICTOGRAPHS = frozenset("©®‼⁉™ℹ〰〽㊗㊙")  # outside the blocks of symbols
+_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")  # invisible, but some scripts and emoji need them
+_UNSEEN = _CONTROLS | frozenset(
+    map(
+        chr,
+        (  # Unicode's Default_Ignorable_Code_Point below plane 14 without _JOINERS, annotations, noncharacters
+            *(0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0),
+            *range(0x180B, 0x1810),
+            *(0x200B, 0x200E, 0x200F),
+            *range(0x202A, 0x202F),
+            *range(0x2060, 0x2070),
+            *range(0xFDD0, 0xFDF0),
+            *range(0xFE00, 0xFE0E),
+            *range(0xFFF0, 0xFFFC),
+            *(0xFFFE, 0xFFFF),
+            *range(0x1BCA0, 0x1BCA4),
+            *range(0x1D173, 0x1D17B),
+        ),
+    )
+)
+
+# What the harness itself writes in angle brackets, with "-" for "_". The first need not be whole: anything may follow.
+_HARNESS_NAMES = (
+    "antml:",
+    "bash-input",
+    "bash-stderr",
+    "bash-stdout",
+    "command-args",
+    "command-contents",
+    "command-message",
+    "command-name",
+    "function-call",
+    "function-result",
+    "local-command-",
+    "persisted-output",
+    "subcog-memor",
+    "system-reminder",
+    "task-notification",
+    "tool-result",
+    "tool-use",
+)
+_ROLE_NAMES = ("assistant", "human", "private", "system", "user")  # words of ordinary code too: see _is_role
+_ALL_NAMES = _HARNESS_NAMES + _ROLE_NAMES
+_LONGEST = 64  # characters that are looked at after "<": names are shorter, an entity inside one is too
+_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-:"
+_BEFORE_NAME = " \t\n\v\f\r/\\!?"
+
+_OPENERS = frozenset("＜﹤˂ᐸᚲ𝈶≮")  # read as "<", as these are read as "&"
+_AMPERSANDS = frozenset("＆﹠")
+_LIKE_MARKUP = _OPENERS | _AMPERSANDS
+_DISARMED = str.maketrans(dict.fromkeys({"<", *_OPENERS}, "‹") | dict.fromkeys(_AMPERSANDS, "&"))
+_TWINS = {  # what looks like a character of those names
+    ord(twin): plain
+    for plain, twins in {
+        "<": "˂ᐸᚲ𝈶",
+        "-": "‐‑‒–—―−",
+        "a": "аαАΑ",
+        "c": "сС",
+        "d": "ԁ",
+        "e": "еЕΕ",
+        "g": "ɡ",
+        "h": "һНΗ",
+        "i": "ıіιІΙ",
+        "m": "мМΜ",
+        "n": "ոΝ",
+        "o": "оοօОΟ",
+        "p": "рρРΡ",
+        "s": "ѕЅ",
+        "t": "тτТΤ",
+        "u": "υս",
+        "v": "νѵ",
+        "y": "уУΥ",
+    }.items()
+    for twin in twins
+}
+_ENTITIES = {
+    "lt": "<",
+    "LT": "<",
+    "gt": ">",
+    "GT": ">",
+    "nvlt": "<",
+    "amp": "&",
+    "AMP": "&",
+    "shy": "",
+    "ordf": "a",
+    "ordm": "o",
+}
+_ENTITY_NAMES = tuple(_ENTITIES)
+_LONG_LIGATURES = {0xFDFA: None, 0xFDFB: None}  # whole Arabic phrases: 18 times their length when normalised
+_MAX_FOLDS = 4  # &amp;amp;amp;lt; is as deep as honest text was ever quoted
+_MAX_MARKUP = 2_000  # "<" or "&" in one text
+
+_ELLIPSIS = " …"
+_EXTENDERS = frozenset("\u200c\u200dﾞﾟ\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
+_REGIONALS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+_LONGEST_CLUSTER = 64  # characters; a longer one (hundreds of accents on a letter) is cut inside
+
+
+def one_line(text: str) -> str:
+    """`text` in one line without what can not be seen: controls, escape sequences, bidi marks, zero-width characters.
+
+    Line breaks and runs of white space are one space each, the ends are stripped, a lone surrogate is U+FFFD. Joiners
+    and emoji selectors stay where a script or an emoji needs them. Idempotent.
+
+    >>> one_line("a\\x1b[31m red\\u200b\\n\\tline ")
+    'a red line'
+    """
+    if not text.isascii():
+        return _one_line_of_unicode(text)
+    if "\x1b" in text:
+        text = _without_escapes(text)
+    line = " ".join(text.split())
+    return line if line.isprintable() else " ".join(line.translate(_DROP_CONTROLS).split())
+
+
+def neutralise(text: str) -> str:
+    """The line `text` itself, or `disarm(text)` when anything in it could be read as a tag of the harness or our own.
+
+    Tags are recognised in any case, opening or closing, with blanks, in full-width and look-alike characters and as
+    HTML entities. One tag disarms every "<" of the text: no removal of an inner one can form another. Idempotent.
+
+    >>> neutralise("Vec<String>, a < b, </system-reminder>")
+    'Vec‹String>, a ‹ b, ‹/system-reminder>'
+    >>> neutralise("Vec<String>, a < b, <div>, List<User>")
+    'Vec<String>, a < b, <div>, List<User>'
+    """
+    return disarm(text) if _has_harness_tag(text) else text
+
+
+def disarm(text: str) -> str:
+    """`text` with "‹" for every "<" and its look-alikes, and a space after every "&", which ends every HTML entity.
+
+    No part of the result can be read as a tag, wherever it is cut.
+    """
+    text = text.translate(_DISARMED)
+    return text.replace("&", "& ").replace("&  ", "& ").rstrip() if "&" in text else text
+
+
+def utf16_units(text: str) -> int:
+    """How many UTF-16 code units `text` has, which is what Claude Code counts."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) >> 1
+
+
+def cut(text: str, units: int) -> str:
+    """`text`, or as much of its beginning as fits into `units` UTF-16 code units together with the " …" that ends it.
+
+    It is cut between words if a gap is near, else between characters as a reader sees them; "…" alone if none fits.
+
+    >>> cut("the implicit flow was dropped", 20)
+    'the implicit flow …'
+    """
+    text = _whole_characters(text)
+    if len(text) <= units and utf16_units(text) <= units:
+        return text
+    room = units - len(_ELLIPSIS)
+    end = _fitting(text, room) if room > 0 else 0
+    gap = text.rfind(" ", end * 4 // 5, end + 1)
+    shown = text[: gap if gap > 0 else end].rstrip()
+    if shown:
+        return shown + _ELLIPSIS
+    return _ELLIPSIS.strip() if units > 0 else ""
+
+
+def _one_line_of_unicode(text: str) -> str:
+    text = _whole_characters(text)
+    characters = set(text)
+    if not characters.isdisjoint(_ESCAPES):
+        text = _without_escapes(text)
+    unseen = _unseen_of(characters)
+    if unseen:
+        text = text.translate(dict.fromkeys(map(ord, unseen)))
+    if not characters.isdisjoint(_JOINERS):
+        text = _with_needed_joiners(text)
+    return " ".join(text.split())
+
+
+def _whole_characters(text: str) -> str:
+    """`text` with its surrogate pairs joined and lone surrogates replaced."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _unseen_of(characters: set[str]) -> set[str]:
+    unseen = characters & _UNSEEN
+    if max(characters, default="") >= "\U000e0000":  # tags and variation selectors: a plane's worth, so no table
+        unseen |= {character for character in characters if "\U000e0000" <= character <= "\U000e0fff"}
+    return unseen
+
+
+def _without_escapes(text: str) -> str:
+    """`text` without the control sequences and strings of ECMA-48. A malformed one loses its introducer only."""
+    if not text.isascii():
+        text = text.translate(_C1_TO_ESCAPES)
+    head, *tails = text.split("\x1b")
+    pieces = [head]
+    for tail, following in zip(tails, [*tails[1:], ""], strict=True):
+        kind = tail[:1]
+        if kind == "[":
+            rest = tail[1:].lstrip("0123456789:;<=>?").lstrip(" !\"#$%&'()*+,-./")
+            pieces.append(rest[1:] if "@" <= rest[:1] <= "~" else tail[1:])
+        elif kind and kind in "]PX^_":
+            string, bell, rest = tail[1:].partition("\a")
+            ended = bell or following.startswith("\\")
+            one_row = "\n" not in string and "\r" not in string  # a stray introducer must not swallow what follows
+            pieces.append(rest if ended and one_row else tail[1:])
+        else:
+            rest = tail.lstrip("!\"#$%&'()*+,-./")
+            pieces.append(rest[1:] if "0" <= rest[:1] <= "~" else tail)
+    return "".join(pieces)
+
+
+def _with_needed_joiners(text: str) -> str:
+    kept: list[str] = []
+    last = " "
+    for position, character in enumerate(text, 1):
+        if character in _JOINERS and not _is_needed(character, last, text[position : position + 1]):
+            continue
+        kept.append(character)
+        last = character
+    return "".join(kept)
+
+
+def _is_needed(joiner: str, last: str, following: str) -> bool:
+    if joiner in "\ufe0e\ufe0f":
+        return _is_pictograph(last) or (last in "0123456789#*" and following == "\u20e3")
+    if _takes_joiners(last) and _takes_joiners(following):
+        return True
+    return joiner == "\u200d" and (last == "\ufe0f" or _is_pictograph(last)) and _is_pictograph(following)
+
+
+def _is_pictograph(character: str) -> bool:
+    if character in _OTHER_PICTOGRAPHS:
+        return True
+    return "\u2190" <= character <= "\u21ff" or "\u2300" <= character <= "\u2bff" or "\U0001f000" <= character <= "\U0001faff"
+
+
+def _takes_joiners(character: str) -> bool:
+    """Whether it is of the blocks Arabic to Myanmar, Khmer to Mongolian, Tai Tham to Vedic, or the later Indic ones."""
+    return (
+        "\u0620" <= character <= "\u109f"
+        or "\u1780" <= character <= "\u18af"
+        or "\u1a20" <= character <= "\u1cff"
+        or "\U00011000" <= character <= "\U00011fff"
+    )
+
+
+def _has_harness_tag(text: str) -> bool:
+    if "<" not in text and "&" not in text and (text.isascii() or set(text).isdisjoint(_LIKE_MARKUP)):
+        return False
+    folded = _folded(text) if "&" in text or not text.isascii() else text
+    if folded is None:
+        return True
+    names = folded.lower().replace("_", "-")
+    if "&" not in names and not any(name in names for name in _ALL_NAMES):
+        return False
+    parts = folded.split("<")
+    if len(parts) > _MAX_MARKUP:
+        return True
+    return any(map(_is_tag, parts, parts[1:]))
+
+
+def _is_tag(before: str, after: str) -> bool:
+    """Whether the "<" between these two opens a tag of the harness. `after` ends at the next "<"."""
+    start = 0
+    for character in after:
+        if character not in _BEFORE_NAME and (character < "\x80" or character.isalnum()):
+            break
+        start += 1
+    written = after[start : start + _LONGEST]
+    name = written.lower().replace("_", "-")
+    if name.startswith(_HARNESS_NAMES):
+        return True
+    rest = name.lstrip(_NAME_CHARACTERS)
+    if rest[:1] == "&" and rest[1:2].isalpha() and ";" in rest:  # spelled with entities that are not resolved here
+        return True
+    return name.startswith(_ROLE_NAMES) and _is_role(before, after[:start], written, ">" in after)
+
+
+def _is_role(before: str, between: str, written: str, closed: bool) -> bool:
+    """Whether it is a tag like <system>, and not code like `List<User>`, `Vec<user_id>`, `i < user`, `<username>`."""
+    role = next(name for name in _ROLE_NAMES if written.lower().startswith(name))
+    following = written[len(role) : len(role) + 2]
+    if following[:1].isalnum() or (following[:1] in {".", ":"} and (following[1:].isalnum() or following[1:] == ":")):
+        return False
+    if between.isspace() and not closed:
+        return False
+    follows_name = not between and (before[-1:].isalnum() or before[-1:] == "_")
+    is_type = following[:1] == "_" or (written.startswith(role.capitalize()) and following[:1] != "-")
+    return not (follows_name and is_type)
+
+
+def _folded(text: str) -> str | None:
+    """`text` read generously: entities resolved, compatibility forms, accents and look-alikes made plain.
+
+    None when it is nested too deep to tell.
+    """
+    for _ in range(_MAX_FOLDS):
+        plain = _resolved(text) if "&" in text else text
+        if plain is None:
+            return None
+        if not plain.isascii():
+            plain = _plain(plain)
+        if plain == text:
+            return plain
+        text = plain
+    return None
+
+
+def _resolved(text: str) -> str | None:
+    head, *tails = text.split("&")
+    if len(tails) > _MAX_MARKUP:
+        return None
+    pieces = [head]
+    for tail in tails:
+        if tail[:1] == "#":
+            pieces.append(_resolved_number(tail))
+        elif tail.startswith(_ENTITY_NAMES):
+            name = next(name for name in _ENTITY_NAMES if tail.startswith(name))
+            pieces.append(_ENTITIES[name] + tail[len(name) :].removeprefix(";"))
+        else:
+            pieces.append("&" + tail)
+    return "".join(pieces)
+
+
+def _resolved_number(tail: str) -> str:
+    """The text after "&", which begins with "#", with its character reference resolved as HTML does."""
+    base, start, allowed = (16, 2, "0123456789abcdefABCDEF") if tail[1:2] in {"x", "X"} else (10, 1, "0123456789")
+    rest = tail[start:].lstrip(allowed)
+    digits = tail[start : len(tail) - len(rest)]
+    if not digits:
+        return "&" + tail
+    digits = digits.lstrip("0")
+    code = int(digits, base) if 0 < len(digits) < 8 else 0xFFFD
+    if code == 0x7F or code & 0xFFFE == 0xFFFE or (code < 0x20 and code not in {9, 10, 12, 13}):
+        character = ""
+    elif code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        character = "\ufffd"
+    else:
+        character = chr(code)
+    return character + rest.removeprefix(";")
+
+
+def _plain(text: str) -> str:
+    from unicodedata import category, normalize  # 0.2 ms, and most memories are ASCII
+
+    text = normalize("NFKD", text.translate(_LONG_LIGATURES))
+    characters = set(text)
+    marks = {character for character in characters if category(character)[0] == "M"}
+    dropped = _unseen_of(characters) | characters & _JOINERS | marks
+    return text.translate(_TWINS | dict.fromkeys(map(ord, dropped)))
+
+
+def _fitting(text: str, units: int) -> int:
+    """How many characters of `text`, of whole clusters, have at most `units` UTF-16 code units."""
+    if text.isascii():
+        return units
+    data = text[:units].encode("utf-16-le")[: 2 * units]
+    if data and 0xD8 <= data[-1] <= 0xDB:  # the first half of a pair
+        data = data[:-2]
+    end = len(data.decode("utf-16-le"))
+    for start in range(end, max(end - _LONGEST_CLUSTER, 0), -1):
+        if not _is_joined(text, start):
+            return start
+    return 0 if end <= _LONGEST_CLUSTER else end
+
+
+def _is_joined(text: str, at: int) -> bool:
+    """Whether no reader would part text[at - 1] from text[at]: the grapheme clusters of UAX 29, and Indic conjuncts."""
+    from unicodedata import category, combining  # 0.2 ms, and only when text beyond ASCII is cut
+
+    last, following = text[at - 1], text[at]
+    if following.isascii():
+        return False
+    if category(following)[0] == "M" or following in _EXTENDERS or last == "\u200d":
+        return True
+    if combining(last) == 9:  # a virama
+        return category(following) == "Lo"
+    if following in _REGIONALS:  # two make a flag
+        return (at - len(text[:at].rstrip(_REGIONALS))) % 2 == 1
+    return _is_hangul_joined(last, following)
+
+
+def _is_hangul_joined(last: str, following: str) -> bool:
+    is_syllable = "가" <= last <= "힣"
+    has_final = is_syllable and (ord(last) - 0xAC00) % 28 > 0
+    if "\u1100" <= last <= "\u115f" or "\ua960" <= last <= "\ua97c":  # a leading consonant
+        return "\u1100" <= following <= "\u11a7" or "가" <= following <= "힣" or "\ua960" <= following <= "\ua97c"
+    if "\u1160" <= last <= "\u11a7" or (is_syllable and not has_final):  # ends in a vowel
+        return "\u1160" <= following <= "\u11ff"
+    return (has_final or "\u11a8" <= last <= "\u11ff") and "\u11a8" <= following <= "\u11ff"

@@ -1,0 +1,1 @@
+"""Whether a prompt asks for something that memories could answer, and what kind of thing."""

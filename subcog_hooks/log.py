@@ -1,0 +1,32 @@
+"""The log that hooks write to, since they may say nothing. Facts only: never a prompt, a memory or the environment."""
+
+import os
+import time
+
+from subcog_hooks.paths import Home, make_private_folder
+
+MAX_BYTES = 1_000_000  # then the file becomes hook.log.1 and a new one begins
+
+
+def path(home: Home) -> str:
+    return os.path.join(home.log, "hook.log")
+
+
+def write(home: Home, message: str) -> None:
+    """Append one line. Failing to log is never an error."""
+    try:
+        make_private_folder(home.log)
+        file = path(home)
+        try:
+            if os.stat(file).st_size > MAX_BYTES:
+                os.replace(file, file + ".1")
+        except FileNotFoundError:
+            pass
+        line = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()) + " ".join(message.split())[:500] + "\n"
+        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(descriptor, line.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+    except Exception:  # noqa: BLE001, S110 - the log is the last resort; there is nowhere left to report to
+        pass

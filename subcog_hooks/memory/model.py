@@ -1,0 +1,242 @@
+"""The Memory model of DESIGN section 5: fields, their allowed values, validation, ids and hashes. No storage here."""
+
+import os
+import time
+
+from subcog_hooks.errors import InvalidMemory
+
+NAMESPACES = (
+    "decisions",
+    "patterns",
+    "learnings",
+    "context",
+    "tech-debt",
+    "blockers",
+    "progress",
+    "apis",
+    "config",
+    "security",
+    "performance",
+    "testing",
+)  # the known ones, for completion and help; others are allowed
+DEFAULT_NAMESPACE = "learnings"
+SCOPES = ("project", "user", "org")
+STATUSES = ("active", "pending", "superseded", "archived", "deleted")
+TRUSTS = ("user", "file", "import", "transcript", "tool", "team")
+
+MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
+MAX_LIST = 200  # entries of tags, keywords, triggers, paths
+MAX_ENTRY = 1_000  # characters of one of them
+MAX_IMPORTED_PRIORITY = 89  # 90 and more pin a memory: only the user's own word does that (DESIGN 7.9)
+
+_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
+
+
+class Memory:
+    """One memory. Times are integer milliseconds since the epoch, UTC; lists are tuples; absent values are None.
+    `when` maps the names of state conditions to a value or a list of values (S3's state_conditions).
+
+    `seq` is the store's row number (0 before it is stored), which the caches use as their key.
+    """
+
+    __slots__ = (
+        "branch",
+        "content",
+        "content_hash",
+        "created_at",
+        "expires_at",
+        "id",
+        "keywords",
+        "namespace",
+        "paths",
+        "priority",
+        "project",
+        "scope",
+        "seq",
+        "source",
+        "status",
+        "superseded_by",
+        "tags",
+        "triggers",
+        "trust",
+        "updated_at",
+        "when",
+    )
+
+    def __init__(
+        self,
+        *,
+        id: str,  # noqa: A002 - the field's name in every interface
+        content: str,
+        namespace: str = DEFAULT_NAMESPACE,
+        scope: str = "user",
+        project: str | None = None,
+        branch: str | None = None,
+        paths: tuple[str, ...] = (),
+        tags: tuple[str, ...] = (),
+        keywords: tuple[str, ...] = (),
+        triggers: tuple[str, ...] = (),
+        when: dict[str, object] | None = None,
+        priority: int = 0,
+        status: str = "active",
+        superseded_by: str | None = None,
+        source: str = "",
+        trust: str = "user",
+        created_at: int = 0,
+        updated_at: int = 0,
+        expires_at: int | None = None,
+        content_hash: str = "",
+        seq: int = 0,
+    ) -> None:
+        self.id = id
+        self.content = content
+        self.namespace = namespace
+        self.scope = scope
+        self.project = project
+        self.branch = branch
+        self.paths = paths
+        self.tags = tags
+        self.keywords = keywords
+        self.triggers = triggers
+        self.when = when or {}
+        self.priority = priority
+        self.status = status
+        self.superseded_by = superseded_by
+        self.source = source
+        self.trust = trust
+        self.created_at = created_at
+        self.updated_at = updated_at
+        self.expires_at = expires_at
+        self.content_hash = content_hash or hash_content(content)
+        self.seq = seq
+
+    @property
+    def urn(self) -> str:
+        return f"subcog://{self.scope}/{self.namespace}/{self.id}"
+
+    def is_live(self, now_ms: int) -> bool:
+        """Active and not expired at `now_ms`: the only memories that are ever injected."""
+        return self.status == "active" and (self.expires_at is None or self.expires_at > now_ms)
+
+    def replaced(self, **changes: object) -> "Memory":
+        """A copy with these fields changed; the content hash follows the content."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        values.update(changes)
+        if "content" in changes:
+            values["content_hash"] = ""
+        return Memory(**values)  # the names come from __slots__
+
+
+def now_ms() -> int:
+    """The wall clock in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def hash_content(content: str) -> str:
+    """The key of a content in every cache: 32 hexadecimal characters of BLAKE2b."""
+    import hashlib  # 2 ms; the hook reads stored hashes and never makes one
+
+    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+class IdMaker:
+    """Makes ids of 14 characters that sort by time, strictly rising within one maker.
+
+    Nine characters of base 32 hold milliseconds (until the year 3084), five are random, and count up within a millisecond.
+    """
+
+    __slots__ = ("_last", "_tail")
+
+    def __init__(self) -> None:
+        self._last = -1
+        self._tail = 0
+
+    def new(self, at_ms: int | None = None) -> str:
+        at = max(now_ms() if at_ms is None else at_ms, self._last)
+        if at == self._last and self._tail < 2**25 - 1:
+            self._tail += 1
+        else:
+            at += at == self._last
+            self._tail = int.from_bytes(os.urandom(3), "big")
+        self._last = at
+        return _base32(at, 9) + _base32(self._tail, 5)
+
+
+def _base32(number: int, width: int) -> str:
+    return "".join(_BASE32[number >> shift & 31] for shift in range(5 * (width - 1), -1, -5))
+
+
+def check(memory: Memory) -> Memory:
+    """`memory` itself when every field holds. Raises InvalidMemory naming the first field that does not."""
+    check_id(memory.id)
+    if not memory.content.strip():
+        raise InvalidMemory("content is empty", "give the text to remember")
+    if len(memory.content) > MAX_CONTENT:
+        raise InvalidMemory(
+            f"content has {len(memory.content):,} characters, at most {MAX_CONTENT:,} are kept",
+            "split it; `subcog import FOLDER` splits Markdown by heading",
+        )
+    if not memory.namespace or len(memory.namespace) > 64 or not set(memory.namespace) <= _NAMESPACE_CHARACTERS:
+        raise InvalidMemory(
+            f"namespace is {memory.namespace!r}",
+            "use up to 64 of a-z 0-9 . _ -, for instance " + ", ".join(NAMESPACES[:3]),
+        )
+    _check_choice("scope", memory.scope, SCOPES)
+    _check_choice("status", memory.status, STATUSES)
+    _check_choice("trust", memory.trust, TRUSTS)
+    if (memory.scope == "project") != bool(memory.project):
+        raise InvalidMemory(f"scope is {memory.scope} and project is {memory.project!r}", "only scope project has a project")
+    if not 0 <= memory.priority <= 100:
+        raise InvalidMemory(f"priority is {memory.priority}", "expected 0 to 100")
+    if memory.superseded_by is not None:
+        check_id(memory.superseded_by, "superseded_by")
+    for field in ("paths", "tags", "keywords", "triggers"):
+        _check_list(field, getattr(memory, field))
+    _check_when(memory.when)
+    for trigger in memory.triggers:
+        _check_trigger(trigger)
+    return memory
+
+
+def check_id(value: str, field: str = "id") -> None:
+    """Raises InvalidMemory unless `value` is a legal id."""
+    if not 0 < len(value) <= 64 or not set(value) <= _ID_CHARACTERS:
+        raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -")
+
+
+def _check_choice(field: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InvalidMemory(f"{field} is {value!r}", "expected one of " + ", ".join(allowed))
+
+
+def _check_list(field: str, values: tuple[str, ...]) -> None:
+    if len(values) > MAX_LIST:
+        raise InvalidMemory(f"{field} has {len(values)} entries", f"at most {MAX_LIST} are kept")
+    for value in values:
+        if not value.strip() or len(value) > MAX_ENTRY:
+            raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")
+
+
+def _check_when(when: dict[str, object]) -> None:
+    for key, value in when.items():
+        values = value if isinstance(value, list) else [value]
+        if not key or len(key) > 64 or not all(isinstance(v, str | int | float | bool) for v in values):
+            raise InvalidMemory(f"when has {key[:80]!r}", "expected names with a text, a number, true, false or a list of them")
+    if len(when) > MAX_LIST:
+        raise InvalidMemory(f"when has {len(when)} conditions", f"at most {MAX_LIST} are kept")
+
+
+def _check_trigger(trigger: str) -> None:
+    import re2  # off the hook's path: only writers validate
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(trigger, options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
+        raise InvalidMemory(
+            f"triggers has {trigger[:80]!r}: {reason}", "use the RE2 syntax (no look-around, no back-references)"
+        ) from error

@@ -1,0 +1,347 @@
+"""memories.db, the one truth: reading and writing memories. It knows nothing of the caches but the revision they follow."""
+
+import apsw
+
+from subcog_hooks import database, wire
+from subcog_hooks.errors import InvalidMemory, NoMemory
+from subcog_hooks.memory.model import Memory, check, now_ms
+from subcog_hooks.memory.schema import SCHEMA
+from subcog_hooks.paths import Home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
+
+WRITE_WAIT_MS = 10_000  # how long a writer waits for another; imports commit every IMPORT_CHUNK memories
+READ_WAIT_MS = 2_000
+KEPT_REVISIONS = 10_000
+_READ_CHUNK = 500  # bound parameters in one statement
+
+_COLUMNS = (
+    "seq, id, content, namespace, scope, project, branch, paths, tags, keywords, triggers, conditions, priority, status, "
+    "superseded_by, source, trust, created_at, updated_at, expires_at, content_hash"
+)
+
+
+class Filter:
+    """Which memories: every field that is given must hold.
+
+    audiences: the projects whose memories are wanted, plus the scopes "user" and "org" as `audience_of` writes them; None: all.
+    statuses: () for every status. tags: all of them. since: created at or after, in milliseconds.
+    """
+
+    __slots__ = ("audiences", "include_expired", "namespaces", "paths", "since", "statuses", "tags")
+
+    def __init__(
+        self,
+        *,
+        audiences: "tuple[str, ...] | None" = None,
+        statuses: tuple[str, ...] = ("active",),
+        namespaces: tuple[str, ...] = (),
+        tags: tuple[str, ...] = (),
+        paths: tuple[str, ...] = (),
+        since: int | None = None,
+        include_expired: bool = False,
+    ) -> None:
+        self.audiences = audiences
+        self.statuses = statuses
+        self.namespaces = namespaces
+        self.tags = tags
+        self.paths = paths
+        self.since = since
+        self.include_expired = include_expired
+
+
+def audience_of(scope: str, project: str | None) -> str:
+    """Who sees a memory, as one word: `project:<identity>`, `user` or `org`.
+
+    >>> audience_of("project", "github.com/acme/shop")
+    'project:github.com/acme/shop'
+    """
+    return f"project:{project}" if scope == "project" else scope
+
+
+def audiences_of(project: str | None) -> tuple[str, ...]:
+    """All that a session in `project` may see: its own memories, the user's and the organisation's."""
+    return (f"project:{project}", "user", "org") if project else ("user", "org")
+
+
+class Store:
+    """An open memories.db. Every method raises StoreError when SQLite does."""
+
+    __slots__ = ("_connection", "path")
+
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self._connection = connection
+        self.path = path
+
+    @classmethod
+    def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> "Store":
+        """The store, read-only. Raises StoreError, also when there is none yet."""
+        return cls(database.open_reader(home.memories_db, SCHEMA, busy_ms), home.memories_db)
+
+    @classmethod
+    def writer(cls, home: Home, busy_ms: float = WRITE_WAIT_MS) -> "Store":
+        """The store for writing; the home and the file are made as needed."""
+        home.create()
+        return cls(database.open_writer(home.memories_db, SCHEMA, busy_ms), home.memories_db)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # reading
+
+    def get(self, id: str) -> Memory:  # noqa: A002
+        """The memory with this id, whatever its status. Raises NoMemory."""
+        for memory in self._memories("WHERE id = ?", (id,)):
+            return memory
+        raise NoMemory(f"no memory has the id {id[:80]}", "`subcog list` shows the ids")
+
+    def by_ids(self, ids: "Sequence[str]") -> dict[str, Memory]:
+        """The memories among `ids` that exist, by id."""
+        return {memory.id: memory for memory in self._in_chunks("id", ids)}
+
+    def by_seqs(self, seqs: "Sequence[int]") -> dict[int, Memory]:
+        """The memories among these row numbers that exist, by row number."""
+        return {memory.seq: memory for memory in self._in_chunks("seq", seqs)}
+
+    def by_hash(self, content_hash: str) -> list[Memory]:
+        """The memories of exactly this content, not the deleted ones."""
+        return list(self._memories("WHERE content_hash = ? AND status <> 'deleted' ORDER BY seq", (content_hash,)))
+
+    def select(self, wanted: Filter, limit: int = -1, offset: int = 0) -> list[Memory]:
+        """The wanted memories, newest first (by creation, then id)."""
+        condition, values = _condition(wanted, now_ms())
+        order = "ORDER BY created_at DESC, id LIMIT ? OFFSET ?"
+        return list(self._memories(f"WHERE {condition} {order}", (*values, limit, offset)))
+
+    def all(self, statuses: "Sequence[str]") -> "Iterator[Memory]":
+        """Every memory of these statuses, by id: the order of an export."""
+        marks = ",".join("?" * len(statuses))
+        return self._memories(f"WHERE status IN ({marks}) ORDER BY id", tuple(statuses))
+
+    def matching_seqs(self, wanted: Filter) -> list[int]:
+        """The row numbers of the wanted memories."""
+        condition, values = _condition(wanted, now_ms())
+        return [row[0] for row in self._run(f"SELECT seq FROM memories WHERE {condition}", values)]  # noqa: S608 - constants and marks
+
+    def with_prefix(self, prefix: str, limit: int) -> list[str]:
+        """Ids that begin with `prefix`."""
+        rows = self._run(
+            "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
+            (prefix, prefix + "\U0010ffff", limit),
+        )
+        return [row[0] for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """How many memories have each status."""
+        return dict(self._run("SELECT status, count(*) FROM memories GROUP BY status", ()))
+
+    def tags(self, wanted: Filter) -> dict[str, int]:
+        """How many wanted memories carry each tag."""
+        condition, values = _condition(wanted, now_ms())
+        sql = f"SELECT value, count(*) FROM memories, json_each(tags) WHERE {condition} GROUP BY value"  # noqa: S608 - constants and marks
+        return dict(self._run(sql, values))
+
+    def revision(self) -> int:
+        """The number of the latest write transaction, 0 for an empty store."""
+        return int(self._run("SELECT coalesce(max(number), 0) FROM revisions", ())[0][0])
+
+    def has_revision(self, number: int) -> bool:
+        """Whether this store once was at `number`."""
+        return number == 0 or bool(self._run("SELECT 1 FROM revisions WHERE number = ?", (number,)))
+
+    def changed_after(self, number: int, limit: int) -> list[Memory]:
+        """The memories written after revision `number`, newest change first, at most `limit`."""
+        return list(self._memories("WHERE revision > ? ORDER BY revision DESC, seq DESC LIMIT ?", (number, limit)))
+
+    def changes(self, after: int, until: int, from_seq: int, limit: int) -> list[Memory]:
+        """The memories written after revision `after` and by `until`, in row order from `from_seq`."""
+        where = "WHERE revision > ? AND revision <= ? AND seq >= ? ORDER BY seq LIMIT ?"
+        return list(self._memories(where, (after, until, from_seq, limit)))
+
+    def purged_after(self, number: int) -> list[int]:
+        """The row numbers purged after revision `number`."""
+        return [row[0] for row in self._run("SELECT seq FROM purged WHERE revision > ?", (number,))]
+
+    def problems(self) -> list[str]:
+        """What SQLite's own check finds wrong, [] for a sound file."""
+        rows = [str(row[0]) for row in self._run("PRAGMA integrity_check(5)", ())]
+        return [] if rows == ["ok"] else rows
+
+    # writing
+
+    def add(self, memories: "Iterable[Memory]") -> list[Memory]:
+        """Store new memories in one transaction; each gets its row number. Raises InvalidMemory for an id that is taken."""
+        marks = ",".join("?" * 21)
+        sql = f"INSERT INTO memories ({_COLUMNS.removeprefix('seq, ')}, revision) VALUES ({marks})"  # noqa: S608 - constants
+        added = [check(memory) for memory in memories]
+        with _Transaction(self) as revision:
+            for memory in added:
+                try:
+                    self._connection.execute(sql, (*_row(memory), revision))
+                except apsw.ConstraintError as error:
+                    if self._connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory.id,)).fetchall():
+                        raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
+                    raise
+                memory.seq = self._connection.last_insert_rowid()
+        return added
+
+    def update(self, memories: "Iterable[Memory]") -> None:
+        """Write changed memories over the ones of the same ids, in one transaction. Raises NoMemory."""
+        names = _COLUMNS.removeprefix("seq, id, ").split(", ")
+        sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE id = ?"  # noqa: S608 - constants
+        changed = [check(memory) for memory in memories]
+        with _Transaction(self) as revision:
+            for memory in changed:
+                self._connection.execute(sql, (*_row(memory)[1:], revision, memory.id))
+                if not self._connection.changes():
+                    raise NoMemory(f"no memory has the id {memory.id}", "`subcog list` shows the ids")
+
+    def purge(self, ids: "Sequence[str]") -> None:
+        """Erase memories for good: their bytes are overwritten in the file. Raises NoMemory."""
+        self._run("PRAGMA secure_delete = ON", ())
+        with _Transaction(self) as revision:
+            for id_ in ids:
+                rows = self._connection.execute("DELETE FROM memories WHERE id = ? RETURNING seq", (id_,)).fetchall()
+                if not rows:
+                    raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
+                self._connection.execute("INSERT INTO purged VALUES (?, ?)", (rows[0][0], revision))
+        self._run("PRAGMA wal_checkpoint(TRUNCATE)", ())
+
+    # inside
+
+    def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[tuple[Any, ...]]":
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise database.translated(error, self.path) from error
+
+    def _memories(self, where: str, values: "tuple[apsw.SQLiteValue, ...]") -> "Iterator[Memory]":
+        try:
+            for row in self._connection.execute(f"SELECT {_COLUMNS} FROM memories {where}", values):  # noqa: S608 - constants and marks
+                yield _memory(row)
+        except apsw.Error as error:
+            raise database.translated(error, self.path) from error
+
+    def _in_chunks(self, column: str, keys: "Sequence[int] | Sequence[str]") -> "Iterator[Memory]":
+        for start in range(0, len(keys), _READ_CHUNK):
+            chunk = keys[start : start + _READ_CHUNK]
+            yield from self._memories(f"WHERE {column} IN ({','.join('?' * len(chunk))})", tuple(chunk))
+
+
+class _Transaction:
+    """One write transaction with the next revision number; rolled back when its block raises."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __enter__(self) -> int:
+        connection = self._store._connection  # noqa: SLF001 - one room, two classes
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            last = self._store.revision()
+            # microseconds, so that a store restored from a backup never counts a second time through numbers a cache has seen
+            revision = max(last + 1, now_ms() * 1000)
+            connection.execute("INSERT INTO revisions VALUES (?)", (revision,))
+            keep = "SELECT number FROM revisions ORDER BY number DESC LIMIT 1 OFFSET ?"
+            connection.execute(f"DELETE FROM revisions WHERE number <= ({keep})", (KEPT_REVISIONS,))  # noqa: S608 - constants
+        except apsw.Error as error:
+            self._rollback()
+            raise database.translated(error, self._store.path) from error
+        return revision
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            try:
+                self._store._connection.execute("COMMIT")  # noqa: SLF001 - one room, two classes
+            except apsw.Error as failure:
+                self._rollback()
+                raise database.translated(failure, self._store.path) from failure
+            return
+        self._rollback()
+        if isinstance(error, apsw.Error):
+            raise database.translated(error, self._store.path) from error
+
+    def _rollback(self) -> None:
+        connection = self._store._connection  # noqa: SLF001 - one room, two classes
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _condition(wanted: Filter, now: int) -> "tuple[str, tuple[apsw.SQLiteValue, ...]]":
+    clauses: list[str] = ["1"]
+    values: list[apsw.SQLiteValue] = []
+    if wanted.audiences is not None:
+        projects = [name.removeprefix("project:") for name in wanted.audiences if name.startswith("project:")]
+        scopes = [name for name in wanted.audiences if not name.startswith("project:")]
+        clauses.append(f"(scope IN ({','.join('?' * len(scopes))}) OR project IN ({','.join('?' * len(projects))}))")
+        values += scopes + projects
+    for column, allowed in (("status", wanted.statuses), ("namespace", wanted.namespaces)):
+        if allowed:
+            clauses.append(f"{column} IN ({','.join('?' * len(allowed))})")
+            values += allowed
+    for tag in wanted.tags:
+        clauses.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)")
+        values.append(tag)
+    for path in wanted.paths:
+        clauses.append("EXISTS (SELECT 1 FROM json_each(paths) WHERE ? GLOB value OR value = ?)")
+        values += (path, path)
+    if wanted.since is not None:
+        clauses.append("created_at >= ?")
+        values.append(wanted.since)
+    if not wanted.include_expired:
+        clauses.append("(expires_at IS NULL OR expires_at > ?)")
+        values.append(now)
+    return " AND ".join(clauses), tuple(values)
+
+
+def _row(memory: Memory) -> "tuple[apsw.SQLiteValue, ...]":
+    import json  # 4 ms; only writers come here
+
+    def text(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    return (
+        memory.id,
+        memory.content,
+        memory.namespace,
+        memory.scope,
+        memory.project,
+        memory.branch,
+        text(memory.paths),
+        text(memory.tags),
+        text(memory.keywords),
+        text(memory.triggers),
+        text(memory.when),
+        memory.priority,
+        memory.status,
+        memory.superseded_by,
+        memory.source,
+        memory.trust,
+        memory.created_at,
+        memory.updated_at,
+        memory.expires_at,
+        memory.content_hash,
+    )
+
+
+def _memory(row: "tuple[apsw.SQLiteValue, ...]") -> Memory:
+    values = dict(zip(_FIELDS, row, strict=True))
+    for field in ("paths", "tags", "keywords", "triggers"):
+        stored = values[field]
+        values[field] = () if stored == "[]" else tuple(wire.loads(stored))  # type: ignore[arg-type]
+    values["when"] = {} if values["when"] == "{}" else wire.loads(values["when"])  # type: ignore[arg-type]
+    return Memory(**values)  # type: ignore[arg-type]
+
+
+_FIELDS = tuple(_COLUMNS.replace("conditions", "when").split(", "))

@@ -1,0 +1,73 @@
+"""Where things lie: the home folder of one user's memories, and nothing else."""
+
+import os
+import stat
+
+from subcog_hooks.errors import StoreError
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+
+
+class Home:
+    """The folder that holds everything subcog keeps: `SUBCOG_HOME`, else `~/.subcog`."""
+
+    __slots__ = ("root",)
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    @classmethod
+    def find(cls) -> "Home":
+        """The home of this process. Raises StoreError when there is no home folder to put it in."""
+        named = os.environ.get("SUBCOG_HOME")
+        if named:
+            return cls(os.path.abspath(os.path.expanduser(named)))
+        user = os.path.expanduser("~")
+        if not os.path.isabs(user):
+            raise StoreError("there is no home folder for this user", "set HOME, or SUBCOG_HOME to a folder")
+        return cls(os.path.join(user, ".subcog"))
+
+    @property
+    def memories_db(self) -> str:
+        return os.path.join(self.root, "memories.db")
+
+    @property
+    def state_db(self) -> str:
+        return os.path.join(self.root, "state.db")
+
+    @property
+    def index(self) -> str:
+        return os.path.join(self.root, "index")
+
+    @property
+    def config(self) -> str:
+        return os.path.join(self.root, "config.toml")
+
+    @property
+    def log(self) -> str:
+        return os.path.join(self.root, "log")
+
+    def create(self) -> None:
+        """Make the folder, for the user alone. Raises StoreError when that can not be done."""
+        make_private_folder(self.root)
+
+
+def make_private_folder(path: str) -> None:
+    """Make `path` with mode 0700; an existing folder keeps what it has. Raises StoreError."""
+    try:
+        os.makedirs(path, PRIVATE_FOLDER, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path} can not be made: {error.strerror}", "check the path and its permissions") from error
+
+
+def create_private_file(path: str) -> None:
+    """Make an empty file that only the user can read, where none is. Raises OSError."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), PRIVATE_FILE))
+
+
+def is_open_to_others(path: str) -> bool:
+    """Whether group or others have any access to `path`. Always False where modes mean nothing (Windows)."""
+    if os.name == "nt":
+        return False
+    return bool(stat.S_IMODE(os.stat(path).st_mode) & 0o077)

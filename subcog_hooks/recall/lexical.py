@@ -1,0 +1,96 @@
+"""The lexical channel: a query's terms as one BM25 query over the index, ranked."""
+
+import tantivy
+
+from subcog_hooks.memory import analysis
+from subcog_hooks.memory.index import LABELS, LexicalIndex
+from subcog_hooks.memory.store import Filter
+from subcog_hooks.recall.query import EVERYDAY_WEIGHT, Query, Term
+from subcog_hooks.recall.words import EVERYDAY
+
+DEPTH = 100  # shallow lists cost recall (DESIGN 7.2)
+CANDIDATE_DEPTH = 8  # times as many as wanted are looked at before the project filter goes into the search
+MAX_DEPTH = 100_000
+
+STEM_BOOST = 1.0
+PART_BOOST = 0.5  # a part of an identifier
+WHOLE_BOOST = 1.5  # the identifier, path or version as it stands
+LABEL_BOOST = 0.6  # a tag or keyword
+
+
+def search(index: LexicalIndex, query: Query, wanted: Filter, depth: int = DEPTH) -> list[tuple[float, int]]:
+    """The best `depth` matches as (BM25 score, row number), best first.
+
+    Of `wanted`, audiences, statuses, namespaces, tags and since are applied here; expiry and paths are the store's to check.
+    Raises IndexUnusable.
+    """
+    return index.search(build(index, query, wanted), depth) if query.terms else []
+
+
+def candidates(index: LexicalIndex, query: Query, audiences: tuple[str, ...], count: int) -> list[tuple[float, int]]:
+    """At least `count` of the best active matches that reach an audience, if there are so many; best first.
+
+    The best of all projects are looked at first; where too few of them are of this one, the filter goes into the search.
+    """
+    if not query.terms:
+        return []
+    looked_at = CANDIDATE_DEPTH * count
+    found = index.search_reaching(build(index, query, Filter(statuses=())), looked_at, audiences)
+    return found if len(found) >= count else search(index, query, Filter(audiences=audiences), count)
+
+
+def search_with_ties(index: LexicalIndex, query: Query, wanted: Filter, depth: int = DEPTH) -> list[tuple[float, int]]:
+    """As `search`, and every match that scores the same as the last one: the order of insertion must not show at the cut."""
+    while True:
+        hits = search(index, query, wanted, depth + 1)
+        if len(hits) <= depth or depth >= MAX_DEPTH:
+            return hits
+        last = hits[depth - 1][0]
+        if hits[depth][0] < last:
+            return hits[:depth]
+        depth *= 4
+
+
+def build(index: LexicalIndex, query: Query, wanted: Filter) -> tantivy.Query:
+    """The query as tantivy runs it: any term may match, every filter must."""
+    should, must = tantivy.Occur.Should, tantivy.Occur.Must
+    words = tantivy.Query.boolean_query([(should, part) for term in query.terms if term.known for part in _parts(index, term)])
+    filters = [(must, _filter(index, name, values)) for name, values in _filters(wanted) if values]
+    if wanted.since is not None:
+        since = tantivy.Query.range_query(index.schema, "created", tantivy.FieldType.Integer, lower_bound=wanted.since)
+        filters.append((must, tantivy.Query.const_score_query(since, 0.0)))
+    return tantivy.Query.boolean_query([(must, words), *filters]) if filters else words
+
+
+def _parts(index: LexicalIndex, term: Term) -> list[tantivy.Query]:
+    schema, make = index.schema, tantivy.Query
+    if term.is_cjk:
+        if len(term.whole) == 1:  # a single character begins a bigram or stands alone
+            return [make.regex_query(schema, analysis.CJK, _quoted(term.whole) + ".?")]
+        return [make.term_query(schema, analysis.CJK, term.whole)]
+    weight = EVERYDAY_WEIGHT if term.whole in EVERYDAY else 1.0
+    queries = []
+    if term.is_identifier:
+        queries.append(make.boost_query(make.term_query(schema, analysis.EXACT, term.whole), WHOLE_BOOST))
+    for stem in term.stems:
+        boost = PART_BOOST if term.is_identifier else STEM_BOOST * weight
+        queries.append(make.boost_query(make.term_query(schema, analysis.BODY, stem), boost))
+        queries.append(make.boost_query(make.term_query(schema, LABELS, stem), LABEL_BOOST * weight))
+    return queries
+
+
+def _quoted(character: str) -> str:
+    return character if character.isalnum() else "\\" + character
+
+
+def _filters(wanted: Filter) -> list[tuple[str, tuple[str, ...]]]:
+    every_tag = [("tag", (tag.lower(),)) for tag in wanted.tags]
+    named = [("audience", wanted.audiences or ()), ("status", wanted.statuses), ("namespace", wanted.namespaces)]
+    return [*named, *every_tag]
+
+
+def _filter(index: LexicalIndex, name: str, values: tuple[str, ...]) -> tantivy.Query:
+    """Any of `values` in a field, without a say in the score."""
+    make = tantivy.Query
+    anyone = make.boolean_query([(tantivy.Occur.Should, make.term_query(index.schema, name, value)) for value in values])
+    return make.const_score_query(anyone, 0.0)

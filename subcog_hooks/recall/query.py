@@ -1,0 +1,105 @@
+"""What a text asks for: its terms, each with what it may match and how rare it is in the store. No ranking here."""
+
+from math import log
+
+from subcog_hooks.memory import analysis
+from subcog_hooks.memory.index import LABELS, LexicalIndex
+from subcog_hooks.recall.words import EVERYDAY, STOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_TERMS = 24  # of a prompt: the rarest (DESIGN 7.1)
+EVERYDAY_WEIGHT = 0.3
+PRIOR_DOCUMENTS = 50  # so that the rarity of a word means something in a store of a few memories
+PART_SHARE = 0.7  # what the parts of an identifier are worth without the whole
+
+
+class Term:
+    """One word, identifier or CJK bigram of a query.
+
+    whole: it as one token (view `exact`, or `cjk`); stems: the word, or the parts of the identifier, in the view `body`;
+    weight: how much it says, 0.0 to 1.0 (a smoothed inverse document frequency); known: some memory has it.
+    """
+
+    __slots__ = ("is_cjk", "is_identifier", "known", "stems", "weight", "whole")
+
+    def __init__(self, whole: str, stems: tuple[str, ...], *, is_identifier: bool, is_cjk: bool) -> None:
+        self.whole = whole
+        self.stems = stems
+        self.is_identifier = is_identifier
+        self.is_cjk = is_cjk
+        self.weight = 0.0
+        self.known = False
+
+
+class Query:
+    """An analysed query: its terms, the ones that the store knows first, heaviest first."""
+
+    __slots__ = ("terms", "text")
+
+    def __init__(self, text: str, terms: "Sequence[Term]") -> None:
+        self.text = text
+        self.terms = tuple(terms)
+
+
+def analyse(text: str, index: LexicalIndex, limit: int = MAX_TERMS) -> Query:
+    """The query that `text` is to the memories of `index`: at most `limit` terms, the rarest ones that the store knows first.
+
+    A text of nothing but function words keeps them: somebody who asks for "to be or not to be" means it.
+    """
+    terms = _terms(text, index.analysers)
+    chosen = [term for term in terms if term.is_identifier or term.is_cjk or term.whole not in STOP] or terms
+    for term in chosen:
+        _weigh(term, index)
+    chosen.sort(key=lambda term: (not term.known, -term.weight, term.whole))
+    known = [term for term in chosen if term.known][:limit]
+    unknown = [term for term in chosen if not term.known][:limit]
+    return Query(text, known + unknown)
+
+
+def _terms(text: str, analysers: analysis.Analysers) -> list[Term]:
+    found: dict[str, Term] = {}
+    folded = analysis.fold(text)
+    for word in dict.fromkeys(analysis.wholes(folded).split()):
+        whole = "".join(analysers.exact.analyze(word))
+        if whole in found or not whole or analysis.unspaced_runs(whole):
+            continue
+        stems = dict.fromkeys(analysers.body.analyze(analysis.spread(word)))
+        if whole.isalpha() and len(stems) == 1:
+            found[whole] = Term(whole, tuple(stems), is_identifier=False, is_cjk=False)
+        elif whole.replace("-", "").isalpha() and "-" in whole:  # a compound: its words count one by one
+            for part in filter(None, whole.split("-")):
+                found.setdefault(part, Term(part, tuple(analysers.body.analyze(part)), is_identifier=False, is_cjk=False))
+        elif stems:
+            stems.pop(whole, None)
+            found[whole] = Term(whole, tuple(stems), is_identifier=True, is_cjk=False)
+    for run in analysis.unspaced_runs(folded):
+        for bigram in analysis.bigrams(run)[: max(1, len(run) - 1)]:
+            found.setdefault(bigram, Term(bigram, (), is_identifier=False, is_cjk=True))
+    return list(found.values())
+
+
+def _weigh(term: Term, index: LexicalIndex) -> None:
+    if term.is_cjk:
+        frequency = index.document_frequency(analysis.CJK, term.whole)
+        term.known = frequency > 0 or len(term.whole) == 1
+    else:
+        counts = [
+            max(index.document_frequency(analysis.BODY, stem), index.document_frequency(LABELS, stem)) for stem in term.stems
+        ]
+        frequency = index.document_frequency(analysis.EXACT, term.whole) if term.is_identifier else counts[0]
+        frequency = frequency or min((count for count in counts if count), default=0)
+        term.known = frequency > 0
+    term.weight = rarity(frequency, index.documents) * (EVERYDAY_WEIGHT if term.whole in EVERYDAY else 1.0)
+
+
+def rarity(frequency: int, documents: int) -> float:
+    """A smoothed inverse document frequency: 1.0 for a word that no memory has, towards 0.0 for one that all have.
+
+    >>> rarity(0, 1000), rarity(1049, 1000)
+    (1.0, 0.0)
+    """
+    pool = documents + PRIOR_DOCUMENTS
+    return max(0.0, log(pool / (frequency + 1)) / log(pool))

@@ -1,0 +1,44 @@
+"""Fixtures that all tests share: a home of their own, a store in it, memories made in one line."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.memory.model import IdMaker, Memory
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+
+Maker = Callable[..., Memory]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home that is not there yet. No test sees the user's own."""
+    monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "subcog"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in [name for name in os.environ if name in ("EDITOR", "VISUAL", "NO_COLOR", "COLUMNS")]:
+        monkeypatch.delenv(name)
+    return Home(str(tmp_path / "subcog"))
+
+
+@pytest.fixture
+def store(home: Home) -> Iterator[Store]:
+    with Store.writer(home) as opened:
+        yield opened
+
+
+@pytest.fixture
+def make() -> Maker:
+    """Makes a memory: its content, and any field by name."""
+    ids = IdMaker()
+
+    def made(content: str = "The cache is warmed at start.", **fields: object) -> Memory:
+        values: dict[str, object] = {"id": ids.new(), "content": content, "created_at": 1_000, "updated_at": 1_000, **fields}
+        if values.get("project"):
+            values["scope"] = "project"
+        return Memory(**values)  # type: ignore[arg-type]  # a test's own fields
+
+    return made

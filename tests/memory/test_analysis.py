@@ -1,0 +1,66 @@
+"""Text into terms: identifiers, paths, stems, diacritics, scripts without spaces."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.memory import analysis
+
+ANALYSERS = analysis.Analysers()
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("HttpClient", {"httpclient", "http", "client"}),
+        ("parse_args", {"pars", "arg"}),
+        ("src/app/db.py", {"src", "app", "db", "py"}),
+        ("OAuth2", {"oauth2", "oauth", "auth"}),
+        ("XMLHTTPRequest", {"xmlhttprequest", "xmlhttp", "request"}),
+        ("migrations running", {"migrat", "run"}),
+        ("the team’s café", {"the", "team", "cafe"}),
+        ("E0308", {"e0308"}),
+        ("Straße ﬁle", {"strass", "file"}),
+    ],
+)
+def test_the_body_view_has_words_and_the_parts_of_identifiers(text: str, terms: set[str]) -> None:
+    assert set(ANALYSERS.body_terms(text)) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("call parse_args() now", {"call", "parse_args", "now"}),
+        ("in src/app/db.py:42,", {"in", "src/app/db.py", "db.py", "42"}),
+        (r"C:\app\main.rs", {"c", r"app\main.rs", "main.rs"}),
+        ("std::vec::Vec and C++", {"std::vec::vec", "and", "c++"}),
+        ("v2.1.329 (E0308).", {"v2.1.329", "e0308"}),
+        ("--no-verify", {"no-verify"}),
+    ],
+)
+def test_the_exact_view_keeps_identifiers_paths_and_versions_whole(text: str, terms: set[str]) -> None:
+    assert set(ANALYSERS.exact_terms(text)) == terms
+
+
+def test_every_substring_of_two_characters_of_an_unspaced_script_is_a_term() -> None:
+    assert analysis.cjk_view("認証はJWT") == "認証 証は は"
+    assert analysis.cjk_view("plain ASCII") == ""
+
+
+@given(st.text())
+def test_any_text_can_be_analysed(text: str) -> None:
+    ANALYSERS.body_terms(text.encode("utf-8", "replace").decode())
+    ANALYSERS.exact_terms(text.encode("utf-8", "replace").decode())
+    analysis.cjk_view(analysis.fold(text))
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_folding_twice_changes_nothing_more(text: str) -> None:
+    once = analysis.fold(text)
+    assert analysis.fold(once) == once
+
+
+@given(st.from_regex(r"[a-z]{2,8}([A-Z][a-z]{2,8}){1,3}", fullmatch=True))
+def test_each_hump_of_a_camel_case_word_is_a_part(word: str) -> None:
+    humps = ANALYSERS.body_terms("".join(" " + c.lower() if c.isupper() else c for c in word))
+    assert set(humps) <= set(ANALYSERS.body_terms(word))

@@ -1,0 +1,87 @@
+"""Project identity, read from git's files alone; compared with git itself where it is installed."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.memory import project
+
+
+@pytest.mark.parametrize(
+    ("url", "identity"),
+    [
+        ("git@github.com:acme/shop.git", "github.com/acme/shop"),
+        ("https://github.com/acme/shop.git", "github.com/acme/shop"),
+        ("https://user:secret-token@GitHub.com/acme/shop/", "github.com/acme/shop"),
+        ("ssh://git@github.com:22/acme/shop.git", "github.com/acme/shop"),
+        ("git://host/acme/shop", "host/acme/shop"),
+        ("file:///srv/git/shop.git", "/srv/git/shop.git"),
+        ("../bare/shop.git", "/work/bare/shop.git"),
+        ("/srv/git/shop.git", "/srv/git/shop.git"),
+    ],
+)
+def test_all_spellings_of_a_remote_are_one_identity(url: str, identity: str) -> None:
+    assert project.normalised(url, "/work/repository").replace(os.sep, "/") == identity
+
+
+def test_outside_of_any_repository_there_is_no_project(tmp_path: Path) -> None:
+    assert project.find(str(tmp_path)) is None
+    assert project.find(str(tmp_path / "nowhere" / "at all")) is None
+    assert project.find("bad\0folder") is None
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    if not shutil.which("git"):
+        pytest.skip("git is not installed")
+    made = tmp_path / "shop"
+    made.mkdir()
+    git(made, "init")
+    git(made, "commit", "--allow-empty", "-m", "first")
+    return made
+
+
+def test_without_a_remote_the_main_worktree_is_the_project_of_all_worktrees(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", str(tmp_path / "other"))
+    (tmp_path / "other" / "src").mkdir()
+    at = project.find(str(tmp_path / "other" / "src"))
+    assert at is not None
+    assert at.identity == str(repository.resolve())
+    assert at.root == str((tmp_path / "other").resolve())
+
+
+def test_with_a_remote_all_clones_are_one_project(repository: Path) -> None:
+    git(repository, "remote", "add", "upstream", "https://example.org/up/shop.git")
+    git(repository, "remote", "add", "origin", "git@example.org:acme/shop.git")
+    at = project.find(str(repository))
+    assert at is not None
+    assert at.identity == "example.org/acme/shop"
+
+
+def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    git(library, "init")
+    git(library, "commit", "--allow-empty", "-m", "first")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(library), "vendored")
+    at = project.find(str(repository / "vendored"))
+    assert at is not None
+    assert at.identity == str(library)
+
+
+def test_garbage_in_git_files_is_no_project_or_a_path(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_bytes(b"\xff\x00 nonsense")
+    assert project.find(str(tmp_path)) is None
+    (tmp_path / "b" / ".git").mkdir(parents=True)
+    (tmp_path / "b" / ".git" / "config").write_bytes(b'[remote "origin\nurl\n[remote]\n url = x\n')
+    at = project.find(str(tmp_path / "b"))
+    assert at is not None
+    assert at.identity == str((tmp_path / "b").resolve())

@@ -1,0 +1,173 @@
+"""memories.db: what goes in comes out, what is acknowledged stays, what is wrong is said."""
+
+import os
+import stat
+
+import apsw
+import pytest
+
+from subcog_hooks.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
+from subcog_hooks.memory.store import Filter, Store, audiences_of
+from subcog_hooks.paths import Home
+from tests.conftest import Maker
+
+
+def test_every_field_of_a_memory_survives_the_store(store: Store, make: Maker) -> None:
+    memory = make(
+        "Ä line\nand \x00 another 東京",
+        namespace="decisions",
+        project="github.com/acme/shop",
+        branch="main",
+        paths=("src/*.py",),
+        tags=("a", "b"),
+        keywords=("k",),
+        triggers=("err(or)?",),
+        when={"branch": ["x", "y"], "n": 1},
+        priority=7,
+        superseded_by="zz",
+        source="README.md:3",
+        trust="file",
+        expires_at=9_000_000_000_000,
+    )
+    store.add([memory])
+    stored = store.get(memory.id)
+    assert {name: getattr(stored, name) for name in stored.__slots__} == {
+        name: getattr(memory, name) for name in memory.__slots__
+    }
+
+
+def test_an_id_that_is_taken_is_refused_and_nothing_of_the_batch_is_stored(store: Store, make: Maker) -> None:
+    store.add([make("one", id="a")])
+    with pytest.raises(InvalidMemory, match="the id a is taken"):
+        store.add([make("two", id="b"), make("three", id="a")])
+    assert store.counts() == {"active": 1}
+
+
+def test_an_update_changes_the_memory_and_moves_the_revision(store: Store, make: Maker) -> None:
+    memory = store.add([make("one")])[0]
+    before = store.revision()
+    store.update([memory.replaced(content="two")])
+    assert store.get(memory.id).content == "two"
+    assert store.revision() > before
+    assert [changed.id for changed in store.changed_after(before, 10)] == [memory.id]
+
+
+def test_an_update_of_nothing_is_an_error(store: Store, make: Maker) -> None:
+    with pytest.raises(NoMemory):
+        store.update([make(id="nobody")])
+
+
+def test_purged_memories_are_gone_from_the_file_and_known_to_the_caches(store: Store, make: Maker, home: Home) -> None:
+    memory = store.add([make("the launch code is swordfish")])[0]
+    before = store.revision()
+    store.purge([memory.id])
+    with pytest.raises(NoMemory):
+        store.get(memory.id)
+    assert store.purged_after(before) == [memory.seq]
+    for suffix in ("", "-wal"):
+        with open(home.memories_db + suffix, "rb") as file:
+            assert b"swordfish" not in file.read()
+
+
+def test_a_row_number_is_never_used_twice(store: Store, make: Maker) -> None:
+    first = store.add([make("one")])[0].seq
+    store.purge([store.by_seqs([first])[first].id])
+    assert store.add([make("two")])[0].seq > first
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (Filter(), {"user", "org", "shop", "blog"}),
+        (Filter(audiences=audiences_of("shop")), {"user", "org", "shop"}),
+        (Filter(audiences=audiences_of(None)), {"user", "org"}),
+        (Filter(namespaces=("decisions",)), {"shop"}),
+        (Filter(tags=("auth", "spa")), {"blog"}),
+        (Filter(paths=("src/a.py",)), {"org"}),
+        (Filter(since=5_000), {"blog"}),
+        (Filter(statuses=("archived",)), {"old"}),
+        (Filter(statuses=()), {"user", "org", "shop", "blog", "old"}),
+        (Filter(statuses=(), include_expired=True), {"user", "org", "shop", "blog", "old", "expired"}),
+    ],
+)
+def test_a_filter_lets_through_what_it_describes(store: Store, make: Maker, wanted: Filter, found: set[str]) -> None:
+    store.add(
+        [
+            make(id="user", tags=("auth",)),
+            make(id="org", scope="org", paths=("src/*.py",)),
+            make(id="shop", project="shop", namespace="decisions"),
+            make(id="blog", project="blog", tags=("auth", "spa"), created_at=5_000),
+            make(id="old", status="archived"),
+            make(id="expired", expires_at=1),
+        ]
+    )
+    assert {memory.id for memory in store.select(wanted)} == found
+
+
+def test_the_files_are_the_users_alone(store: Store, home: Home) -> None:
+    assert stat.S_IMODE(os.stat(home.root).st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(home.memories_db).st_mode) == 0o600
+
+
+def test_commits_are_made_to_survive_a_power_cut(store: Store, home: Home) -> None:
+    connection = store._connection
+    assert connection.pragma("journal_mode") == "wal"
+    assert connection.pragma("synchronous") == 2
+
+
+def test_a_reader_does_not_wait_for_a_writer(store: Store, make: Maker, home: Home) -> None:
+    memory = store.add([make()])[0]
+    writer = apsw.Connection(home.memories_db)
+    writer.execute("BEGIN IMMEDIATE")
+    with Store.reader(home, busy_ms=0) as reader:
+        assert reader.get(memory.id).content == memory.content
+    writer.execute("ROLLBACK")
+
+
+def test_a_writer_waits_for_a_bounded_time_only(store: Store, make: Maker, home: Home) -> None:
+    other = apsw.Connection(home.memories_db)
+    other.execute("BEGIN IMMEDIATE")
+    with Store.writer(home, busy_ms=1) as blocked, pytest.raises(StoreBusy, match="locked by another process; try again"):
+        blocked.add([make()])
+    other.execute("ROLLBACK")
+
+
+def test_a_missing_store_is_no_file(home: Home) -> None:
+    with pytest.raises(StoreError, match="no such file"):
+        Store.reader(home)
+
+
+def test_bytes_that_are_no_database_are_called_damaged(store: Store, home: Home) -> None:
+    store.close()
+    with open(home.memories_db, "r+b") as file:
+        file.write(b"garbage" * 100)
+    for opener in (Store.reader, Store.writer):
+        with pytest.raises(StoreCorrupt, match="is damaged"):
+            opener(home)
+
+
+def test_another_programs_database_is_left_alone(home: Home) -> None:
+    home.create()
+    other = apsw.Connection(home.memories_db)
+    other.execute("CREATE TABLE t (x)")
+    other.close()
+    with pytest.raises(StoreCorrupt, match="is not a subcog database; move it away"):
+        Store.writer(home)
+
+
+def test_a_store_of_a_later_version_is_not_touched(store: Store, home: Home) -> None:
+    store._connection.pragma("user_version", 99)
+    for opener in (Store.reader, Store.writer):
+        with pytest.raises(StoreTooNew, match="written by a later version of subcog; upgrade subcog"):
+            opener(home)
+
+
+def test_revisions_are_forgotten_beyond_the_last_ten_thousand(
+    store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("subcog_hooks.memory.store.KEPT_REVISIONS", 3)
+    seen = []
+    for _ in range(6):
+        store.add([make()])
+        seen.append(store.revision())
+    assert [store.has_revision(number) for number in seen] == [False, False, False, True, True, True]

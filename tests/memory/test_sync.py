@@ -1,0 +1,139 @@
+"""The index follows the store: after writes, after crashes, after damage, beside other writers."""
+
+import os
+import shutil
+
+import pytest
+import tantivy
+
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
+from subcog_hooks.memory.store import Store, audiences_of
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import pipeline
+from tests.conftest import Maker
+
+
+def found(home: Home, store: Store, word: str) -> set[str]:
+    index = sync.catch_up(home, store)
+    hits = index.search(tantivy.Query.term_query(index.schema, "body", word), 100)
+    return {store.by_seqs([seq])[seq].id for _, seq in hits}
+
+
+def test_what_is_stored_is_found(home: Home, store: Store, make: Maker) -> None:
+    store.add([make("alpha", id="a"), make("beta", id="b")])
+    assert found(home, store, "alpha") == {"a"}
+    assert sync.catch_up(home, store).watermark() == store.revision()
+
+
+def test_changed_deleted_and_purged_memories_leave_the_index(home: Home, store: Store, make: Maker) -> None:
+    memories = store.add([make("alpha", id="a"), make("alpha", id="b"), make("alpha", id="c")])
+    assert found(home, store, "alpha") == {"a", "b", "c"}
+    store.update([memories[0].replaced(content="beta"), memories[1].replaced(status="deleted")])
+    store.purge(["c"])
+    assert found(home, store, "alpha") == set()
+    assert found(home, store, "beta") == {"a"}
+    assert sync.catch_up(home, store).documents == 1
+
+
+def test_a_crash_between_store_and_index_is_caught_up(home: Home, store: Store, make: Maker) -> None:
+    store.add([make("alpha", id="a")])
+    sync.catch_up(home, store)
+    store.add([make("alpha", id="b")])  # and the process dies here
+    assert found(home, store, "alpha") == {"a", "b"}
+
+
+def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store: Store, make: Maker) -> None:
+    store.add([make("nothing of interest")])
+    index = sync.catch_up(home, store)
+    store.add([make("the rathole tunnel listens on port 2333", id="new"), make("rathole", id="other", project="x")])
+    hits = pipeline.for_prompt("which port does the rathole tunnel listen on", index, store, audiences_of(None))
+    assert hits[0].memory.id == "new"
+    assert "other" not in {hit.memory.id for hit in hits}
+
+
+def damage_pointer(home: Home) -> None:
+    with open(os.path.join(home.index, "CURRENT"), "w") as file:
+        file.write("../../etc")
+
+
+def damage_meta(home: Home) -> None:
+    with open(os.path.join(LexicalIndex.open(home).folder, "meta.json"), "w") as file:
+        file.write("{")
+
+
+def damage_segment(home: Home) -> None:
+    folder = LexicalIndex.open(home).folder
+    for name in os.listdir(folder):
+        if name.endswith((".term", ".idx", ".store")):
+            os.unlink(os.path.join(folder, name))
+
+
+def damage_all(home: Home) -> None:
+    shutil.rmtree(home.index)
+
+
+def damage_by_format(home: Home) -> None:
+    name = os.path.basename(LexicalIndex.open(home).folder)
+    os.rename(os.path.join(home.index, name), os.path.join(home.index, "lexical-0-old"))
+    with open(os.path.join(home.index, "CURRENT"), "w") as file:
+        file.write("lexical-0-old")
+
+
+@pytest.mark.parametrize("damage", [damage_pointer, damage_meta, damage_segment, damage_all, damage_by_format])
+def test_a_damaged_index_is_rebuilt_from_the_store(home: Home, store: Store, make: Maker, damage: object) -> None:
+    store.add([make("alpha", id="a")])
+    sync.catch_up(home, store)
+    assert callable(damage)
+    damage(home)
+    assert found(home, store, "alpha") == {"a"}
+    assert [name for name in os.listdir(home.index) if name.startswith("lexical")] == [
+        os.path.basename(LexicalIndex.open(home).folder)
+    ]
+
+
+def test_an_index_of_another_store_is_rebuilt(home: Home, store: Store, make: Maker, tmp_path_factory: pytest.TempPathFactory) -> None:
+    store.add([make("alpha", id="a")])
+    sync.catch_up(home, store)
+    store.close()
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(home.memories_db + suffix):
+            os.unlink(home.memories_db + suffix)
+    with Store.writer(home) as restored:
+        restored.add([make("beta", id="b")])
+        assert found(home, restored, "alpha") == set()
+        assert found(home, restored, "beta") == {"b"}
+
+
+def test_many_small_writes_leave_few_segments(home: Home, store: Store, make: Maker) -> None:
+    for i in range(40):
+        store.add([make(f"memory number {i}")])
+        sync.catch_up(home, store)
+    index = sync.catch_up(home, store)
+    assert index.documents == 40
+    assert index.segments <= 8
+
+
+def test_an_open_index_survives_a_rebuild_beside_it(home: Home, store: Store, make: Maker) -> None:
+    store.add([make("alpha", id="a")])
+    before = sync.catch_up(home, store)
+    sync.rebuild(home, store)
+    assert before.search(tantivy.Query.term_query(before.schema, "body", "alpha"), 1)
+
+
+def test_while_another_process_writes_the_index_the_command_goes_on_with_the_old_one(
+    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "LOCK_WAIT_S", 0.05)
+    store.add([make("alpha", id="a")])
+    index = sync.catch_up(home, store)
+    writer = index.writer()
+    store.add([make("alpha", id="b")])
+    assert sync.catch_up(home, store).watermark() < store.revision()
+    writer.finish()
+    assert found(home, store, "alpha") == {"a", "b"}
+
+
+def test_without_a_folder_there_is_no_index(home: Home) -> None:
+    with pytest.raises(IndexUnusable, match="holds no index; run `subcog reindex`"):
+        LexicalIndex.open(home)

@@ -1,0 +1,145 @@
+"""Recall over a real store and a real index: what is found, in which order, how sure."""
+
+import pytest
+
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.store import Filter, Store, audiences_of
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import lexical, pipeline, query, relevance
+from tests.conftest import Maker
+
+NOTES = {
+    "pkce": "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.",
+    "clock": "The token refresh test is flaky below 2 s of clock skew.",
+    "client": "HttpClient retries three times, then raises UpstreamTimeout (see src/net/http_client.py).",
+    "e0308": "E0308 mismatched types in parse_args came from the builder returning Option.",
+    "tokyo": "東京リージョンでは認証サーバーを二重化している。",
+    "cafe": "The café kiosk build runs on Raspberry Pi 4.",
+    "tagged": "Restart the tunnel by hand when it hangs.",
+    "path": "Money is kept in cents in billing/models.py.",
+}
+
+
+@pytest.fixture
+def index(home: Home, store: Store, make: Maker) -> LexicalIndex:
+    store.add([make(text, id=name, tags=("rathole",) if name == "tagged" else ()) for name, text in NOTES.items()])
+    store.add([make(f"Filler note number {i} about widgets and gadgets.") for i in range(40)])
+    return sync.catch_up(home, store)
+
+
+def first(text: str, index: LexicalIndex, store: Store) -> str | None:
+    hits = pipeline.search(text, index, store, Filter(), 5)
+    return hits[0].memory.id if hits else None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("oauth", "pkce"),
+        ("http client", "client"),
+        ("httpclient", "client"),
+        ("http_client.py", "client"),
+        ("src/net/http_client.py", "client"),
+        ("E0308", "e0308"),
+        ("parse_args", "e0308"),
+        ("parseArgs", "e0308"),
+        ("認証", "tokyo"),
+        ("京", "tokyo"),
+        ("サーバ", "tokyo"),
+        ("cafe", "cafe"),
+        ("CAFÉ kiosks", "cafe"),
+        ("flakiest tests of tokens", "clock"),
+        ("rathole", "tagged"),
+        ("models.py", "path"),
+        ("quantum chromodynamics", None),
+    ],
+)
+def test_a_memory_is_found_by(text: str, found: str | None, index: LexicalIndex, store: Store) -> None:
+    assert first(text, index, store) == found
+
+
+def test_a_query_of_function_words_alone_is_searched_for_all_the_same(index: LexicalIndex, store: Store) -> None:
+    assert first("below the", index, store) == "clock"
+
+
+def test_pages_do_not_overlap_and_together_hold_everything(index: LexicalIndex, store: Store) -> None:
+    pages = [pipeline.search("filler note", index, store, Filter(), 7, offset) for offset in range(0, 49, 7)]
+    ids = [hit.memory.id for page in pages for hit in page]
+    assert len(ids) == len(set(ids)) == 40
+    assert [hit.rank for page in pages for hit in page] == list(range(1, 41))
+
+
+def test_equal_scores_are_ordered_by_newest_then_id_whatever_was_stored_first(
+    home: Home, store: Store, make: Maker
+) -> None:
+    store.add([make("same words", id="b"), make("same words", id="a"), make("same words", id="new", created_at=9_000)])
+    index = sync.catch_up(home, store)
+    assert [hit.memory.id for hit in pipeline.search("same words", index, store, Filter(), 5)] == ["new", "a", "b"]
+
+
+def test_ties_across_the_cut_are_fetched(home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical, "DEPTH", 2)
+    store.add([make("same words", id=f"m{i}", created_at=i + 1) for i in range(30)])
+    index = sync.catch_up(home, store)
+    assert pipeline.search("same words", index, store, Filter(), 1)[0].memory.id == "m29"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (Filter(audiences=audiences_of("shop")), {"mine", "user"}),
+        (Filter(audiences=audiences_of(None)), {"user"}),
+        (Filter(), {"mine", "user", "theirs"}),
+        (Filter(statuses=("superseded",)), {"old"}),
+        (Filter(statuses=(), include_expired=True), {"mine", "user", "theirs", "old", "expired"}),
+        (Filter(namespaces=("decisions",)), {"mine"}),
+        (Filter(tags=("Blue",)), {"user"}),
+        (Filter(paths=("src/a.py",)), {"theirs"}),
+        (Filter(since=5_000), {"theirs"}),
+    ],
+)
+def test_filters_hold_in_search(home: Home, store: Store, make: Maker, wanted: Filter, found: set[str]) -> None:
+    word = "zebra crossing"
+    store.add(
+        [
+            make(word, id="mine", project="shop", namespace="decisions"),
+            make(word, id="user", tags=("blue",)),
+            make(word, id="theirs", project="blog", paths=("src/*.py",), created_at=5_000),
+            make(word, id="old", status="superseded"),
+            make(word, id="expired", expires_at=1),
+        ]
+    )
+    index = sync.catch_up(home, store)
+    assert {hit.memory.id for hit in pipeline.search(word, index, store, wanted, 9)} == found
+
+
+def test_a_prompt_finds_its_own_project_behind_a_crowd_of_others(home: Home, store: Store, make: Maker) -> None:
+    store.add([make("zebra crossing lights", project=f"other{i}") for i in range(200)])
+    store.add([make("zebra crossing lights at the long road by the river", id="mine", project="shop")])
+    store.add([make("zebra crossing", id="gone", project="shop", expires_at=1)])
+    index = sync.catch_up(home, store)
+    hits = pipeline.for_prompt("zebra crossing lights", index, store, audiences_of("shop"))
+    assert [hit.memory.id for hit in hits] == ["mine"]
+
+
+def test_relevance_rises_with_what_is_covered(index: LexicalIndex, store: Store) -> None:
+    def of(text: str, id_: str) -> float:
+        asked = query.analyse(text, index)
+        return relevance.probability(relevance.evidence(asked, store.get(id_), index.analysers))
+
+    whole = of("does the SPA use OAuth2 with PKCE or the implicit flow", "pkce")
+    half = of("does the SPA render charts with OAuth2 labels on dashboards", "pkce")
+    assert whole > 0.5 > 0.25 > half > of("Raspberry Pi kiosk", "pkce")
+
+
+def test_everyday_words_are_no_evidence(index: LexicalIndex, store: Store) -> None:
+    hits = pipeline.for_prompt("please make the build run and fix the test", index, store, audiences_of(None))
+    assert all(hit.relevance < 0.1 for hit in hits)
+
+
+def test_a_long_prompt_is_searched_by_its_rarest_known_terms(index: LexicalIndex) -> None:
+    text = " ".join(f"unheard{i}" for i in range(500)) + " PKCE " + " ".join(["widgets"] * 50)
+    asked = query.analyse(text, index)
+    assert [term.whole for term in asked.terms[:2]] == ["pkce", "widgets"]
+    assert len(asked.terms) <= 2 * query.MAX_TERMS
