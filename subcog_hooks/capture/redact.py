@@ -162,6 +162,7 @@ _HEAD = (
 _HEADS = re.compile(_HEAD, re.IGNORECASE)
 _LONGEST_VALUE = 200  # characters that are looked at; what goes on beyond them goes, too
 _VALUE = re.compile(r"\\?\"([^\"\n]{1,200})\"|\\?'([^'\n]{1,200})'|`([^`\n]{1,200})`|[\"'`]?([^\s\"'`,;<>…—]{1,200})")
+_ASSIGNMENT = re.compile(r"[\w.-]{1,40}(?:=(?!=*$)|:[\w.-]{1,40}[=:])")
 _REST_OF_VALUE = re.compile(r"[^\s\"'`,;<>…—]*")
 
 
@@ -178,8 +179,8 @@ def _assigned(text: str, rank: int) -> Iterator[_Span]:
         secret = text[start:end]
         quoted = value.lastindex in (1, 2) and head[4] not in ("is", "was")
         if not quoted:
-            if head[4] in ("==", "===", "!=", "!==") or _HEADS.match(text, start):
-                continue  # a comparison of variables, or the value is the next assignment
+            if head[4] in ("==", "===", "!=", "!==") or _ASSIGNMENT.match(secret):
+                continue  # a comparison of variables, or the value is an assignment of its own
             secret = re.split(r"&(?=[\w.-]+=)", secret, maxsplit=1)[0].rstrip(".:!?)]}*")
         secret = secret.rstrip("\\")
         name = head[1] or head[2]
@@ -305,7 +306,7 @@ def _rule(kind: str, pattern: re.Pattern[str], group: int) -> _Rule:
         pattern if near is None or without != pattern.pattern else None,
         gate if _linear(gate, 0) else None,
         group,
-        _HOLDS.get(kind, _always),
+        _HOLDS.get(kind, _is_token),
     )
 
 
@@ -360,7 +361,7 @@ _PLACEHOLDER = re.compile(
 )
 _REFERENCE = re.compile(
     r"\$[{(].*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\d|%\w+%|%[(s].*|#?\{.*|\{\{.*|<.*|\[.*|!\w+|[a-z][a-z0-9+.-]*://.*|(?:arn|env|vault|file|op|ref|secretref):.*"
-    r"|\*+|-+.*|@[A-Za-z]+|:\w+",
+    r"|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
     re.IGNORECASE | re.DOTALL,
 )
 _SIGNS_OF_CODE = ("(", "[", "{", "->", "::")
@@ -431,8 +432,8 @@ def _has_digit(value: str) -> bool:
     return _DIGITS.search(value) is not None
 
 
-def _always(_: str) -> bool:
-    return True
+def _is_token(value: str) -> bool:
+    return value[-8:].lower() != "xxxxxxxx"
 
 
 _HOLDS: dict[str, Callable[[str], bool]] = {

@@ -61,7 +61,7 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
     except typer.TyperException as error:
-        _complain(error.format_message(), "see `subcog --help`")
+        _complain(error.format_message().rstrip("."), "see `subcog --help`")
         sys.exit(EXIT_USAGE)
     except SubcogError as error:
         if "--debug" in flags:

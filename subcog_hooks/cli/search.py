@@ -73,8 +73,10 @@ def search(
         statuses=statuses(status),
     )
     text = " ".join(query or ())
-    if bool(text.strip()) == bool(batch):
-        raise UsageError("no query was given" if not batch else "a query and --batch exclude each other", "give one of them")
+    if not batch and not text.strip():
+        raise UsageError("no query was given", "for instance: subcog search token refresh")
+    if batch and query:
+        raise UsageError("a query and --batch exclude each other", "give one of them")
     if sum((as_json, jsonl, ids)) > 1:
         raise UsageError("--json, --jsonl and --ids exclude each other", "give one of them")
     started = time.perf_counter()

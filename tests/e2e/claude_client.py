@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from messages_api import MessagesAPI, Request
+from tests.e2e.messages_api import MessagesAPI, Request
 
 PACKAGE = "@anthropic-ai/claude-code"
 FETCH_SECONDS = 600  # about 100 MB a version

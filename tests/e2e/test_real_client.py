@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from claude_client import ClientUnavailable, Sandbox, Turn, conversation, fetched, isolation
+from tests.e2e.claude_client import ClientUnavailable, Sandbox, Turn, conversation, fetched, isolation
 
 import subcog_hooks
 

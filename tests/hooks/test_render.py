@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_sanitise import ANY_TEXT, tags_in
+from tests.hooks.test_sanitise import ANY_TEXT, tags_in
 
 import subcog_hooks
 from subcog_hooks.hooks import render
