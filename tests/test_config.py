@@ -64,9 +64,7 @@ def test_a_project_may_not_set_what_is_the_users_alone(home: Home, tmp_path: Pat
     write(str(tmp_path / "p" / ".subcog.toml"), "[surfacing]\nprivate = 2\n")
     settings = config.load(home, str(tmp_path / "p"))
     assert settings["surfacing.private"] == 1
-    assert settings.problems == (
-        ".subcog.toml line 2: surfacing.private can be set by the user only, in config.toml",
-    )
+    assert settings.problems == (".subcog.toml line 2: surfacing.private can be set by the user only, in config.toml",)
 
 
 def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +88,9 @@ def test_people_write_true_in_several_ways(text: str) -> None:
     assert config.KEYS["surfacing.enabled"].from_text(text) is True
 
 
-@pytest.mark.parametrize(("name", "text"), [("surfacing.enabled", "maybe"), ("surfacing.max_memories", "2.5"), ("search.limit", "many")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("surfacing.enabled", "maybe"), ("surfacing.max_memories", "2.5"), ("search.limit", "many")]
+)
 def test_a_typed_value_that_does_not_hold_is_refused(name: str, text: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} is"):
         config.KEYS[name].from_text(text)

@@ -17,7 +17,7 @@ def cleaned(memory: Memory) -> tuple[Memory, Removed]:
     removed: Counter[str] = Counter()
 
     def clean(text: str) -> str:
-        result = redact(text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text)
+        result = redact(_storable(text))
         removed.update(dict(result.removed))
         return result.text
 
@@ -33,6 +33,10 @@ def cleaned(memory: Memory) -> tuple[Memory, Removed]:
         if value and (kept_text := clean(value)) != value:
             changes[field] = kept_text
     return check(memory.replaced(**changes) if changes else memory), tuple(sorted(removed.items()))
+
+
+def _storable(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def total(parts: "list[Removed]") -> Removed:

@@ -48,7 +48,7 @@ _TOKENS = r"""
   | -{4,5}[ ]?BEGIN[ ][A-Z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?[ ]?-{4,5}[^\n]*(?:\n[A-Za-z0-9+/=\r]{16,})*
 """
 # The password alone, behind "://user:"; what begins like a variable or a mask is none.
-_URL_PASSWORD = r"""(://[^\s/:@?\#"'`<>]*:)(?![$%{*\[])[^\s/"'`<>]+(?=@)"""
+_IN_URL = r"""(://[^\s/:@?\#"'`<>]*:)(?![$%{*\[])[^\s/"'`<>]+(?=@)"""
 _PRIVATE_TAG = r"<(/?)private(?=[\s/<>])[^>]*>"
 
 
@@ -68,7 +68,7 @@ def mask(text: str) -> str:
     if has_token:
         text = re.sub(_TOKENS, MASK, text, flags=re.VERBOSE)
     if has_password:
-        text = re.sub(_URL_PASSWORD, rf"\1{MASK}", text)
+        text = re.sub(_IN_URL, rf"\1{MASK}", text)
     return text
 
 

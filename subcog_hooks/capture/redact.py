@@ -6,7 +6,7 @@ developers' notes are full of hashes, UUIDs and commit ids.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -110,8 +110,11 @@ _OURS = (
     # A header that ends its line or runs into its body begins a block; one that is only mentioned in a sentence does not.
     (
         _BLOCK,
-        r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}(?:[ \t]*(?:\r|\n|\\n|\\r)|[\s\"'+,]*[A-Za-z0-9+/=]{16})"
-        r"(?s:.*?)(?:-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|$)",
+        (
+            r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+            r"(?:[ \t]*(?:\r|\n|\\n|\\r)|[\s\"'+,]*[A-Za-z0-9+/=]{16})"
+            r"(?s:.*?)(?:-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|$)"
+        ),
         0,
     ),
     (_BLOCK, r"PuTTY-User-Key-File-\d+:(?s:.*?)(?:Private-MAC: *[0-9a-fA-F]+|$)", 0),
@@ -127,8 +130,10 @@ _OURS = (
     ("Telegram Bot Token", r"\b\d{8,10}:A[0-9A-Za-z_-]{34}(?![0-9A-Za-z_-])", 0),
     (
         "service token",
-        r"\b(?:dckr_pat_|dop_v1_|shp(?:at|ca|pa|ss)_|hvs\.|lin_api_|gsk_|xai-|pplx-|sbp_|glsa_|AGE-SECRET-KEY-1"
-        r"|ya29\.|GOCSPX-|whsec_|[rs]k_test_|nvapi-|PMAK-|ntn_)[A-Za-z0-9_-]{20,}",
+        (
+            r"\b(?:dckr_pat_|dop_v1_|shp(?:at|ca|pa|ss)_|hvs\.|lin_api_|gsk_|xai-|pplx-|sbp_|glsa_|AGE-SECRET-KEY-1"
+            r"|ya29\.|GOCSPX-|whsec_|[rs]k_test_|nvapi-|PMAK-|ntn_)[A-Za-z0-9_-]{20,}"
+        ),
         0,
     ),
     # The second part of nearly every JWT begins with eyJ too, which is plain enough; detect-secrets decodes the others.
@@ -141,20 +146,20 @@ _OURS = (
         1,
     ),
     ("authorization header", r"(?i:authorization[\"']?[ \t]*[:=][ \t]*[\"']?)([A-Za-z0-9._~+/-]{20,}=*)", 1),
-    ("password", r"<[\w:.-]*(?i:password|passphrase|secret)>([^<>\s]{4,200})</", 1),
-    ("secret", r"--[\w-]{0,40}?(?:password|passwd|passphrase|token|secret|api-key)[ \t]+[\"']?([^\s\"'`,;<>|]{6,200})", 1),
+    ("password", r"<[\w:.-]*(?i:password|passphrase|secret)>([^<>\s]{4,})</", 1),
+    ("secret", r"--[\w-]{0,40}?(?:password|passwd|passphrase|token|secret|api-key)[ \t]+[\"']?([^\s\"'`,;<>|]{6,})", 1),
 )
 
-_PASSWORD_WORD = (
+_LOGIN_NAMES = (
     r"passw(?:or)?d|passwort|kennwort|contrase.a|passphrase|passcode|(?<![A-Za-z])(?:pass|pwd|pw)|(?-i:(?<=[a-z])P(?:ass|wd))"
 )
-_SECRET_WORD = (
-    r"secret|token|credential|(?:api|app|access|account|auth|client|consumer|decryption|encryption|hmac|jwt|license|master"
+_KEY_NAMES = (
+    r"(?<!:)secret|token|credential|(?:api|app|access|account|auth|client|consumer|decryption|encryption|hmac|jwt|license|master"
     r"|private|secret|service|session|shared|signing|ssh|storage|subscription|webhook)[ _-]?key"
 )
 # A name that ends in such a word (`DB_PASSWORD`, `"apiKey"`, `config["token"]`, `**Password**`), and what assigns to it.
 _HEAD = (
-    rf"(?:({_PASSWORD_WORD})|({_SECRET_WORD}))(?:[_-]?(?:\d{{1,2}}|prod|dev|test|staging|live|base|b64|base64))?"
+    rf"(?:({_LOGIN_NAMES})|({_KEY_NAMES}))(?:[_-]?(?:\d{{1,2}}|prod|dev|test|staging|live|base|b64|base64))?"
     r"[\\\"'`\])*]{0,4}([ \t]*)(=>|:=|={1,3}|!==?|:|(?:is|was)(?=[ \t]))[ \t*]*"
     r"(?:&?[A-Za-z_][\w.\[\]|]{0,40} = (?=[\"'`rbf]))?"  # a type between the name and the value
     r"(?:[rbfu@]{1,2}(?=[\"']))?"
@@ -162,6 +167,12 @@ _HEAD = (
 _HEADS = re.compile(_HEAD, re.IGNORECASE)
 _LONGEST_VALUE = 200  # characters that are looked at; what goes on beyond them goes, too
 _VALUE = re.compile(r"\\?\"([^\"\n]{1,200})\"|\\?'([^'\n]{1,200})'|`([^`\n]{1,200})`|[\"'`]?([^\s\"'`,;<>…—]{1,200})")
+# What makes a token a place in a list or a word of a model's vocabulary.
+_POSITION = re.compile(
+    r"(?:next|prev(?:ious)?|page|pagination|starting|continuation|sequence"
+    r"|forward|backward|idempotency|public[-_]?key|[be]os|pad|unk)[-_ ]?$",
+    re.IGNORECASE,
+)
 _ASSIGNMENT = re.compile(r"[\w.-]{1,40}(?:=(?!=*$)|:[\w.-]{1,40}[=:])")
 _REST_OF_VALUE = re.compile(r"[^\s\"'`,;<>…—]*")
 
@@ -184,8 +195,15 @@ def _assigned(text: str, rank: int) -> Iterator[_Span]:
             secret = re.split(r"&(?=[\w.-]+=)", secret, maxsplit=1)[0].rstrip(".:!?)]}*")
         secret = secret.rstrip("\\")
         name = head[1] or head[2]
+        if name.lower() == "token" and _POSITION.search(text, max(0, head.start() - 20), head.start()):
+            continue
         constant = name.isupper()
-        plain = head[4] == "=" and not head[3] and head.end(4) == start and (constant or _is_field(text, head.start()))
+        plain = (
+            head[4] == "="
+            and not head[3]
+            and head.end(4) == start
+            and (constant or (len(name) > 4 and _is_field(text, head.start())))
+        )
         kind = "password" if head[1] else "secret"
         if _is_value(secret, kind, quoted=quoted, plain=plain, constant=constant):
             done = start + len(secret)
@@ -196,8 +214,7 @@ def _assigned(text: str, rank: int) -> Iterator[_Span]:
 
 def _is_field(text: str, at: int) -> bool:
     """Whether the name around `at` is a shell option or a field of a connection string or of a query."""
-    before = re.search(r"(--|[;?&] ?)[\w.-]*$", text[max(0, at - 40) : at])
-    return before is not None
+    return re.search(r"(?:--|[;?&] ?)[\w.-]*$", text[max(0, at - 40) : at]) is not None
 
 
 # ---- how it is found -------------------------------------------------------------------------------------------------
@@ -206,6 +223,7 @@ _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)"
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _EDGES = " \t\r\n\f\v=:\"'"  # what some patterns take along from around a secret
+_ESCAPES = ("\\n", "\\r", "\\t")
 _RUN = re.compile(r"[A-Za-z0-9_-]*")
 _GATE_MEMORY = 64 << 20  # bytes at most: with RE2's own 8 MiB its automaton starts over again and again
 _GATE_REPETITIONS = 8  # the exact counts of 60 patterns would fill RE2's automaton on a megabyte of base64: .5 s instead of .05
@@ -227,14 +245,15 @@ def _spans(text: str) -> list[_Span]:
     for rank, rule in enumerate(_rules()):
         done = 0
         for match in _matches(rule, plain, data):
-            start, end = match.span(rule.group)
-            if start < done:
+            span = match.span(rule.group)
+            if span[0] < done:
                 continue
             if rule.group == 0 and rule.kind != _BLOCK:
-                start, end = _token(plain, start, end)
+                span = _token(plain, *span)
+            start, end = span
             done = end
             secret = text[start:end]
-            if rule.holds(secret) and (_MARKER not in secret or rule.kind == _BLOCK):
+            if secret and rule.holds(secret) and (_MARKER not in secret or rule.kind == _BLOCK):
                 spans.append(_Span(start, end, rank, rule.kind))
     if _assignment().search(data):
         spans += _assigned(text, len(_rules()))
@@ -250,9 +269,15 @@ def _matches(rule: _Rule, plain: str, data: bytes) -> "Iterator[re.Match[str] | 
 
 
 def _token(plain: str, start: int, end: int) -> tuple[int, int]:
-    """The span without the white space and quotes around it, and with the rest of a token longer than its pattern."""
+    """The span without the white space and quotes around it, and with the rest of a token longer than its pattern.
+
+    It is empty for what begins inside a word, as in base64: that is chance. The n of an escaped newline is no word.
+    """
     while start < end and plain[start] in _EDGES:
         start += 1
+    before = plain[max(0, start - 2) : start]
+    if before[-1:].isalnum() and before not in _ESCAPES:
+        return end, end
     bare = end
     while start < bare and plain[bare - 1] in _EDGES:
         bare -= 1
@@ -273,7 +298,7 @@ def _merged(spans: list[_Span]) -> list[_Span]:
 
 
 def _plain(text: str) -> str:
-    """`text` with each character beyond ASCII replaced by one that no pattern names, so that offsets in bytes and text agree."""
+    """`text` with a character that no pattern names for each beyond ASCII, so that offsets in bytes and text agree."""
     return text if text.isascii() else _NOT_ASCII.sub("\x01", text)
 
 
@@ -282,11 +307,12 @@ def _rules() -> tuple[_Rule, ...]:
     """All patterns, ours first: they match whole tokens where others match a part."""
     # requests and the other plugins cost 100 ms: paid once, by a process that writes
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
-    from detect_secrets.plugins.base import RegexBasedDetector
+    from detect_secrets.plugins.base import BasePlugin, RegexBasedDetector
     from detect_secrets.plugins.jwt import JwtTokenDetector
 
+    plugins: Mapping[str, type[BasePlugin]] = get_mapping_from_secret_type_to_class()
     rules = [_rule(kind, re.compile(pattern, re.ASCII), group) for kind, pattern, group in _OURS]
-    for kind, plugin in sorted(get_mapping_from_secret_type_to_class().items()):
+    for kind, plugin in sorted(plugins.items()):
         if kind in _LEFT_OUT or not issubclass(plugin, RegexBasedDetector):
             continue
         for pattern in plugin().denylist:
@@ -356,7 +382,8 @@ _PLACEHOLDER = re.compile(
     r"change[-_ ]?(?:me|it)\w*|place-?holder|(?:your|my|the|some|example|sample|dummy|fake|insert|enter|replace)(?:[-_ .].*)?"
     r"|your\w*|.*[-_](?:here|placeholder|example)|test|todo|tbd|fixme|redacted|removed|hidden|masked|omitted|none|null|nil"
     r"|undefined|unset|empty|true|false|yes|no|required|optional|string|str|text|value|here"
-    r"|(?:user|db|api|access|auth|secret|client)?[-_ ]?(?:pass|passwd|password|passphrase|pwd|pw|secret|token|key|apikey|credentials?)\d?",
+    r"|(?:user|db|api|access|auth|secret|client)?[-_ ]?"
+    r"(?:pass|passwd|password|passphrase|pwd|pw|secret|token|key|apikey|credentials?)\d?",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(
@@ -364,7 +391,7 @@ _REFERENCE = re.compile(
     r"|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
     re.IGNORECASE | re.DOTALL,
 )
-_SIGNS_OF_CODE = ("(", "[", "{", "->", "::")
+_SIGNS_OF_CODE = ("(", "[", "{", "->", "::", "\\")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
 _SPACE = re.compile(r"\s")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -421,11 +448,11 @@ def _is_url_password(value: str) -> bool:
 
 
 def _is_bearer(value: str) -> bool:
-    return _has_digit(value) and not _stands_in(value) and not _WORDS.fullmatch(value)
+    return _has_digit(value) and not _stands_in(value) and not _WORDS.fullmatch(value[:_LONGEST_VALUE])
 
 
 def _is_bare(value: str) -> bool:
-    return _is_value(value.rstrip(".:!?)]}"), "password", quoted=False)
+    return _is_value(value[:_LONGEST_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
 
 
 def _has_digit(value: str) -> bool:

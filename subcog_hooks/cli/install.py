@@ -15,7 +15,7 @@ from subcog_hooks.cli.output import terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 
 EVENTS = {"UserPromptSubmit": 5}  # events with the client's time limit in seconds; the hook's own is 200 ms
-_FRESH_TAIL = "}"  # a file that init made ends without a line end: that is how uninstall knows it may go
+_FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # how a file that init made begins and ends: then uninstall knows that it may go
 
 
 def register(app: typer.Typer) -> None:
@@ -106,7 +106,7 @@ def registered(text: str | None, command: list[str]) -> str:
 
 def unregistered(text: str) -> str | None:
     """The settings file `text` without our hooks; None when `init` made the file. Raises ValueError when it is not JSON."""
-    made_by_init = text.endswith(_FRESH_TAIL)
+    made_by_init = text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
     for event in list(_events(text)):
         while (found := _our_hook(text, event)) is not None:
             text = _without(text, event, found)

@@ -12,7 +12,6 @@ from subcog_hooks.capture.redact import describe
 from subcog_hooks.cli import session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.errors import InvalidMemory, StoreError, UsageError
-from subcog_hooks.memory.index import IndexUnusable
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE, NAMESPACES, IdMaker, Memory, now_ms
 from subcog_hooks.memory.store import Store
 
@@ -110,7 +109,7 @@ def _store(memory: Memory, store: Store, supersedes: str | None) -> Memory:
 def _similar(memory: Memory, store: Store) -> list[tuple[Memory, float]]:
     try:
         return near_duplicates(memory, session.index_of(store), store)[:3]
-    except (IndexUnusable, StoreError) as error:
+    except StoreError as error:
         terminal.say(f"similar memories were not looked for ({error.message})")
         return []
 

@@ -8,9 +8,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from subcog_hooks import config
 from subcog_hooks.cli.output import terminal
-from subcog_hooks.errors import ConfigError, UsageError
+from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.memory import project, sync
-from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
+from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store, audience_of, audiences_of
 from subcog_hooks.paths import Home
@@ -72,7 +72,7 @@ def follow(store: Store) -> None:
     """Bring the index up to date after a write. The memory is safe already: a failure here is said, and is no failure."""
     try:
         index_of(store)
-    except IndexUnusable as error:
+    except StoreError as error:
         terminal.say(f"the index will follow with the next command ({error.message})")
 
 

@@ -27,7 +27,7 @@ SMALL_HEAP = 15_000_000  # bytes, tantivy's least: for a handful of documents
 BULK_HEAP = 200_000_000
 MAX_SEGMENTS = 8  # above it opening takes 8 ms instead of .5 (measured with 78 segments)
 
-_EVERYTHING_FAILED = (ValueError, OSError, RuntimeError)  # what tantivy's binding raises
+FAILURES = (ValueError, OSError, RuntimeError)  # what tantivy's binding raises
 
 
 class IndexUnusable(StoreError):  # noqa: N818 - errors are named by the fact
@@ -75,7 +75,7 @@ class LexicalIndex:
             raise IndexUnusable(f"{home.index} holds no index", "run `subcog reindex`")
         try:
             return cls(tantivy.Index.open(folder), folder)
-        except _EVERYTHING_FAILED as error:
+        except FAILURES as error:
             raise IndexUnusable(f"{folder} can not be opened: {error}", "run `subcog reindex`") from error
 
     @classmethod
@@ -102,7 +102,7 @@ class LexicalIndex:
         try:
             found = self._searcher.search(query, limit, count=False).hits
             seqs = self._searcher.fast_field_values("seq", [address for _, address in found])
-        except _EVERYTHING_FAILED as error:
+        except FAILURES as error:
             raise IndexUnusable(f"{self.folder} can not be searched: {error}", "run `subcog reindex`") from error
         return [(score, int(seq)) for (score, _), seq in zip(found, seqs, strict=True) if seq]
 
@@ -117,7 +117,7 @@ class LexicalIndex:
             addresses = [address for _, address in found]
             seqs = self._searcher.fast_field_values("seq", addresses)
             reaches = self._searcher.fast_field_values("reach", addresses)
-        except _EVERYTHING_FAILED as error:
+        except FAILURES as error:
             raise IndexUnusable(f"{self.folder} can not be searched: {error}", "run `subcog reindex`") from error
         wanted = {reach_of(audience) for audience in audiences}
         rows = zip(found, seqs, reaches, strict=True)
@@ -147,14 +147,14 @@ class LexicalIndex:
             if not hits:
                 return 0
             return int(self._searcher.fast_field_values("watermark", [hits[0][1]])[0] or 0)
-        except _EVERYTHING_FAILED as error:
+        except FAILURES as error:
             raise IndexUnusable(f"{self.folder} can not be read: {error}", "run `subcog reindex`") from error
 
     def writer(self, heap: int = SMALL_HEAP, threads: int = 1) -> "IndexWriter":
         """The one writer of this index. Raises IndexBusy when another process has it, IndexUnusable."""
         try:
             return IndexWriter(self, self._index.writer(heap, threads))
-        except _EVERYTHING_FAILED as error:
+        except FAILURES as error:
             if "LockBusy" in str(error) or "lock" in str(error).lower():
                 raise IndexBusy(f"{self.folder} is being written by another process", "try again in a moment") from error
             raise IndexUnusable(
@@ -197,7 +197,7 @@ class IndexWriter:
             mark.add_integer("watermark", revision)
             self._writer.add_document(mark)
             self._writer.commit()
-        except _EVERYTHING_FAILED as error:
+        except FAILURES as error:
             raise IndexUnusable(
                 f"{self._index.folder} can not be written: {error}", "check the disk, then run `subcog reindex`"
             ) from error

@@ -1,97 +1,157 @@
 """Keeping the index where the store is: catching up after writes and crashes, rebuilding what is damaged."""
 
+import os
 import time
 
+import apsw
+
 from subcog_hooks.errors import StoreError
-from subcog_hooks.memory.index import BULK_HEAP, MAX_SEGMENTS, SMALL_HEAP, IndexBusy, IndexUnusable, LexicalIndex
+from subcog_hooks.memory.index import (
+    BULK_HEAP,
+    FAILURES,
+    MAX_SEGMENTS,
+    SMALL_HEAP,
+    IndexBusy,
+    IndexUnusable,
+    IndexWriter,
+    LexicalIndex,
+    remove_others,
+)
 from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.paths import Home, make_private_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Progress = Callable[[int], None]
+
 CHUNK = 2_000  # memories read at a time
-BULK = 2_000  # more changes than this deserve a larger heap and both cores
-LOCK_WAIT_S = 10.0
-_ALL = ("active", "pending", "superseded", "archived")
+BULK = 2_000  # a rebuild of more than this deserves a larger heap
+LOCK_WAIT_S = 3.0  # for another process that writes the index; then the command goes on with what there is
+REBUILD_WAIT_MS = 120_000  # for another process that rebuilds it: 100,000 memories take some 15 s
+ATTEMPTS = 3  # a swap or a damage may come between opening and writing
 
-Progress = "Callable[[int], None]"
 
-
-def catch_up(home: Home, store: Store, progress: "Callable[[int], None] | None" = None) -> LexicalIndex:
-    """The index, brought to the store's revision; rebuilt when it can not be used. Raises IndexUnusable, StoreError.
+def catch_up(home: Home, store: Store, progress: "Progress | None" = None) -> LexicalIndex:
+    """The index, brought to the store's revision; rebuilt when it can not be used. Raises StoreError.
 
     When another process is writing the index, waits up to LOCK_WAIT_S for it to get there; then the index is returned as it is:
-    that process, or the next command, brings the rest.
+    that process, or the next command, brings the rest. `progress` is told of each chunk's size.
     """
+    for attempt in range(ATTEMPTS):
+        index = _usable(home, store)
+        if index is None:
+            index = rebuild(home, store, progress, only_if_needed=True)
+        try:
+            _follow(index, store, progress)
+        except IndexUnusable:  # swapped by another process meanwhile, or damaged
+            if attempt == ATTEMPTS - 1:
+                raise
+            continue
+        break
+    return index
+
+
+def _usable(home: Home, store: Store) -> LexicalIndex | None:
+    """The current index, None when it has to be rebuilt: missing, damaged, of another store, in too many pieces."""
     try:
         index = LexicalIndex.open(home)
-        if not store.has_revision(index.watermark()) or index.segments > 4 * MAX_SEGMENTS:
-            raise IndexUnusable(f"{index.folder} was made from another store", "run `subcog reindex`")
+        made_here = store.has_revision(index.watermark())
     except IndexUnusable:
-        return rebuild(home, store, progress)
+        return None
+    return index if made_here and index.segments <= 4 * MAX_SEGMENTS else None
+
+
+def _follow(index: LexicalIndex, store: Store, progress: "Progress | None") -> None:
     give_up_at = time.monotonic() + LOCK_WAIT_S
     pause = 0.005
     while index.watermark() < store.revision():
         try:
-            _bring_up(index, store, progress)
+            _write_changes(index, store, progress)
         except IndexBusy:
             if time.monotonic() > give_up_at:
-                break
+                return
             time.sleep(pause)
             pause = min(0.1, pause * 2)
             index.refresh()
-    return index
 
 
-def _bring_up(index: LexicalIndex, store: Store, progress: "Callable[[int], None] | None") -> None:
+def _write_changes(index: LexicalIndex, store: Store, progress: "Progress | None") -> None:
     writer = index.writer()
     try:
         index.refresh()  # under the lock: the writer before us may have come this far
         after, until = index.watermark(), store.revision()
         if after < until:
-            _write_changes(writer, store, after, until, progress)
+            _put(writer, store, after, until, progress)
             writer.remove(store.purged_after(after))
             writer.commit(until)
-    finally:
         writer.finish()
+    except FAILURES as error:
+        raise IndexUnusable(
+            f"{index.folder} can not be written: {error}", "check the disk, then run `subcog reindex`"
+        ) from error
 
 
-def _write_changes(writer: "_Writer", store: Store, after: int, until: int, progress: "Callable[[int], None] | None") -> None:
+def _put(writer: IndexWriter, store: Store, after: int, until: int, progress: "Progress | None") -> None:
     from_seq = 0
     while chunk := store.changes(after, until, from_seq, CHUNK):
-        writer.put(chunk)
+        writer.put(chunk, new=after < 0)
         from_seq = chunk[-1].seq + 1
         if progress:
             progress(len(chunk))
 
 
-def rebuild(home: Home, store: Store, progress: "Callable[[int], None] | None" = None) -> LexicalIndex:
-    """A new index of the whole store, made beside the old one and swapped in. `progress` is told of each chunk's size.
+def rebuild(home: Home, store: Store, progress: "Progress | None" = None, *, only_if_needed: bool = False) -> LexicalIndex:
+    """A new index of the whole store, made beside the old one and swapped in. One process rebuilds at a time.
 
-    Raises StoreError when the folder can not be written.
+    only_if_needed: when another process has done it meanwhile, its index is returned. Raises StoreError when the folder can
+    not be written; the old index stays.
     """
+    with _RebuildLock(home):
+        if only_if_needed and (index := _usable(home, store)) is not None:
+            return index
+        current = _current_name(home)
+        try:
+            index = LexicalIndex.create_beside(home)
+            writer = index.writer(BULK_HEAP if sum(store.counts().values()) > BULK else SMALL_HEAP)
+            until = store.revision()
+            _put(writer, store, -1, until, progress)
+            writer.commit(until)
+            writer.finish()
+            index.put_in_place(home)
+        except (*FAILURES, IndexUnusable) as error:
+            remove_others(home, keep=current)
+            raise StoreError(f"{home.index} can not be written: {error}", "check its permissions and the disk") from error
+        return index
+
+
+def _current_name(home: Home) -> str:
     try:
-        home.create()
-        index = LexicalIndex.create_beside(home)
-        writer = index.writer(BULK_HEAP if sum(store.counts().values()) > BULK else SMALL_HEAP)
-        until = store.revision()
-        from_seq = 0
-        while chunk := store.changes(-1, until, from_seq, CHUNK):
-            writer.put(chunk, new=True)
-            from_seq = chunk[-1].seq + 1
-            if progress:
-                progress(len(chunk))
-        writer.commit(until)
-        writer.finish()
-        index.put_in_place(home)
-    except OSError as error:
-        raise StoreError(
-            f"{home.index} can not be written: {error.strerror or error}", "check its permissions and the disk"
-        ) from error
-    return index
+        return os.path.basename(LexicalIndex.open(home).folder)
+    except IndexUnusable:
+        return ""
 
 
-if TYPE_CHECKING:
-    from subcog_hooks.memory.index import IndexWriter as _Writer
+class _RebuildLock:
+    """A lock between processes that dies with its owner, on every system: SQLite's own, on an empty file."""
+
+    __slots__ = ("_connection", "_home")
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def __enter__(self) -> None:
+        make_private_folder(self._home.index)
+        path = os.path.join(self._home.index, "rebuild.lock")
+        try:
+            self._connection = apsw.Connection(path)
+            self._connection.set_busy_timeout(REBUILD_WAIT_MS)
+            self._connection.execute("BEGIN EXCLUSIVE")
+        except apsw.BusyError as error:
+            raise StoreError("another process has been rebuilding the index for long", "wait for it to end") from error
+        except apsw.Error as error:
+            raise StoreError(f"{path} can not be written: {error}", "check its permissions and the disk") from error
+
+    def __exit__(self, *exception: object) -> None:
+        self._connection.close()

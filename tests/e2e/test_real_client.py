@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.e2e.claude_client import ClientUnavailable, Sandbox, Turn, conversation, fetched, isolation
 
 import subcog_hooks
+from tests.e2e.claude_client import ClientUnavailable, Sandbox, Turn, conversation, fetched, isolation
 
 ROOT = Path(__file__).parents[2]
 VERSIONS = ("2.1.329", "2.1.197")  # npm installs the second where Node is older than 22
@@ -68,9 +68,7 @@ def memories(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="module")
-def session(
-    client: str, model: str, subcog_command: str, memories: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Session:
+def session(client: str, model: str, subcog_command: str, memories: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     """A session with the hook where `subcog init` puts it."""
     sandbox = _initialised(tmp_path_factory.mktemp("session"), subcog_command, memories)
     prompts = (UNRELATED, COMMIT, QUESTION, RELATED, "/clear", QUESTION, "/clear", RELATED)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hooks.test_sanitise import ANY_TEXT, tags_in
 
 import subcog_hooks
 from subcog_hooks.hooks import render
 from subcog_hooks.hooks.render import HARD_CAP_UNITS, MIN_TEXT_UNITS, Entry, Rendered, render_block, to_hook_output
+from tests.hooks.test_sanitise import ANY_TEXT, tags_in
 
 BEGIN = '<subcog-memories source="the user\'s own notes, recalled by subcog" intent="howto" confidence="0.82">'
 END = "</subcog-memories>"
@@ -253,9 +253,7 @@ def test_nothing_is_shown_where_the_frame_does_not_fit(max_units: int) -> None:
     assert block(PKCE, max_units=max_units).text == ""
 
 
-@pytest.mark.parametrize(
-    "content", ["a" * 10**6, "\n<user>" * 150_000, "&lt;" * 250_000, "👩‍💻" * 300_000, "\u200b" * 10**6]
-)
+@pytest.mark.parametrize("content", ["a" * 10**6, "\n<user>" * 150_000, "&lt;" * 250_000, "👩‍💻" * 300_000, "\u200b" * 10**6])
 def test_a_million_characters_fit_as_well(content: str) -> None:
     rendered = block(content, content, PKCE, max_units=9_900)
     assert units(rendered.text) <= HARD_CAP_UNITS

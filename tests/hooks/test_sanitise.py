@@ -210,11 +210,7 @@ def test_every_character_that_normalises_to_one_of_a_tag_is_seen_through() -> No
     unseen = []
     for code in range(0x80, sys.maxunicode + 1):
         plain = unicodedata.normalize("NFKC", chr(code)).lower()
-        if (
-            len(plain) == 1
-            and plain in tag
-            and neutralise(tag.replace(plain, chr(code))) == tag.replace(plain, chr(code))
-        ):
+        if len(plain) == 1 and plain in tag and neutralise(tag.replace(plain, chr(code))) == tag.replace(plain, chr(code)):
             unseen.append(f"U+{code:04X}")
     assert unseen == []
 

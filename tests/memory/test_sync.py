@@ -92,7 +92,9 @@ def test_a_damaged_index_is_rebuilt_from_the_store(home: Home, store: Store, mak
     ]
 
 
-def test_an_index_of_another_store_is_rebuilt(home: Home, store: Store, make: Maker, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_index_of_another_store_is_rebuilt(
+    home: Home, store: Store, make: Maker, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     store.add([make("alpha", id="a")])
     sync.catch_up(home, store)
     store.close()

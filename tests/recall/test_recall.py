@@ -70,9 +70,7 @@ def test_pages_do_not_overlap_and_together_hold_everything(index: LexicalIndex, 
     assert [hit.rank for page in pages for hit in page] == list(range(1, 41))
 
 
-def test_equal_scores_are_ordered_by_newest_then_id_whatever_was_stored_first(
-    home: Home, store: Store, make: Maker
-) -> None:
+def test_equal_scores_are_ordered_by_newest_then_id_whatever_was_stored_first(home: Home, store: Store, make: Maker) -> None:
     store.add([make("same words", id="b"), make("same words", id="a"), make("same words", id="new", created_at=9_000)])
     index = sync.catch_up(home, store)
     assert [hit.memory.id for hit in pipeline.search("same words", index, store, Filter(), 5)] == ["new", "a", "b"]

@@ -1,0 +1,147 @@
+"""`doctor`, `config`, `pause` and `resume`: what is wrong is named, what is right is said."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+from tests.cli.conftest import Run
+
+SCRIPT = Path(sys.executable).with_name("subcog")
+
+
+@pytest.fixture
+def registered(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    if not SCRIPT.exists():
+        pytest.skip("subcog is not installed beside this interpreter")
+    subcog("remember", "Berths are allocated by length overall", "-s", "decisions")
+    subcog("init")
+    return subcog
+
+
+def test_a_new_home_has_nothing_wrong(subcog: Run) -> None:
+    done = subcog("doctor")
+    assert done.code == 0
+    assert "no memories yet" in done.out
+    assert "BAD" not in done.out
+
+
+def test_a_sound_home_is_shown_with_the_bytes_that_the_model_would_see(
+    registered: Run,
+) -> None:
+    done = registered("doctor")
+    assert done.code == 0
+    assert "store sound: 1 active" in done.out
+    assert "index of 1 memories" in done.out
+    assert "hook in the user settings" in done.out
+    assert '"additionalContext": "<subcog-memories' in done.out
+    assert "Berths are allocated by length overall" in done.out
+
+
+def test_a_prompt_that_nothing_answers_prints_nothing(registered: Run) -> None:
+    assert "it printed nothing" in registered("doctor", "--prompt", "why is the sky blue").err
+
+
+def test_a_hook_whose_executable_is_gone_is_named(registered: Run) -> None:
+    settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
+    found = next(line for line in settings.read_text().splitlines() if '"command": "/' in line)
+    settings.write_text(settings.read_text().replace(found, '"command": "/nowhere/subcog",'))
+    done = registered("doctor")
+    assert done.code == 4
+    assert "runs /nowhere/subcog, which is not there; run `subcog init` again" in done.out
+
+
+def test_a_damaged_store_is_one_line_and_exit_code_three(registered: Run, home: Home) -> None:
+    with open(home.memories_db, "r+b") as file:
+        file.write(b"\0" * 4096)
+    done = registered("doctor")
+    assert done.code == 3
+    assert "BAD" in done.out
+
+
+def test_a_damaged_page_is_found(registered: Run, home: Home) -> None:
+    connection = apsw.Connection(home.memories_db)
+    page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'memories_by_hash'").fetchall()[0][0]
+    size = connection.pragma("page_size")
+    connection.close()
+    assert isinstance(page, int)
+    assert isinstance(size, int)
+    with open(home.memories_db, "r+b") as file:
+        file.seek((page - 1) * size + 8)
+        file.write(b"\xff" * 64)
+    done = registered("doctor")
+    assert done.code == 3
+    assert "restore a backup" in done.out or "is damaged" in done.out
+
+
+def test_a_lost_index_is_made_anew_and_it_is_said(registered: Run, home: Home) -> None:
+    shutil.rmtree(home.index)
+    done = registered("doctor")
+    assert done.code == 0
+    assert "caught up just now" in done.out
+
+
+def test_an_index_that_has_another_number_of_memories_is_wrong(registered: Run, home: Home) -> None:
+    connection = apsw.Connection(home.memories_db)
+    connection.execute("DELETE FROM memories")
+    connection.close()
+    done = registered("doctor")
+    assert done.code == 3
+    assert "the index has 1 memories, the store 0; run `subcog reindex`" in done.out
+
+
+def test_files_that_others_can_read_are_named(registered: Run, home: Home) -> None:
+    Path(home.memories_db).chmod(0o644)
+    assert f"{home.memories_db} can be read by others" in registered("doctor").out
+
+
+def test_wrong_settings_are_exit_code_four(registered: Run, home: Home) -> None:
+    Path(home.config).write_text("[surfacing]\nmin_relevance = 7\n")
+    done = registered("doctor")
+    assert done.code == 4
+    assert "config.toml line 2: surfacing.min_relevance is 7, expected 0.0 to 1.0" in done.out
+    assert registered("search", "berths").code == 4
+
+
+def test_a_setting_is_written_read_and_taken_back_with_comments_kept(subcog: Run, home: Home) -> None:
+    home.create()
+    Path(home.config).write_text("# my own\n[surfacing] # here\nenabled = true # yes\n")
+    assert subcog("config", "set", "surfacing.enabled", "off").code == 0
+    assert subcog("config", "get", "surfacing.enabled").out == "false\n"
+    assert Path(home.config).read_text() == "# my own\n[surfacing] # here\nenabled = false # yes\n"
+    subcog("config", "set", "surfacing.enabled", "default")
+    assert subcog("config", "get", "surfacing.enabled").out == "true\n"
+    assert "surfacing.min_relevance = 0.25" in subcog("config", "list").out
+    assert subcog("config", "path").out.strip() == home.config
+
+
+def test_a_wrong_setting_is_refused_and_the_file_stays(subcog: Run, home: Home) -> None:
+    done = subcog("config", "set", "surfacing.max_memories", "9")
+    assert (done.code, done.err) == (4, "subcog: surfacing.max_memories is 9, expected a whole number 1 to 6\n")
+    assert not os.path.exists(home.config)
+    assert subcog("config", "set", "model", "x").code == 2
+    assert subcog("config", "get", "model").code == 2
+
+
+def test_the_settings_file_is_the_users_alone(subcog: Run, home: Home) -> None:
+    subcog("config", "set", "search.limit", "3")
+    assert os.stat(home.config).st_mode & 0o777 == 0o600
+
+
+def test_a_pause_begins_and_ends(subcog: Run, home: Home) -> None:
+    assert subcog("pause", "2h").code == 0
+    assert State.open(home, 100).paused(0)
+    assert subcog("resume").code == 0
+    assert subcog("resume").code == 1
+    assert subcog("pause").code == 0
+    assert State.open(home, 100).paused(10**15)
+
+
+@pytest.mark.parametrize("length", ["2", "h", "-1h", "2 weeks", "0m"])
+def test_a_length_of_time_that_means_nothing_is_refused(subcog: Run, length: str) -> None:
+    assert subcog("pause", "--", length).code == 2

@@ -1,0 +1,195 @@
+"""`import` and `export`: round trips, refusals by the line, trust, Markdown folders."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+DATA = Path(__file__).parent.parent / "data"
+KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+
+EVERYTHING = {
+    "id": "all-fields",
+    "content": 'Größe: 東京 "quoted"\nsecond line\ttab',
+    "namespace": "my-own.space",
+    "project": "github.com/acme/shop",
+    "branch": "main",
+    "tags": ["a", "b"],
+    "keywords": ["k"],
+    "triggers": ["err(or)?"],
+    "paths": ["src/**/*.py"],
+    "when": {"branch": ["x", "y"], "n": 1},
+    "priority": 95,
+    "created_at": "2026-03-02T10:00:00.123Z",
+    "updated_at": "2026-03-03T10:00:00Z",
+    "expires_at": "2099-01-01T00:00:00Z",
+    "status": "superseded",
+    "superseded_by": "other",
+    "source": "notes.md:3",
+    "trust": "team",
+}
+
+
+def write(rows: list[object], path: str = "rows.jsonl") -> str:
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines((row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
+    return path
+
+
+def test_a_round_trip_through_an_empty_home_gives_identical_bytes(
+    subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    subcog("import", str(DATA / "memories.jsonl"), "--trust", "user")
+    subcog("import", write([EVERYTHING, {"content": "org wide", "scope": "org", "id": "org"}]), "--trust", "user")
+    subcog("remember", "one more, made here")
+    assert subcog("export", "first.jsonl").code == 0
+    monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "other"))
+    assert subcog("import", "first.jsonl", "--trust", "user").code == 0
+    subcog("export", "second.jsonl")
+    assert Path("first.jsonl").read_bytes() == Path("second.jsonl").read_bytes()
+    assert len(Path("first.jsonl").read_bytes().splitlines()) > 40
+
+
+def test_every_field_comes_back(subcog: Run) -> None:
+    subcog("import", write([EVERYTHING]), "--trust", "user")
+    assert json.loads(subcog("show", "all-fields", "--json").out) == EVERYTHING
+
+
+def test_a_file_can_not_raise_its_own_trust(subcog: Run) -> None:
+    subcog(
+        "import",
+        write([{"id": "a", "content": "x", "trust": "user", "priority": 100}, {"id": "b", "content": "y", "trust": "team"}]),
+    )
+    a, b = (json.loads(subcog("show", name, "--json").out) for name in "ab")
+    assert (a["trust"], a["priority"]) == ("import", 89)
+    assert b["trust"] == "team"
+
+
+def test_the_same_id_is_skipped_refused_or_replaced(subcog: Run) -> None:
+    subcog("import", write([{"id": "a", "content": "one"}]))
+    same = subcog("import", write([{"id": "a", "content": "one"}]))
+    assert (same.code, same.out) == (0, "added 0, already there 1\n")
+    other = subcog("import", write([{"id": "a", "content": "two"}, {"id": "b", "content": "three"}]))
+    assert (other.code, other.out) == (2, "added 1, refused 1\n")
+    assert other.err == "subcog: rows.jsonl line 1: the id a is taken by another content; use --replace to overwrite it\n"
+    replaced = subcog("import", write([{"id": "a", "content": "two"}]), "--replace")
+    assert (replaced.code, replaced.out) == (0, "added 0, replaced 1\n")
+    assert subcog("search", "--ids", "two").out == "a\n"
+
+
+def test_rows_without_an_id_are_added_once(subcog: Run) -> None:
+    rows = [{"content": "one"}, {"content": "one"}, {"content": "one", "project": "p"}]
+    assert subcog("import", write(rows)).out == "added 2, already there 1\n"
+    assert subcog("import", write(rows)).out == "added 0, already there 3\n"
+
+
+def test_an_id_twice_in_one_file_holds_to_the_same_rules(subcog: Run) -> None:
+    done = subcog(
+        "import", write([{"id": "a", "content": "one"}, {"id": "a", "content": "one"}, {"id": "a", "content": "two"}])
+    )
+    assert done.out == "added 1, already there 1, refused 1\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ("{}", "there is no content"),
+        ('{"content": 3}', "content is 3; expected a text"),
+        ('{"content": "x", "tags": "auth"}', 'tags is "auth"; expected a list of texts'),
+        ('{"content": "x", "created_at": "soon"}', 'created_at is "soon"; expected ISO 8601'),
+        ('{"content": "x", "priority": "high"}', 'priority is "high"'),
+        ('{"content": "x", "scope": "project"}', "only scope project has a project"),
+        ('{"content": "x", "id": "a b"}', "id is 'a b'"),
+        ('{"content": "x", "triggers": ["("]}', "triggers has '('"),
+        ('{"content": "x", "when": []}', "when is []"),
+        ('{"content": "<private>x</private>"}', "content is empty"),
+    ],
+)
+def test_a_line_that_does_not_hold_is_named_and_the_others_are_stored(subcog: Run, line: str, said: str) -> None:
+    done = subcog("import", write([{"id": "good", "content": "fine"}, line, {"id": "also", "content": "good"}]))
+    assert done.code == 2
+    assert done.err.startswith("subcog: rows.jsonl line 2: ")
+    assert said in done.err
+    assert sorted(subcog("list", "--ids").out.split()) == ["also", "good"]
+
+
+def test_bytes_that_are_not_utf8_stop_their_line_only(subcog: Run) -> None:
+    Path("rows.jsonl").write_bytes(b'{"content": "\xff"}\n{"id": "good", "content": "fine \xf0\x9f\x98\x80"}\r\n\n')
+    done = subcog("import", "rows.jsonl")
+    assert "line 1: not UTF-8 at character 14" in done.err
+    assert subcog("list", "--ids").out == "good\n"
+
+
+def test_lone_surrogates_and_unknown_fields_do_not_stop_an_import(subcog: Run) -> None:
+    done = subcog("import", write(['{"id": "a", "content": "x \\ud800 y", "colour": "blue", "content_hash": "z"}']))
+    assert done.err == "fields without a meaning were left out: colour\n"
+    assert json.loads(subcog("show", "a", "--json").out)["content"] == "x \ufffd y"
+
+
+def test_secrets_are_removed_on_the_way_in_and_counted(subcog: Run) -> None:
+    done = subcog("import", write([{"id": f"m{i}", "content": f"key {KEY}"} for i in range(3)]))
+    assert "removed 3 AWS access keys" in done.err
+    assert KEY not in subcog("export").out
+
+
+def test_a_dry_run_stores_nothing_not_even_a_home(subcog: Run, tmp_path: Path) -> None:
+    done = subcog("import", write([{"content": "x"}]), "--dry-run")
+    assert (done.code, done.out) == (0, "would add 1\n")
+    assert not (tmp_path / "subcog").exists()
+
+
+def test_a_missing_file_is_one_line(subcog: Run) -> None:
+    done = subcog("import", "nowhere.jsonl")
+    assert (done.code, done.err) == (2, "subcog: nowhere.jsonl does not exist; give a .jsonl file, a .md file or a folder\n")
+
+
+def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    (project / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    done = subcog("import", str(DATA / "adr"))
+    assert done.code == 0
+    rows = [json.loads(line) for line in subcog("export").out.splitlines()]
+    assert {row["namespace"] for row in rows} == {"decisions"}
+    assert {row["trust"] for row in rows} == {"file"}
+    assert {row["project"] for row in rows} == {str(project)}
+    assert all(row["source"].startswith("00") for row in rows)
+    again = subcog("import", str(DATA / "adr"))
+    assert again.out == f"added 0, already there {len(rows)}\n"
+
+
+def test_a_folder_without_markdown_is_refused(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = subcog("import", "empty")
+    assert (done.code, done.err) == (2, "subcog: empty holds no Markdown; give a folder of .md files, or a .jsonl file\n")
+
+
+def test_export_writes_all_projects_but_not_what_was_forgotten(subcog: Run) -> None:
+    subcog(
+        "import", write([{"id": "a", "content": "x", "project": "p"}, {"id": "b", "content": "y"}, {"id": "c", "content": "z"}])
+    )
+    subcog("forget", "c")
+    assert [json.loads(line)["id"] for line in subcog("export").out.splitlines()] == ["a", "b"]
+    assert [json.loads(line)["id"] for line in subcog("export", "--deleted").out.splitlines()] == ["a", "b", "c"]
+
+
+def test_a_file_that_can_not_be_written_is_one_line(subcog: Run) -> None:
+    subcog("remember", "x")
+    done = subcog("export", "/nowhere/at/all.jsonl")
+    assert done.code == 2
+    assert (
+        done.err
+        == "subcog: /nowhere/at/all.jsonl can not be written: No such file or directory; check the folder and the disk\n"
+    )
+
+
+def test_reindex_builds_the_index_from_the_store(subcog: Run, tmp_path: Path) -> None:
+    subcog("import", write([{"id": "a", "content": "alpha"}, {"id": "b", "content": "beta"}]))
+    for path in (tmp_path / "subcog" / "index").rglob("*.term"):
+        path.unlink()
+    assert subcog("reindex").out == "indexed 2 memories\n"
+    assert subcog("search", "--ids", "alpha").out == "a\n"

@@ -1,0 +1,164 @@
+"""`init` and `uninstall`: the hook in, the hook out, every other byte as it was."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.cli import install, json_edit
+from tests.cli.conftest import Run
+
+COMMAND = ["/opt/bin/subcog"]
+
+FILES = {
+    "nothing in it": "{}",
+    "nothing in it, with a line end": "{}\n",
+    "nothing in it, with blanks": "{ \n }\n",
+    "other settings": '{\n  "model": "opus",\n  "env": {"A": "b"}\n}\n',
+    "tabs": '{\n\t"model": "opus"\n}',
+    "on one line": '{"model": "opus", "hooks": {}}',
+    "empty hooks": '{\n  "hooks": {\n  }\n}\n',
+    "an empty event": '{\n  "hooks": {\n    "UserPromptSubmit": []\n  }\n}\n',
+    "an empty event with blanks": '{"hooks": {"UserPromptSubmit": [ ]}}',
+    "another hook": (
+        '{\n    "hooks": {\n        "UserPromptSubmit": [\n            {\n                "hooks": [{"type": "command", "command": "date"}]\n'
+        '            }\n        ]\n    },\n    "z": 1\n}\n'
+    ),
+    "another event": '{\n  "hooks": {"Stop": [{"hooks": []}]}\n}\n',
+    "windows line ends": '{\r\n  "model": "opus",\r\n  "hooks": {\r\n    "Stop": []\r\n  }\r\n}\r\n',
+    "a byte order mark": '\ufeff{\n  "a": 1\n}\n',
+    "escapes": '{\n  "a\\"b": "\\u00e9 {[",\n  "c": [1, {"d": "}"}]\n}\n',
+}
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
+def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(text: str) -> None:
+    registered = install.registered(text, COMMAND)
+    data = json.loads(registered.removeprefix("\ufeff"))
+    group = {"hooks": [{"type": "command", "command": "/opt/bin/subcog", "args": ["hook"], "timeout": 5}]}
+    assert data["hooks"]["UserPromptSubmit"][-1] == group
+    assert install.unregistered(registered) == text
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
+def test_everything_else_stays_in_its_order(text: str) -> None:
+    before = json.loads(text.removeprefix("\ufeff"))
+    after = json.loads(install.registered(text, COMMAND).removeprefix("\ufeff"))
+    assert [key for key in after if key in before] == list(before)
+    assert {key: after[key] for key in before if key != "hooks"} == {key: before[key] for key in before if key != "hooks"}
+
+
+@pytest.mark.parametrize("text", [None, *FILES.values()])
+def test_registering_twice_changes_nothing_more(text: str | None) -> None:
+    once = install.registered(text, COMMAND)
+    assert install.registered(once, COMMAND) == once
+
+
+def test_an_installation_that_has_moved_is_registered_anew_once() -> None:
+    old = install.registered(FILES["another hook"], ["/old/place/subcog"])
+    new = install.registered(old, COMMAND)
+    assert install.registered_commands(new) == [["/opt/bin/subcog", "hook"]]
+    assert install.unregistered(new) == FILES["another hook"]
+
+
+@pytest.mark.parametrize(
+    ("hook", "ours"),
+    [
+        ({"command": "/x/subcog", "args": ["hook"]}, True),
+        ({"command": "C:\\x\\subcog.exe", "args": ["hook"]}, True),
+        ({"command": "/usr/bin/python3", "args": ["-m", "subcog_hooks", "hook"]}, True),
+        ({"command": "subcog hook"}, True),
+        ({"command": "subcog"}, False),
+        ({"command": "subcog", "args": ["doctor"]}, False),
+        ({"command": "/x/not-subcog", "args": ["hook"]}, False),
+        ({"command": 3}, False),
+        ("subcog hook", False),
+    ],
+)
+def test_our_hook_is_known_in_every_form(hook: object, ours: bool) -> None:
+    assert install._is_ours(hook) is ours
+
+
+def test_a_hook_of_ours_beside_another_in_one_group_is_taken_out_alone() -> None:
+    text = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}, {"command": "subcog hook"}]}]}}'
+    assert install.unregistered(text) == '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}]}]}}'
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.text(max_size=6).filter(lambda key: key != "hooks"), JSON, max_size=4),
+    st.sampled_from([None, 1, 2, "\t"]),
+)
+def test_any_settings_come_back_byte_for_byte(settings: dict[str, object], indent: int | str | None) -> None:
+    text = json.dumps(settings, indent=indent)
+    assert install.unregistered(install.registered(text + "\n", COMMAND)) == text + "\n"
+
+
+@given(st.dictionaries(st.text(max_size=6), JSON, max_size=4))
+def test_members_are_found_where_they_stand(value: dict[str, object]) -> None:
+    text = json.dumps(value, indent=1)
+    for member in json_edit.members(text, json_edit.start_of(text)):
+        assert json.loads(text[member.value_start : member.end]) == member.value == value[str(member.key)]
+
+
+def settings_path() -> Path:
+    return Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
+
+
+def test_init_makes_the_users_settings_shows_the_change_and_uninstall_removes_them(subcog: Run) -> None:
+    done = subcog("init")
+    assert done.code == 0
+    assert '+          "hooks": [' in done.out or '"UserPromptSubmit"' in done.out
+    registered = json.loads(settings_path().read_text())["hooks"]["UserPromptSubmit"][0]["hooks"][0]
+    assert registered["args"][-1] == "hook"
+    assert os.path.isabs(registered["command"])
+    again = subcog("init")
+    assert (again.code, "has the hook already" in again.err) == (0, True)
+    assert subcog("uninstall").code == 0
+    assert not settings_path().exists()
+    assert subcog("uninstall").code == 1
+
+
+def test_a_dry_run_writes_nothing(subcog: Run) -> None:
+    assert "UserPromptSubmit" in subcog("init", "--dry-run").out
+    assert not settings_path().exists()
+
+
+def test_project_settings_are_in_the_project(subcog: Run, tmp_path: Path) -> None:
+    subcog("init", "--project")
+    subcog("init", "--local")
+    assert (tmp_path / ".claude" / "settings.json").exists()
+    assert (tmp_path / ".claude" / "settings.local.json").exists()
+    assert not settings_path().exists()
+
+
+def test_a_linked_settings_file_stays_a_link_with_its_mode(subcog: Run, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}\n")
+    real.chmod(0o640)
+    settings_path().parent.mkdir()
+    settings_path().symlink_to(real)
+    subcog("init")
+    assert settings_path().is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    subcog("uninstall")
+    assert real.read_text() == "{}\n"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"hooks": []}', '{"hooks": {"UserPromptSubmit": {}}}', "{} {}", "nonsense"])
+def test_a_settings_file_that_is_no_json_is_left_alone(subcog: Run, text: str) -> None:
+    settings_path().parent.mkdir()
+    settings_path().write_text(text)
+    done = subcog("init")
+    assert done.code == 4
+    assert done.err.count("\n") == 1
+    assert settings_path().read_text() == text

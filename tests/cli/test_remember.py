@@ -1,0 +1,220 @@
+"""`remember`, `edit`, `forget`, `supersede`: one memory at a time, redacted on every way in."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Run
+
+KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+
+
+def shown(subcog: Run, id_: str) -> dict[str, object]:
+    loaded: dict[str, object] = json.loads(subcog("show", id_, "--json").out)
+    return loaded
+
+
+def test_a_memory_is_stored_with_its_fields(subcog: Run) -> None:
+    done = subcog(
+        "remember",
+        "Use",
+        "PKCE",
+        "-s",
+        "decisions",
+        "-t",
+        "auth",
+        "--path",
+        "src/*.ts",
+        "--priority",
+        "95",
+        "--expires",
+        "2099-01-01",
+    )
+    assert (done.code, done.err) == (0, "")
+    memory = shown(subcog, done.out.strip())
+    assert memory["content"] == "Use PKCE"
+    assert (memory["namespace"], memory["tags"], memory["paths"], memory["priority"]) == (
+        "decisions",
+        ["auth"],
+        ["src/*.ts"],
+        95,
+    )
+    assert memory["expires_at"] == "2099-01-01T00:00:00Z"
+    assert memory["trust"] == "user"
+
+
+def test_a_text_is_read_from_standard_input(subcog: Run) -> None:
+    id_ = subcog("remember", "-", stdin="zwei\nZeilen: Größe".encode()).out.strip()
+    assert shown(subcog, id_)["content"] == "zwei\nZeilen: Größe"
+    refused = subcog("remember", "-", stdin=b"\xff\xfe")
+    assert (refused.code, refused.err) == (2, "subcog: standard input is not UTF-8 at byte 0; convert it\n")
+
+
+def test_secrets_and_private_blocks_are_not_stored_and_it_is_said(subcog: Run, home: Home) -> None:
+    done = subcog("remember", f"deploy with {KEY}", "<private>call Bob</private>", "-t", KEY)
+    assert "removed" in done.err
+    assert "AWS access key" in done.err
+    assert "private block" in done.err
+    for suffix in ("", "-wal"):
+        path = Path(home.memories_db + suffix)
+        assert not path.exists() or (KEY.encode() not in path.read_bytes() and b"call Bob" not in path.read_bytes())
+    assert KEY not in subcog("export").out
+
+
+def test_nothing_but_a_private_block_is_refused(subcog: Run) -> None:
+    done = subcog("remember", "<private>all of it</private>")
+    assert (done.code, done.err) == (2, "subcog: content is empty; give the text to remember\n")
+
+
+def test_the_same_text_is_remembered_once(subcog: Run) -> None:
+    first = subcog("remember", "Use PKCE").out
+    again = subcog("remember", "Use PKCE")
+    assert again.out == first
+    assert f"already remembered as {first.strip()}" in again.err
+    assert len(subcog("list", "--ids").out.split()) == 1
+
+
+def test_nearly_the_same_text_is_shown_with_the_command_that_supersedes_it(subcog: Run) -> None:
+    old = subcog("remember", "The SPA logs in with OAuth2 and PKCE, no implicit flow").out.strip()
+    done = subcog("remember", "The SPA logs in with OAuth2 and PKCE, no implicit flow since May")
+    new = done.out.strip()
+    assert f"{old} The SPA logs in" in done.err
+    assert f"subcog supersede {old} {new}" in done.err
+    unrelated = subcog("remember", "Berths are allocated by length overall")
+    assert unrelated.err == ""
+
+
+def test_a_memory_may_supersede_another_at_once(subcog: Run) -> None:
+    old = subcog("remember", "Sessions last an hour").out.strip()
+    new = subcog("remember", "Sessions last a day", "--supersedes", old).out.strip()
+    assert shown(subcog, old)["status"] == "superseded"
+    assert shown(subcog, old)["superseded_by"] == new
+    assert subcog("search", "--ids", "sessions").out.split() == [new]
+
+
+def test_supersede_marks_the_old_one_and_refuses_circles(subcog: Run) -> None:
+    old, new = (subcog("remember", text).out.strip() for text in ("Sessions last an hour", "Tokens live for a day"))
+    assert subcog("supersede", old, new).code == 0
+    assert shown(subcog, old)["status"] == "superseded"
+    assert "is itself superseded by" in subcog("supersede", new, old).err
+    assert "can not supersede itself" in subcog("supersede", old, old).err
+    assert subcog("supersede", old, "nobody").code == 1
+
+
+def test_forgetting_hides_a_memory_and_can_be_taken_back(subcog: Run) -> None:
+    id_ = subcog("remember", "Berths are allocated by length").out.strip()
+    assert subcog("forget", id_[:10]).code == 0
+    assert subcog("search", "berths").code == 1
+    assert subcog("list", "--status", "deleted", "--ids").out.strip() == id_
+    assert subcog("edit", id_, "--status", "active").code == 0
+    assert subcog("search", "berths").code == 0
+
+
+def test_purging_takes_the_text_off_the_disk(subcog: Run, home: Home) -> None:
+    id_ = subcog("remember", "the launch word is swordfish").out.strip()
+    assert subcog("forget", id_, "--purge").code == 0
+    assert subcog("show", id_).code == 1
+    found = [path for path in Path(home.root).rglob("*") if path.is_file() and b"swordfish" in path.read_bytes()]
+    assert found == []
+
+
+def test_forgetting_one_unknown_id_forgets_none(subcog: Run) -> None:
+    id_ = subcog("remember", "one").out.strip()
+    done = subcog("forget", id_, "nobody")
+    assert (done.code, done.err) == (1, "subcog: no memory has the id nobody; `subcog list` shows the ids\n")
+    assert subcog("list", "--ids").out.strip() == id_
+
+
+def editor(tmp_path: Path, script: str) -> str:
+    path = tmp_path / "editor"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    id_ = subcog("remember", "Sessions last an hour").out.strip()
+    monkeypatch.setenv("EDITOR", editor(tmp_path, f"sed -i 's/an hour/a day, {KEY}/; s/^tags:.*/tags: auth, spa/' \"$1\""))
+    done = subcog("edit", id_)
+    assert done.code == 0
+    assert "AWS access key" in done.err
+    memory = shown(subcog, id_)
+    assert memory["content"] == "Sessions last a day, [redacted: AWS Access Key]"
+    assert memory["tags"] == ["auth", "spa"]
+    assert subcog("search", "--ids", "day").out.strip() == id_
+
+
+@pytest.mark.parametrize(
+    ("script", "said", "code"),
+    [
+        ("exit 3", "the editor ended with 3; nothing was changed", 2),
+        ('echo gone > "$1"', "the line of dashes is gone", 2),
+        ("sed -i 's/^priority: 0/priority: high/' \"$1\"", "priority is 'high'", 2),
+        ("sed -i 's/^status: active/status: lost/' \"$1\"", "status is 'lost'", 2),
+        ("sed -i 's/^tags:/colour:/' \"$1\"", "'colour' is not a field", 2),
+        ("true", "nothing changed", 0),
+    ],
+)
+def test_what_the_editor_leaves_wrong_changes_nothing(
+    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str, code: int
+) -> None:
+    id_ = subcog("remember", "Sessions last an hour").out.strip()
+    before = subcog("export").out
+    monkeypatch.setenv("EDITOR", editor(tmp_path, script))
+    done = subcog("edit", id_)
+    assert said in done.err
+    assert done.code == code
+    assert subcog("export").out == before
+
+
+def test_a_missing_editor_is_named(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    id_ = subcog("remember", "Sessions last an hour").out.strip()
+    monkeypatch.setenv("EDITOR", "/nowhere/ed")
+    assert "the editor '/nowhere/ed' can not be started" in subcog("edit", id_).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["remember", "x", "-s", "Two Words"], "namespace is 'Two Words'"),
+        (["remember", "x", "--trigger", "("], "triggers has '('"),
+        (["remember", "x", "--expires", "soon"], "--expires is 'soon'"),
+        (["remember", "x", "--user", "--project", "y"], "--user and --project exclude each other"),
+        (["remember"], "Missing argument"),
+        (["remember", "x", "--supersedes", "nobody"], "no memory has the id nobody"),
+    ],
+)
+def test_a_wrong_call_gets_one_line_and_stores_nothing(subcog: Run, home: Home, arguments: list[str], said: str) -> None:
+    done = subcog(*arguments)
+    assert done.code in (1, 2)
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert subcog("list").code == 1
+
+
+def test_inside_a_repository_a_memory_is_the_projects(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    monkeypatch.chdir(tmp_path / "shop")
+    mine = subcog("remember", "Prices are in cents").out.strip()
+    general = subcog("remember", "Prefer plain functions", "--user").out.strip()
+    assert shown(subcog, mine)["project"] == "github.com/acme/shop"
+    assert "project" not in shown(subcog, general)
+    monkeypatch.chdir(tmp_path)
+    assert subcog("search", "--ids", "prices").code == 1
+    assert subcog("search", "--ids", "prices", "--all-projects").out.strip() == mine
+    assert subcog("search", "--ids", "prices", "--project", "github.com/acme/shop").out.strip() == mine
+
+
+def test_a_write_that_the_index_can_not_follow_is_no_failure(subcog: Run, home: Home) -> None:
+    subcog("remember", "one")
+    Path(home.index).rename(home.index + ".aside")
+    Path(home.index).write_text("a file where the folder should be")
+    done = subcog("remember", "two is remembered all the same")
+    assert done.code == 0
+    with Store.reader(home) as store:
+        assert store.get(done.out.strip()).content == "two is remembered all the same"

@@ -1,0 +1,183 @@
+"""`search`, `list` and `show`: forms of output, exit codes, batches."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Run
+
+KEYS = [
+    "query",
+    "query_type",
+    "confidence",
+    "degraded",
+    "note",
+    "suggestions",
+    "strategies_matched",
+    "agreement_scores",
+    "elapsed_ms",
+    "results",
+]
+RESULT_KEYS = [
+    "id",
+    "urn",
+    "namespace",
+    "content",
+    "tags",
+    "project",
+    "created_at",
+    "score",
+    "relevance",
+    "confidence",
+    "found_by",
+    "ranks",
+    "scores",
+]
+
+
+@pytest.fixture
+def filled(subcog: Run) -> Run:
+    rows = [
+        {"id": f"m{i}", "content": f"Berth note {i} about mooring lines", "created_at": f"2026-01-{i:02}"} for i in range(1, 13)
+    ]
+    rows.append(
+        {"id": "pkce", "content": "OAuth2 uses PKCE", "namespace": "decisions", "tags": ["auth"], "created_at": "2026-03-02"}
+    )
+    rows.append({"id": "other", "content": "OAuth2 elsewhere", "project": "github.com/acme/blog"})
+    with open("rows.jsonl", "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    assert subcog("import", "rows.jsonl").code == 0
+    return subcog
+
+
+def test_the_json_form_has_every_key_of_the_interface_in_order(filled: Run) -> None:
+    answer = json.loads(filled("search", "oauth2", "--json").out)
+    assert list(answer) == KEYS
+    assert [list(result) for result in answer["results"]] == [RESULT_KEYS]
+    result = answer["results"][0]
+    assert (result["id"], result["urn"]) == ("pkce", "subcog://user/decisions/pkce")
+    assert (result["created_at"], result["ranks"], result["project"]) == ("2026-03-02T00:00:00Z", {"lexical": 1}, None)
+
+
+def test_equal_queries_give_equal_bytes_but_for_the_time(filled: Run) -> None:
+    def answer() -> str:
+        return "\n".join(
+            line for line in filled("search", "berth mooring", "--json").out.split("\n") if "elapsed_ms" not in line
+        )
+
+    assert answer() == answer()
+
+
+def test_results_come_a_line_each_as_json_or_ids(filled: Run) -> None:
+    assert [json.loads(line)["id"] for line in filled("search", "oauth2", "--jsonl").out.splitlines()] == ["pkce"]
+    assert filled("search", "oauth2", "--ids").out == "pkce\n"
+    assert filled("search", "oauth2").out == "pkce  decisions  2026-03-02  OAuth2 uses PKCE\n"
+
+
+def test_nothing_found_is_exit_code_one_and_still_json(filled: Run) -> None:
+    done = filled("search", "chromodynamics", "--json")
+    assert done.code == 1
+    assert json.loads(done.out)["results"] == []
+    assert filled("search", "chromodynamics", "--quiet").err == ""
+
+
+def test_without_a_store_nothing_is_found(subcog: Run) -> None:
+    assert subcog("search", "anything").code == 1
+    assert subcog("list").code == 1
+    assert subcog("show", "abcd").code == 1
+    assert subcog("export").out == ""
+
+
+def test_the_number_of_results_comes_from_the_option_or_the_settings(filled: Run) -> None:
+    assert len(filled("search", "berth", "--ids").out.split()) == 10
+    assert len(filled("search", "berth", "--ids", "-n", "3").out.split()) == 3
+    filled("config", "set", "search.limit", "4")
+    assert len(filled("search", "berth", "--ids").out.split()) == 4
+    assert len(filled("search", "berth", "--ids", "-n", "5", "--page", "3").out.split()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ids"),
+    [
+        (["--namespace", "decisions"], ["pkce"]),
+        (["--tag", "auth"], ["pkce"]),
+        (["--all-projects"], ["other", "pkce"]),
+        (["--project", "github.com/acme/blog", "--since", "2026-06-01"], ["other"]),
+        (["--since", "2026-03-02", "--mode", "lexical", "--fast"], ["pkce"]),
+    ],
+)
+def test_options_narrow_or_widen_the_search(filled: Run, arguments: list[str], ids: list[str]) -> None:
+    assert sorted(filled("search", "oauth2", "--ids", *arguments).out.split()) == ids
+
+
+def test_a_batch_answers_each_line_in_one_process(filled: Run) -> None:
+    rows = [{"id": 1, "query": "oauth2"}, {"id": "b", "query": "oauth2", "project": "x"}, {"id": "c", "query": "nothing of it"}]
+    done = filled("search", "--batch", "-", "-n", "5", stdin="\n".join(map(json.dumps, rows)).encode())
+    answers = {row["id"]: [hit["id"] for hit in row["results"]] for row in map(json.loads, done.out.splitlines())}
+    assert sorted(answers[1]) == ["other", "pkce"]  # without a project: all of them
+    assert answers["b"] == ["pkce"]
+    assert answers["c"] == []
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["search"], "no query was given"),
+        (["search", "x", "--batch", "-"], "a query and --batch exclude each other"),
+        (["search", "x", "--json", "--ids"], "--json, --jsonl and --ids exclude each other"),
+        (["search", "x", "--since", "yesterday"], "--since is 'yesterday'"),
+        (["search", "x", "--status", "lost"], "--status is 'lost'"),
+        (["search", "x", "-n", "0"], "Invalid value for '--limit'"),
+        (["search", "x", "--mode", "psychic"], "Invalid value for '--mode'"),
+        (["search", "--batch", "nowhere.jsonl"], "nowhere.jsonl can not be read"),
+        (["search", "x", "--project", "a", "--all-projects"], "exclude each other"),
+        (["frobnicate"], "No such command 'frobnicate'; see `subcog --help`"),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_exit_code_two(filled: Run, arguments: list[str], said: str) -> None:
+    done = filled(*arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_wrong_line_of_a_batch_is_named(filled: Run) -> None:
+    done = filled("search", "--batch", "-", stdin=b'{"id": 1, "query": "x"}\n{"query": "y"}\n')
+    assert (done.code, "standard input line 2: expected" in done.err) == (2, True)
+
+
+def test_the_list_is_newest_first_in_pages(filled: Run) -> None:
+    first = filled("list", "-n", "5", "--ids").out.split()
+    second = filled("list", "-n", "5", "--page", "2", "--ids").out.split()
+    assert first == ["pkce", "m12", "m11", "m10", "m9"]
+    assert second == ["m8", "m7", "m6", "m5", "m4"]
+
+
+def test_a_memory_is_shown_by_id_prefix_or_urn(filled: Run) -> None:
+    for name in ("pkce", "subcog://user/decisions/pkce"):
+        assert "OAuth2 uses PKCE" in filled("show", name).out
+    done = filled("show", "nobody")
+    assert (done.code, done.err) == (1, "subcog: no memory has the id nobody; `subcog list` shows the ids\n")
+
+
+def test_an_ambiguous_prefix_names_the_candidates(subcog: Run) -> None:
+    with open("rows.jsonl", "w", encoding="utf-8") as file:
+        file.write('{"id": "abcdef1", "content": "x"}\n{"id": "abcdef2", "content": "y"}\n')
+    subcog("import", "rows.jsonl")
+    assert "abcdef begins several ids (abcdef1, abcdef2" in subcog("show", "abcdef").err
+    assert subcog("show", "abcdef2").code == 0
+
+
+def test_control_characters_of_a_memory_do_not_reach_the_terminal(subcog: Run) -> None:
+    id_ = subcog("remember", "-", stdin=b"red \x1b[31malert\x07\x1b]0;title\x07 done").out.strip()
+    for done in (subcog("show", id_), subcog("list"), subcog("search", "alert")):
+        assert "\x1b" not in done.out
+        assert "\x07" not in done.out
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["search"], ["remember"], ["import"], ["config"], ["config", "set"], ["doctor"], ["hook"]]
+)
+def test_every_command_has_a_help_page(subcog: Run, command: list[str]) -> None:
+    assert "Usage: subcog" in subcog(*command, "--help").out

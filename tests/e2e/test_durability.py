@@ -1,0 +1,141 @@
+"""What was acknowledged stays: writers that are killed, many writers at once, hooks beside them."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROUNDS = 8
+WRITERS = 8
+NOTES = 4
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 and process groups are POSIX")
+
+LOOP = """
+import subprocess, sys, itertools
+for i in itertools.count():
+    done = subprocess.run([sys.argv[1], "remember", f"{sys.argv[2]} fact number {i} zq{sys.argv[2]}x{i}"], capture_output=True, text=True)
+    if done.returncode == 0:
+        print(done.stdout.strip(), f"zq{sys.argv[2]}x{i}", flush=True)
+    elif i > 3:
+        sys.exit(done.stderr)
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "SUBCOG_HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
+
+
+def run(command: list[str], environment: dict[str, str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env=environment, input=stdin, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_every_acknowledged_memory_survives_writers_that_are_killed(
+    subcog_command: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    acknowledged: list[tuple[str, str]] = []
+    dice = random.Random(20)
+    for number in range(ROUNDS):
+        log = tmp_path / f"acknowledged-{number}"
+        with log.open("w") as out:
+            command = [sys.executable, "-c", LOOP, subcog_command, f"w{number}"]
+            writer = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.DEVNULL, start_new_session=True)
+            end = time.monotonic() + dice.uniform(0.6, 1.6)
+            while time.monotonic() < end and writer.poll() is None:
+                try:
+                    writer.wait(0.05)
+                except subprocess.TimeoutExpired:
+                    continue
+            os.killpg(writer.pid, signal.SIGKILL)
+            writer.wait()
+        acknowledged += [(line.split()[0], line.split()[1]) for line in log.read_text().splitlines() if len(line.split()) == 2]
+    assert len(acknowledged) >= ROUNDS / 2
+    stored = {json.loads(line)["id"] for line in run([subcog_command, "export"], environment).stdout.splitlines()}
+    assert {id_ for id_, _ in acknowledged} <= stored
+    queries = "".join(json.dumps({"id": id_, "query": word}) + "\n" for id_, word in acknowledged)
+    answers = run([subcog_command, "search", "--batch", "-", "-n", "1"], environment, queries).stdout.splitlines()
+    found = {row["id"]: [hit["id"] for hit in row["results"]] for row in map(json.loads, answers)}
+    assert found == {id_: [id_] for id_, _ in acknowledged}
+    doctor = run([subcog_command, "doctor"], environment)
+    assert (doctor.returncode, "BAD" in doctor.stdout) == (0, False), doctor.stdout
+
+
+def test_an_import_that_is_killed_leaves_whole_chunks_and_can_be_repeated(
+    subcog_command: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    rows = [json.dumps({"id": f"row-{i}", "content": f"imported fact {i} about harbours and tides"}) for i in range(20_000)]
+    source = tmp_path / "rows.jsonl"
+    source.write_text("\n".join(rows))
+    importing = subprocess.Popen([subcog_command, "import", str(source)], env=environment, stdout=subprocess.DEVNULL)
+    database = tmp_path / "home" / "memories.db-wal"
+    while importing.poll() is None and not (database.exists() and database.stat().st_size > 1_000_000):
+        try:
+            importing.wait(0.01)
+        except subprocess.TimeoutExpired:
+            continue
+    importing.kill()
+    importing.wait()
+    assert run([subcog_command, "doctor"], environment).returncode == 0
+    again = run([subcog_command, "import", str(source)], environment)
+    assert again.returncode == 0, again.stderr
+    assert len(run([subcog_command, "export"], environment).stdout.splitlines()) == 20_000
+    assert run([subcog_command, "search", "--ids", "-n", "1", "imported", "19999"], environment).stdout == "row-19999\n"
+
+
+def test_many_writers_and_a_hook_do_not_get_into_each_others_way(
+    subcog_command: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    run([subcog_command, "remember", "--user", "The harbour gate opens with the tide table of Cuxhaven"], environment)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("\n".join(json.dumps({"content": f"bulk fact {i} about moorings"}) for i in range(5_000)))
+
+    def answer(session: str) -> str:
+        payload = {
+            "session_id": session,
+            "cwd": str(tmp_path),
+            "hook_event_name": "UserPromptSubmit",
+            "prompt": "When does the harbour gate open, which tide table of Cuxhaven do we use?",
+        }
+        hook = run([subcog_command, "hook"], environment, json.dumps(payload))
+        assert (hook.returncode, hook.stderr) == (0, "")
+        return str(json.loads(hook.stdout)["hookSpecificOutput"]["additionalContext"]) if hook.stdout else ""
+
+    script = f'for n in $(seq {NOTES}); do "$0" remember "writer $1 note $n about lanterns" --quiet || exit 1; done'
+    writers = [
+        subprocess.Popen(
+            ["/bin/sh", "-c", script, subcog_command, str(number)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(WRITERS - 1)
+    ]
+    writers.append(
+        subprocess.Popen(
+            [subcog_command, "import", str(rows)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    )
+    runs = 0
+    while any(writer.poll() is None for writer in writers):
+        answer(f"session {runs}")  # on a busy machine it may run into its deadline: then it is silent
+        runs += 1
+    for writer in writers:
+        out, err = writer.communicate()
+        assert writer.returncode == 0, out + err
+    assert runs > 0
+    assert "Cuxhaven" in answer("at rest")
+    exported = run([subcog_command, "export"], environment).stdout.splitlines()
+    assert len(exported) == 1 + (WRITERS - 1) * NOTES + 5_000
+    assert (
+        len(run([subcog_command, "search", "--ids", "-n", "1000", "lanterns"], environment).stdout.split())
+        == (WRITERS - 1) * NOTES
+    )
+    assert run([subcog_command, "doctor"], environment).returncode == 0
