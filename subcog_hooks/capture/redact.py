@@ -120,18 +120,18 @@ _OURS = (
     (_BLOCK, r"PuTTY-User-Key-File-\d+:(?s:.*?)(?:Private-MAC: *[0-9a-fA-F]+|$)", 0),
     ("Anthropic key", r"sk-ant-[A-Za-z0-9_-]{16,}", 0),
     ("OpenAI key", r"sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}", 0),
-    ("API key", r"\bsk-(?:or-v1-)?[A-Za-z0-9]{32,}", 0),  # OpenRouter, DeepSeek, LiteLLM and others
+    ("API key", r"sk-(?:or-v1-)?[A-Za-z0-9]{32,}", 0),  # OpenRouter, DeepSeek, LiteLLM and others
     ("GitHub Token", r"github_pat_[A-Za-z0-9_]{22,}", 0),
     ("Google API key", r"AIza[0-9A-Za-z_-]{35}", 0),
-    ("Hugging Face token", r"\bhf_[A-Za-z0-9]{30,}", 0),
+    ("Hugging Face token", r"hf_[A-Za-z0-9]{30,}", 0),
     ("Slack Token", r"(?:xapp-\d-|xox[abeopsr](?:\.xox[bp])?-)[A-Za-z0-9-]{20,}", 0),
-    ("npm token", r"\bnpm_[A-Za-z0-9]{36}", 0),
+    ("npm token", r"npm_[A-Za-z0-9]{36}", 0),
     ("npm token", r"_(?:authToken|auth|password)[ \t]*=[ \t]*\"?([A-Za-z0-9+/_=-]{16,})", 1),
-    ("Telegram Bot Token", r"\b\d{8,10}:A[0-9A-Za-z_-]{34}(?![0-9A-Za-z_-])", 0),
+    ("Telegram Bot Token", r"\d{8,10}:A[0-9A-Za-z_-]{34}(?![0-9A-Za-z_-])", 0),
     (
         "service token",
         (
-            r"\b(?:dckr_pat_|dop_v1_|shp(?:at|ca|pa|ss)_|hvs\.|lin_api_|gsk_|xai-|pplx-|sbp_|glsa_|AGE-SECRET-KEY-1"
+            r"(?:dckr_pat_|dop_v1_|shp(?:at|ca|pa|ss)_|hvs\.|lin_api_|gsk_|xai-|pplx-|sbp_|glsa_|AGE-SECRET-KEY-1"
             r"|ya29\.|GOCSPX-|whsec_|[rs]k_test_|nvapi-|PMAK-|ntn_)[A-Za-z0-9_-]{20,}"
         ),
         0,
@@ -221,6 +221,7 @@ def _is_field(text: str, at: int) -> bool:
 
 _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+_SPACE_BEYOND_RE2 = re.compile(r"[\x0b\x1c-\x1f]|[^\S\x00-\x7f]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _EDGES = " \t\r\n\f\v=:\"'"  # what some patterns take along from around a secret
 _ESCAPES = ("\\n", "\\r", "\\t")
@@ -298,7 +299,11 @@ def _merged(spans: list[_Span]) -> list[_Span]:
 
 
 def _plain(text: str) -> str:
-    """`text` with a character that no pattern names for each beyond ASCII, so that offsets in bytes and text agree."""
+    """`text` in ASCII and of the same length, so that offsets in bytes and characters agree and RE2's classes are Python's.
+
+    White space becomes a space, any other character beyond ASCII one that no pattern names.
+    """
+    text = _SPACE_BEYOND_RE2.sub(" ", text)
     return text if text.isascii() else _NOT_ASCII.sub("\x01", text)
 
 
@@ -443,7 +448,7 @@ def _mixes(value: str) -> bool:
     return len(value) >= 20 and value.lower() != value != value.upper() and _has_digit(value)
 
 
-def _is_url_password(value: str) -> bool:
+def _is_written_out(value: str) -> bool:
     return not _stands_in(value)
 
 
@@ -459,20 +464,24 @@ def _has_digit(value: str) -> bool:
     return _DIGITS.search(value) is not None
 
 
+def _has_digits(value: str) -> bool:
+    return len(_DIGITS.findall(value)) > 1
+
+
 def _is_token(value: str) -> bool:
     return value[-8:].lower() != "xxxxxxxx"
 
 
 _HOLDS: dict[str, Callable[[str], bool]] = {
     "API key": _has_digit,
-    "Artifactory Credentials": _has_digit,  # AP and AKC begin identifiers, too
-    "Basic Auth Credentials": _is_url_password,
+    "Artifactory Credentials": _has_digits,  # AP and AKC begin identifiers, too
+    "Basic Auth Credentials": _is_written_out,
     "IBM Cloud IAM Key": _mixes,  # 44 characters behind any "key " would be enough for detect-secrets
-    "URL password": _is_url_password,
-    "authorization header": _is_url_password,
+    "URL password": _is_written_out,
+    "authorization header": _is_written_out,
     "bearer token": _is_bearer,
     "npm token": _has_digit,
-    "password": _is_url_password,
+    "password": _is_written_out,
     "secret": _is_bare,
     "service token": _has_digit,
 }

@@ -243,8 +243,8 @@ def reach_of(audience: str) -> int:
 def _current(home: Home) -> str | None:
     """The folder named by CURRENT, None when there is none of this format."""
     try:
-        with open(os.path.join(home.index, "CURRENT"), encoding="ascii", errors="replace") as file:
-            name = file.read(200).strip()
+        with open(os.path.join(home.index, "CURRENT"), "rb") as file:
+            name = file.read(200).decode("utf-8", "replace").strip()
     except OSError:
         return None
     if not name.startswith(f"lexical-{FORMAT}-") or os.path.basename(name) != name:

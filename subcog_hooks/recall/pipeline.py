@@ -37,29 +37,24 @@ def for_prompt(text: str, index: LexicalIndex, store: Store, audiences: tuple[st
     """
     asked = query.analyse(text, index)
     found = lexical.candidates(index, asked, audiences, PROMPT_CANDIDATES)[: PROMPT_CANDIDATES + SPARE_CANDIDATES]
-    now = now_ms()
     rows = store.by_seqs([seq for _, seq in found])
-    hits: list[Hit] = []
-    for score, seq in found:
-        memory = rows.get(seq)
-        if memory and memory.is_live(now) and audience_of(memory.scope, memory.project) in audiences:
-            hits.append(_judged(asked, memory, score, len(hits) + 1, index))
-            if len(hits) == PROMPT_CANDIDATES:
-                break
-    hits += _lagging(asked, index, store, audiences, {hit.memory.seq for hit in hits})
+    now = now_ms()
+
+    def may_be_given(memory: Memory | None) -> bool:
+        return memory is not None and memory.is_live(now) and audience_of(memory.scope, memory.project) in audiences
+
+    scored = [(score, rows[seq]) for score, seq in found if may_be_given(rows.get(seq))][:PROMPT_CANDIDATES]
+    seen = {memory.seq for _, memory in scored}
+    newer = [memory for memory in _behind(index, store) if memory.seq not in seen and may_be_given(memory)]
+    hits = _judged(asked, scored, [score for score, _ in scored], 1, index)
+    hits += _judged(asked, [(0.0, memory) for memory in newer], [], len(hits) + 1, index)
     return sorted(hits, key=lambda hit: (-hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id))
 
 
-def _lagging(asked: query.Query, index: LexicalIndex, store: Store, audiences: tuple[str, ...], known: set[int]) -> list[Hit]:
+def _behind(index: LexicalIndex, store: Store) -> list[Memory]:
+    """The newest memories that the index has not reached."""
     watermark = index.watermark()
-    if watermark >= store.revision():
-        return []
-    now = now_ms()
-    return [
-        _judged(asked, memory, 0.0, lexical.DEPTH, index)
-        for memory in store.changed_after(watermark, LAGGING)
-        if memory.seq not in known and memory.is_live(now) and audience_of(memory.scope, memory.project) in audiences
-    ]
+    return store.changed_after(watermark, LAGGING) if watermark < store.revision() else []
 
 
 def search(text: str, index: LexicalIndex, store: Store, wanted: Filter, limit: int, offset: int = 0) -> list[Hit]:
@@ -73,8 +68,8 @@ def search(text: str, index: LexicalIndex, store: Store, wanted: Filter, limit: 
             break
         depth *= 4  # expired memories and other paths took the places
     ordered = sorted(rows, key=lambda row: (-row[0], -row[1].created_at, row[1].id))
-    page = ordered[offset : offset + limit]
-    return [_judged(asked, memory, score, offset + i, index) for i, (score, memory) in enumerate(page, 1)]
+    best_scores = [score for score, _ in ordered[:2]]
+    return _judged(asked, ordered[offset : offset + limit], best_scores, offset + 1, index)
 
 
 def _rows(found: list[tuple[float, int]], store: Store, wanted: Filter) -> list[tuple[float, Memory]]:
@@ -94,6 +89,13 @@ def _rows(found: list[tuple[float, int]], store: Store, wanted: Filter) -> list[
     return kept
 
 
-def _judged(asked: query.Query, memory: Memory, score: float, rank: int, index: LexicalIndex) -> Hit:
-    found = relevance.evidence(asked, memory, index.analysers)
-    return Hit(memory, score, round(relevance.probability(found), 4), rank)
+def _judged(
+    asked: query.Query, scored: list[tuple[float, Memory]], best: list[float], first_rank: int, index: LexicalIndex
+) -> list[Hit]:
+    """Hits with their relevance. best: the scores of the answer's first hits, against which each one's lead is measured."""
+    hits = []
+    for rank, (score, memory) in enumerate(scored, first_rank):
+        others = best[1:2] if best and rank == 1 else best[:1]
+        found = relevance.evidence(asked, memory, index.analysers)
+        hits.append(Hit(memory, score, round(relevance.probability(found, relevance.lead(score, others)), 4), rank))
+    return hits

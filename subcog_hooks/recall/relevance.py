@@ -9,24 +9,27 @@ from subcog_hooks.memory import analysis
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEAST_TOTAL = 1.5  # two rare words: "fix the build" can not be covered, whatever has these words
 MAX_READ = 4_000  # characters of a memory that are looked at: 50 µs a thousand
 
 
 class Evidence:
-    """What a memory has of a query. covered and total: sums of term weights; matched: how many terms; identifiers: of those."""
+    """What a memory has of a query. covered and total: sums of term weights, 0.0 to 1.0 a term."""
 
-    __slots__ = ("covered", "identifiers", "matched", "total")
+    __slots__ = ("covered", "total")
 
-    def __init__(self, covered: float, total: float, matched: float, identifiers: int) -> None:
+    def __init__(self, covered: float, total: float) -> None:
         self.covered = covered
         self.total = total
-        self.matched = matched
-        self.identifiers = identifiers
 
     @property
     def coverage(self) -> float:
-        """The share of the query's rarity that the memory has, 0.0 to 1.0."""
-        return self.covered / self.total if self.total else 0.0
+        """The share of the query's rarity that the memory has, 0.0 to 1.0; of a query that says little, less."""
+        return self.covered / max(self.total, LEAST_TOTAL)
 
 
 def evidence(query: Query, memory: Memory, analysers: analysis.Analysers) -> Evidence:
@@ -37,15 +40,12 @@ def evidence(query: Query, memory: Memory, analysers: analysis.Analysers) -> Evi
     whole_tokens: set[str] = set()
     if any(term.is_identifier for term in query.terms):
         whole_tokens = set(analysers.exact.analyze(analysis.wholes(folded)))
-    covered = total = matched = 0.0
-    identifiers = 0
+    covered = total = 0.0
     for term in query.terms:
         share = _share(term, stems, whole_tokens, folded)
         total += term.weight
         covered += term.weight * share
-        matched += share
-        identifiers += term.is_identifier and term.whole in whole_tokens
-    return Evidence(covered, total, matched, identifiers)
+    return Evidence(covered, total)
 
 
 def _share(term: Term, stems: set[str], whole_tokens: set[str], folded: str) -> float:
@@ -60,16 +60,26 @@ def _share(term: Term, stems: set[str], whole_tokens: set[str], folded: str) -> 
 
 
 # Logistic model of "this memory answers this prompt", fitted on one half of 675 real prompts, 28 % of which the store can answer,
-# and judged on the other half (figures in CHANGELOG.md). Two terms only: a first gate, not yet a calibrated one.
-_INTERCEPT = -8.5
-_OF_COVERAGE = 5.0
-_OF_COVERED = 2.8  # times ln(1 + sum of covered weights): three rare words say more than one
+# and judged on the other half (figures in CHANGELOG.md). Three terms only: a first gate, not yet a calibrated one.
+_INTERCEPT = -11.5
+_OF_COVERAGE = 4.4
+_OF_COVERED = 2.2  # times ln(1 + sum of covered weights): three rare words say more than one
+_OF_LEAD = 3.5
+MAX_LEAD = 2.0
+NO_LEAD = 1.5  # of a memory that is found alone: there is nothing to compare it with, so it gets the middle
 
 
-def probability(found: Evidence) -> float:
-    """How probable it is that the memory answers the query, 0.0 to 1.0, rising with coverage and with what is covered.
+def lead(score: float, others: "Sequence[float]") -> float:
+    """A hit's BM25 score as a multiple of the best of the others' scores, 0.0 to MAX_LEAD."""
+    best = max(others, default=0.0)
+    return min(MAX_LEAD, score / best) if best else NO_LEAD
 
-    >>> round(probability(Evidence(4.0, 4.0, 4, 0)), 2), round(probability(Evidence(0.9, 0.9, 1, 0)), 2)
-    (0.73, 0.15)
+
+def probability(found: Evidence, lead_: float) -> float:
+    """How probable it is that the memory answers the query, 0.0 to 1.0: rises with coverage, with what is covered, with the lead.
+
+    >>> round(probability(Evidence(4.0, 4.0), 1.5), 2), round(probability(Evidence(0.9, 0.9), 1.0), 2)
+    (0.84, 0.02)
     """
-    return 1.0 / (1.0 + exp(-(_INTERCEPT + _OF_COVERAGE * found.coverage + _OF_COVERED * log(1.0 + found.covered))))
+    z = _INTERCEPT + _OF_COVERAGE * found.coverage + _OF_COVERED * log(1.0 + found.covered) + _OF_LEAD * lead_
+    return 1.0 / (1.0 + exp(-z))

@@ -1,4 +1,4 @@
-"""The installed executable as a client starts it: payloads on stdin, stdout, stderr and exit code, whatever state the home is in."""
+"""The installed executable as a client starts it: a payload in, an answer out, whatever state the home is in."""
 
 import json
 import os
@@ -16,10 +16,7 @@ import apsw
 import pytest
 
 DATA = Path(__file__).parents[1] / "data"
-FIELDS = {  # what the client sends with each event beside `session_id`, `transcript_path`, `cwd` and `hook_event_name`
-    "UserPromptSubmit": {"prompt_id": "3eab2c34-6f28-4d78-8bcc-e9ea5f9beb6f", "permission_mode": "default"},
-    "tool": {"prompt_id": "3eab2c34-6f28-4d78-8bcc-e9ea5f9beb6f", "permission_mode": "default", "effort": {"level": "medium"}},
-}
+OF_A_TURN: dict[str, object] = {"prompt_id": "3eab2c34-6f28-4d78-8bcc-e9ea5f9beb6f", "permission_mode": "default"}
 
 QUESTION = "How do we store the session token in the browser, and why not in localStorage?"
 ANSWER = "tp-0001"
@@ -94,28 +91,39 @@ class Machine:
     def hook(self, stdin: bytes, *options: str) -> Done:
         return self.run("hook", *options, stdin=stdin)
 
-    def payload(self, event: str, session: str | None = None, cwd: Path | None = None, **fields: object) -> bytes:
+    def payload(self, event: str, fields: Mapping[str, object], session: str | None = None, cwd: Path | None = None) -> bytes:
         """A payload as the client writes it: one line of JSON and a line end. Without a session it is a new one."""
         session = session or str(uuid.uuid4())
         common = {
             "session_id": session,
             "transcript_path": str(self.root / "user" / ".claude" / "projects" / "-folder" / f"{session}.jsonl"),
             "cwd": str(cwd or self.folder),
+            "hook_event_name": event,
         }
-        before = FIELDS["tool" if "tool_name" in fields else event] if event in FIELDS or "tool_name" in fields else {}
-        return json.dumps({**common, **before, "hook_event_name": event, **fields}, ensure_ascii=False).encode() + b"\n"
+        return json.dumps({**common, **fields}, ensure_ascii=False).encode() + b"\n"
+
+    def asking(self, prompt: str = QUESTION, session: str | None = None, cwd: Path | None = None) -> bytes:
+        """The payload of a prompt."""
+        return self.payload("UserPromptSubmit", {**OF_A_TURN, "prompt": prompt}, session, cwd)
 
     def prompt(self, text: str, session: str | None = None, cwd: Path | None = None) -> Done:
         """The hook on one prompt."""
-        return self.hook(self.payload("UserPromptSubmit", session, cwd, prompt=text))
+        return self.hook(self.asking(text, session, cwd))
+
+    def answer(self, payload: bytes) -> str:
+        """The text for the model that a payload brings, "" for none.
+
+        The hook is asked again when it is silent, which a busy machine can make it.
+        """
+        for _ in range(ATTEMPTS):
+            done = self.hook(payload)
+            if done.stdout:
+                return context_of(done)
+        return ""
 
     def recall(self, text: str, session: str | None = None, cwd: Path | None = None) -> list[str]:
-        """The ids that a prompt brings; asked again when the answer is silence, which a busy machine can make."""
-        for _ in range(ATTEMPTS):
-            done = self.prompt(text, session, cwd)
-            if done.stdout:
-                break
-        return ids_in(context_of(done)) if done.stdout else []
+        """The ids that a prompt brings."""
+        return ids_in(self.answer(self.asking(text, session, cwd)))
 
     def imports(self, *memories: Mapping[str, object]) -> None:
         """Import these memories."""
@@ -150,6 +158,8 @@ def context_of(done: Done) -> str:
 
 def ids_in(context: str) -> list[str]:
     """The ids of the memories in a block, in order."""
+    if not context:
+        return []
     begin, *lines, end = context.splitlines()
     assert begin.startswith("<subcog-memories ")
     assert end == "</subcog-memories>"
@@ -207,12 +217,7 @@ def test_remembered_text_is_read_back_from_the_output_of_the_hook(bare: Machine)
     text = "Berth numbers on the north pontoon skip 13; the allocation table in src/berths/pontoons.py skips it, too."
     remembered = bare.run("remember", text, "--namespace", "context")
     assert (remembered.code, remembered.stderr) == (0, b"")
-    bare.prompt("warm up")  # the interpreter writes its bytecode
-    question = "Why do the berth numbers on the north pontoon skip 13?"
-    done = bare.prompt(question)
-    for _ in range(ATTEMPTS - 1):
-        done = done if done.stdout else bare.prompt(question)
-    context = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    context = bare.answer(bare.asking("Why do the berth numbers on the north pontoon skip 13?"))
     assert text in context
     assert ids_in(context) == [remembered.stdout.decode().strip()]
 
@@ -222,8 +227,8 @@ def test_question_brings_the_memory_that_answers_it(machine: Machine) -> None:
 
 
 def test_payload_of_an_interactive_session_brings_the_memory_too(machine: Machine) -> None:
-    payload = json.loads(machine.payload("UserPromptSubmit", prompt=QUESTION)) | {"permission_mode": "auto"}
-    assert ids_in(context_of(machine.hook(json.dumps(payload).encode() + b"\n"))) == [ANSWER]
+    payload = machine.payload("UserPromptSubmit", {**OF_A_TURN, "permission_mode": "auto", "prompt": QUESTION})
+    assert ids_in(machine.answer(payload)) == [ANSWER]
 
 
 @pytest.mark.parametrize(
@@ -240,8 +245,9 @@ def test_memory_is_found_by(machine: Machine, prompt: str, id_: str) -> None:
 
 
 def test_equal_payloads_in_new_sessions_give_equal_bytes(machine: Machine) -> None:
-    assert machine.recall(QUESTION) == [ANSWER]
-    assert machine.prompt(QUESTION).stdout == machine.prompt(QUESTION).stdout
+    first = machine.answer(machine.asking())
+    assert first
+    assert machine.answer(machine.asking()) == first
 
 
 def test_second_prompt_of_a_session_does_not_bring_the_memory_again(machine: Machine) -> None:
@@ -260,7 +266,7 @@ def test_related_prompt_alone_brings_the_memory(machine: Machine) -> None:
 
 
 def test_hooks_of_one_session_at_the_same_time_bring_the_memory_once(machine: Machine) -> None:
-    payload = machine.payload("UserPromptSubmit", "one session", prompt=QUESTION)
+    payload = machine.asking(session="one session")
     started = [
         subprocess.Popen(
             [machine.command, "hook"],
@@ -282,11 +288,7 @@ def test_hooks_of_one_session_at_the_same_time_bring_the_memory_once(machine: Ma
 def test_long_memories_are_cut_to_2000_units(bare: Machine) -> None:
     text = "The quay crane inspection protocol wants torque, rope wear and ⚓ brake values of each of the harbour's cranes. "
     bare.imports(*[{"id": f"crane-{number}", "content": f"Crane {number}: " + text * 20} for number in range(8)])
-    for _ in range(ATTEMPTS):
-        done = bare.prompt("Which torque, rope wear and brake values does the quay crane inspection protocol want?")
-        if done.stdout:
-            break
-    context = context_of(done)
+    context = bare.answer(bare.asking("Which torque, rope wear and brake values does the quay crane inspection protocol want?"))
     assert MAX_UNITS / 2 < len(context.encode("utf-16-le")) / 2 <= MAX_UNITS
     assert 1 <= len(ids_in(context)) <= 6
 
@@ -310,9 +312,8 @@ SILENT_PROMPTS = [
     "/compact keep what we said about the session token in localStorage",
     "! grep -r localStorage web/src # session token browser",
     "# the session token of the browser is not in localStorage",
-    "<task-notification><summary>How do we store the session token in the browser, not in localStorage?</summary>"
-    "</task-notification>",
-    "<command-name>/review</command-name> How do we store the session token in the browser, and why not in localStorage?",
+    "<task-notification><summary>Is the session token of the browser in localStorage?</summary></task-notification>",
+    "<command-name>/review</command-name> Is the session token of the browser in localStorage?",
     "What is the capital of Mongolia?",
     "Explain the difference between a mutex and a semaphore.",
     "How do I centre a div in CSS?",
@@ -326,7 +327,8 @@ def test_prompt_that_no_memory_is_for_prints_nothing(machine: Machine, prompt: s
 
 
 def tool(event: str, name: str, **given: object) -> tuple[str, dict[str, object]]:
-    fields: dict[str, object] = {"tool_name": name, "tool_input": given, "tool_use_id": "toolu_01"}
+    """The event of a tool, and what its payload has."""
+    fields = {**OF_A_TURN, "effort": {"level": "medium"}, "tool_name": name, "tool_input": given, "tool_use_id": "toolu_01"}
     if event == "PostToolUse":
         fields |= {"tool_response": {"stdout": QUESTION, "stderr": "", "interrupted": False}, "duration_ms": 12}
     if event == "PostToolUseFailure":
@@ -366,11 +368,11 @@ OTHER_EVENTS: list[tuple[str, dict[str, object]]] = [
 
 @pytest.mark.parametrize(("event", "fields"), OTHER_EVENTS, ids=lambda value: value if isinstance(value, str) else "")
 def test_other_event_prints_nothing(machine: Machine, event: str, fields: dict[str, object]) -> None:
-    assert_silent(machine.hook(machine.payload(event, **fields)))
+    assert_silent(machine.hook(machine.payload(event, fields)))
 
 
 def test_second_look_prints_nothing(machine: Machine) -> None:
-    assert_silent(machine.hook(machine.payload("UserPromptSubmit", prompt=QUESTION), "--second-look"))
+    assert_silent(machine.hook(machine.asking(), "--second-look"))
 
 
 def test_paused_hook_prints_nothing_until_it_is_resumed(machine: Machine) -> None:
@@ -486,61 +488,54 @@ MALFORMED: dict[str, Callable[[bytes], bytes]] = {  # what is made of a good pay
 
 @pytest.mark.parametrize("form", MALFORMED)
 def test_malformed_payload_prints_nothing(machine: Machine, form: str) -> None:
-    assert_silent(machine.hook(MALFORMED[form](machine.payload("UserPromptSubmit", prompt=QUESTION))))
+    assert_silent(machine.hook(MALFORMED[form](machine.asking())))
 
 
 @pytest.mark.parametrize("field", ["hook_event_name", "prompt"])
 @pytest.mark.parametrize("value", [None, True, 17, 1.5, [], {}, ["UserPromptSubmit", QUESTION], {"text": QUESTION}])
 def test_field_of_the_wrong_type_prints_nothing(machine: Machine, field: str, value: object) -> None:
-    payload = json.loads(machine.payload("UserPromptSubmit", prompt=QUESTION)) | {field: value}
+    payload = json.loads(machine.asking()) | {field: value}
     assert_silent(machine.hook(json.dumps(payload).encode()))
 
 
 @pytest.mark.parametrize("field", ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"])
 @pytest.mark.parametrize("value", [None, True, 17, [], {}, "", "\0", "relative/path", "x" * 100_000, "\ud800"])
 def test_odd_value_beside_the_prompt_does_no_harm(machine: Machine, field: str, value: object) -> None:
-    payload = json.loads(machine.payload("UserPromptSubmit", prompt=QUESTION)) | {field: value}
+    payload = json.loads(machine.asking()) | {field: value}
     assert_harmless(machine.hook(json.dumps(payload).encode()))
 
 
 @pytest.mark.parametrize("field", ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"])
 def test_payload_without_a_field_beside_the_prompt_brings_the_memory(machine: Machine, field: str) -> None:
-    payload = json.loads(machine.payload("UserPromptSubmit", prompt=QUESTION))
+    payload = json.loads(machine.asking())
     del payload[field]
-    done = machine.hook(json.dumps(payload).encode())
-    for _ in range(ATTEMPTS - 1):
-        done = done if done.stdout else machine.hook(json.dumps(payload).encode())
-    assert ids_in(context_of(done)) == [ANSWER]
+    assert ids_in(machine.answer(json.dumps(payload).encode())) == [ANSWER]
 
 
-ODD_PROMPTS: dict[str, Callable[[], bytes]] = {  # as they stand between the quotes of the JSON document
-    "lone surrogates": lambda: QUESTION.encode() + rb" \ud800 \udfff\ud83d",
-    "escaped NUL": lambda: QUESTION.encode() + rb" \u0000",
-    "raw NUL": lambda: QUESTION.encode() + b" \0",
-    "raw control characters": lambda: bytes(range(1, 32)) + QUESTION.encode(),
-    "bytes that are not UTF-8": lambda: QUESTION.encode() + b" \xff\xfe\xc3(",
-    "an escape that is none": lambda: QUESTION.encode() + rb" \x",
-    "one long word": lambda: b"a" * 1_000_000,
-    "nothing but quotes": lambda: rb"\"" * 5_000,
-    "query syntax": lambda: rb'session AND (token OR "localStorage" -browser body:* [a TO z] ~2 ^3 \\'.replace(b'"', rb"\""),
-    "emoji": lambda: "👩‍👩‍👧‍👦⚓".encode() * 2_000,
-    "combining marks": lambda: ("e" + "\u0301" * 5_000).encode(),
-    "16 MB": lambda: b"session token " * 1_190_000,
+ODD_PROMPTS: dict[str, bytes] = {  # as they stand between the quotes of the JSON document
+    "lone surrogates": QUESTION.encode() + rb" \ud800 \udfff\ud83d",
+    "escaped NUL": QUESTION.encode() + rb" \u0000",
+    "raw NUL": QUESTION.encode() + b" \0",
+    "raw control characters": bytes(range(1, 32)) + QUESTION.encode(),
+    "bytes that are not UTF-8": QUESTION.encode() + b" \xff\xfe\xc3(",
+    "an escape that is none": QUESTION.encode() + rb" \x",
+    "one long word": b"a" * 1_000_000,
+    "nothing but quotes": rb"\"" * 5_000,
+    "query syntax": rb'session AND (token OR "localStorage" -browser body:* [a TO z] ~2 ^3 \\'.replace(b'"', rb"\""),
+    "emoji": "👩‍👩‍👧‍👦⚓".encode() * 2_000,
+    "combining marks": ("e" + "\u0301" * 5_000).encode(),
+    "16 MB": b"session token " * 1_190_000,
 }
 
 
 @pytest.mark.parametrize("form", ODD_PROMPTS)
 def test_odd_prompt_does_no_harm(machine: Machine, form: str) -> None:
-    payload = machine.payload("UserPromptSubmit", prompt="PROMPT").replace(b"PROMPT", ODD_PROMPTS[form]())
+    payload = machine.asking("PROMPT").replace(b"PROMPT", ODD_PROMPTS[form])
     assert_harmless(machine.hook(payload))
 
 
 def test_byte_order_mark_before_the_payload_is_read_over(machine: Machine) -> None:
-    payload = b"\xef\xbb\xbf" + machine.payload("UserPromptSubmit", prompt=QUESTION)
-    done = machine.hook(payload)
-    for _ in range(ATTEMPTS - 1):
-        done = done if done.stdout else machine.hook(payload)
-    assert ids_in(context_of(done)) == [ANSWER]
+    assert ids_in(machine.answer(b"\xef\xbb\xbf" + machine.asking())) == [ANSWER]
 
 
 @pytest.mark.parametrize(
@@ -549,7 +544,7 @@ def test_byte_order_mark_before_the_payload_is_read_over(machine: Machine) -> No
     ids=" ".join,
 )
 def test_unknown_options_of_the_hook_do_no_harm(machine: Machine, options: tuple[str, ...]) -> None:
-    assert_harmless(machine.hook(machine.payload("UserPromptSubmit", prompt=QUESTION), *options))
+    assert_harmless(machine.hook(machine.asking(), *options))
 
 
 @pytest.mark.parametrize("options", [("--help",), ("--no-such-option",)], ids=" ".join)
@@ -575,7 +570,7 @@ def test_stdin_that_never_closes_ends_with_the_deadline(machine: Machine, with_p
         assert process.stdout is not None
         assert process.stderr is not None
         if with_payload:
-            process.stdin.write(machine.payload("UserPromptSubmit", prompt=QUESTION))
+            process.stdin.write(machine.asking())
             process.stdin.flush()
         try:
             code = process.wait(60)
@@ -592,7 +587,7 @@ def test_stdout_without_a_reader_does_no_harm_and_the_memory_comes_the_next_time
     try:
         done = subprocess.run(
             [machine.command, "hook"],
-            input=machine.payload("UserPromptSubmit", "one session", prompt=QUESTION),
+            input=machine.asking(session="one session"),
             stdout=write,
             stderr=subprocess.PIPE,
             cwd=machine.folder,
@@ -611,7 +606,7 @@ def test_stdout_without_a_reader_does_no_harm_and_the_memory_comes_the_next_time
 def test_closed_streams_do_no_harm_and_nothing_is_written_into_the_store(machine: Machine, closed: str) -> None:
     database = (machine.home / "memories.db").read_bytes()
     command = ["/bin/sh", "-c", f'exec "$0" hook {closed}', machine.command]
-    assert_harmless(machine.start(command, machine.payload("UserPromptSubmit", prompt=QUESTION)))
+    assert_harmless(machine.start(command, machine.asking()))
     assert (machine.home / "memories.db").read_bytes() == database
     files = [file for file in machine.home.rglob("*") if file.is_file()]
     assert [file for file in files if b"hookSpecificOutput" in file.read_bytes()] == []
@@ -621,7 +616,7 @@ def test_closed_streams_do_no_harm_and_nothing_is_written_into_the_store(machine
 @linux
 def test_full_device_as_stdout_does_no_harm(machine: Machine) -> None:
     command = ["/bin/sh", "-c", 'exec "$0" hook >/dev/full', machine.command]
-    assert_silent(machine.start(command, machine.payload("UserPromptSubmit", prompt=QUESTION)))
+    assert_silent(machine.start(command, machine.asking()))
 
 
 # ---- a home that can not be used ------------------------------------------------------------------------------------------
@@ -662,7 +657,7 @@ def test_no_home_of_the_user_at_all_prints_nothing(machine: Machine) -> None:
         pytest.skip("user namespaces can not be made here")
     del machine.environment["SUBCOG_HOME"]
     del machine.environment["HOME"]
-    assert_silent(machine.start([*nobody, machine.command, "hook"], machine.payload("UserPromptSubmit", prompt=QUESTION)))
+    assert_silent(machine.start([*nobody, machine.command, "hook"], machine.asking()))
     assert_one_line_error(machine.start([*nobody, machine.command, "search", "x"]), 3)
 
 
@@ -670,7 +665,7 @@ def test_no_home_of_the_user_at_all_prints_nothing(machine: Machine) -> None:
 def test_read_only_home_does_no_harm(machine: Machine) -> None:
     with read_only(machine.home):
         started = [*as_ordinary_user(machine), machine.command, "hook"]
-        assert_harmless(machine.start(started, machine.payload("UserPromptSubmit", prompt=QUESTION)))
+        assert_harmless(machine.start(started, machine.asking()))
 
 
 @posix
@@ -690,9 +685,7 @@ def test_read_only_home_refuses_a_memory_in_one_line(machine: Machine) -> None:
 def test_unreadable_home_does_no_harm(machine: Machine) -> None:
     machine.home.chmod(0)
     try:
-        done = machine.start(
-            [*as_ordinary_user(machine), machine.command, "hook"], machine.payload("UserPromptSubmit", prompt=QUESTION)
-        )
+        done = machine.start([*as_ordinary_user(machine), machine.command, "hook"], machine.asking())
     finally:
         machine.home.chmod(0o700)
     assert_silent(done)
@@ -701,7 +694,7 @@ def test_unreadable_home_does_no_harm(machine: Machine) -> None:
 @posix
 def test_files_that_can_not_grow_do_no_harm(machine: Machine) -> None:
     command = ["/bin/sh", "-c", 'ulimit -f 0 && exec "$0" hook', machine.command]
-    assert_harmless(machine.start(command, machine.payload("UserPromptSubmit", prompt=QUESTION)))
+    assert_harmless(machine.start(command, machine.asking()))
     assert machine.recall(QUESTION) == [ANSWER]
 
 
@@ -712,8 +705,8 @@ def test_files_that_can_not_grow_refuse_a_memory_in_one_line(machine: Machine) -
     assert machine.recall(QUESTION) == [ANSWER]
 
 
-FILL = 'mount -t tmpfs -o size=1m none "$2" && cp -R "$1/." "$2" && {{ cat /dev/zero > "$2/zeros" 2>/dev/null || :; }} && '
-ON_FULL_DISK = FILL.format() + 'SUBCOG_HOME="$2" exec "$0" '
+MOUNT = 'mount -t tmpfs -o size=1m none "$2" && cp -R "$1/." "$2" && { cat /dev/zero > "$2/zeros" 2>/dev/null || :; }'
+ON_FULL_DISK = MOUNT + ' && SUBCOG_HOME="$2" exec "$0" '
 
 
 @linux
@@ -723,7 +716,7 @@ def test_full_disk_does_no_harm(machine: Machine, after_a_hook: bool) -> None:
         for file in machine.home.glob("state.db*"):
             file.unlink()
     command = [*on_disk_of_its_own(machine), ON_FULL_DISK + "hook", *disk(machine)]
-    assert_harmless(machine.start(command, machine.payload("UserPromptSubmit", prompt=QUESTION)))
+    assert_harmless(machine.start(command, machine.asking()))
 
 
 @linux

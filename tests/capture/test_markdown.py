@@ -1,0 +1,281 @@
+"""Markdown documents taken apart by heading."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from subcog_hooks.capture.markdown import MAX_SECTION, read, split, suggest_namespace
+
+LONG = "The cache is cold after a restart, so the first query of a session reads every posting list from the disk."
+
+RECORD = """---
+title: "not the heading"
+tags: [storage, 'durability', "#sqlite"]
+date: 2024-03-02
+status: accepted  # by all
+---
+# ADR-0011: Use SQLite
+
+## Status
+
+Accepted
+
+## Context
+
+We need one file that survives a power cut and that three operating systems can read without a server.
+
+## Decision
+
+We use SQLite in WAL mode, through apsw, because its error codes are exact and it imports in three milliseconds.
+
+## Consequences
+
+One writer at a time, with a bounded wait; readers never wait, and a backup is the copy of a single file.
+"""
+
+
+def paths(text: str, title: str = "notes") -> list[tuple[str, ...]]:
+    return [section.heading_path for section in split(text, title=title)]
+
+
+def test_each_heading_makes_a_section_that_begins_with_its_path() -> None:
+    sections = split(f"# Engine\n\n{LONG}\n\n## Cache\n\n{LONG}\n", title="README")
+
+    assert [section.heading_path for section in sections] == [("Engine",), ("Engine", "Cache")]
+    assert sections[1].content == f"Engine > Cache\n\n{LONG}"
+    assert [section.line for section in sections] == [1, 5]
+
+
+def test_a_document_without_headings_is_one_section_under_its_title() -> None:
+    assert split("just a note\nin two lines", title="notes") == [(("notes",), "notes\n\njust a note\nin two lines", 1)]
+
+
+def test_several_top_headings_stand_under_the_title() -> None:
+    assert paths(f"# One\n{LONG}\n# Two\n{LONG}") == [("notes", "One"), ("notes", "Two")]
+
+
+def test_setext_headings_count() -> None:
+    assert paths(f"Engine\n======\n\n{LONG}\n\nThe\ncache\n---\n\n{LONG}") == [("Engine",), ("Engine", "The cache")]
+
+
+def test_a_deeper_heading_without_its_parents_level_hangs_below_the_last_higher_one() -> None:
+    text = f"# A\n{LONG}\n#### Deep\n{LONG}\n## Next\n{LONG}"
+
+    assert paths(text) == [("A",), ("A", "Deep"), ("A", "Next")]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```\n# no heading\n```",
+        "~~~sh\n# no heading\n~~~",
+        "   ```\n# no heading\n   ```",
+        "`````\n```\n# no heading\n`````",
+        "    # no heading",
+        "- item\n  ```\n  # no heading\n  ```",
+        "> # no heading",
+    ],
+)
+def test_what_looks_like_a_heading_inside_code_a_list_or_a_quotation_is_text(code: str) -> None:
+    [section] = split(f"# A\n\n{LONG}\n\n{code}\n", title="notes")
+
+    assert "# no heading" in section.content
+
+
+def test_markup_is_taken_out_of_headings() -> None:
+    assert paths(f"# The **fast** [`cache`](http://x.io) &amp; co ##\n{LONG}") == [("The fast cache & co",)]
+
+
+@pytest.mark.parametrize("comment", ["<!-- hidden -->", "<!--\n# hidden\n\nhidden\n-->", f"{LONG} <!-- hidden --> end"])
+def test_html_comments_are_skipped(comment: str) -> None:
+    [section] = split(f"# A\n\n{LONG}\n\n{comment}\n\nlast words", title="notes")
+
+    assert "hidden" not in section.content
+    assert section.content.endswith("last words")
+
+
+def test_a_comment_shown_in_code_stays() -> None:
+    assert "<!-- shown -->" in split(f"{LONG}\n\n```html\n<!-- shown -->\n```", title="notes")[0].content
+
+
+def test_link_definitions_stay_with_their_section() -> None:
+    [section] = split(f"{LONG} See [the page][1].\n\n[1]: https://sqlite.org/wal.html\n", title="notes")
+
+    assert section.content.endswith("[1]: https://sqlite.org/wal.html")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n\n", "# Alone\n", "# A\n\n## B\n\n## C\n", "---\n\n***\n", "<!-- nothing -->", "---\ntags: a\n---\n"]
+)
+def test_a_document_that_says_nothing_has_no_sections(text: str) -> None:
+    assert split(text, title="notes") == []
+
+
+def test_a_tiny_section_joins_its_parent_with_its_heading() -> None:
+    sections = split(f"# A\n\n{LONG}\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
+
+    assert [section.content for section in sections] == [f"A\n\n{LONG}\n\nStatus\nAccepted", f"A > B\n\n{LONG}"]
+
+
+def test_what_is_tiny_at_the_top_joins_the_first_section_below() -> None:
+    [section] = split(f"# A\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
+
+    assert section.content == f"A > B\n\n{LONG}\n\nStatus\nAccepted"
+
+
+def test_a_document_of_tiny_sections_is_one_section() -> None:
+    [section] = split("# A\n\n## B\n\none\n\n## C\n\ntwo\n", title="notes")
+
+    assert section.content == "A\n\nB\none\n\nC\ntwo"
+
+
+def test_a_long_section_is_cut_between_paragraphs_each_piece_with_its_headings_and_line() -> None:
+    sections = split("# A\n\n" + f"{LONG}\n\n" * 50, title="notes")
+
+    assert len(sections) > 2
+    assert {section.heading_path for section in sections} == {("A",)}
+    for section in sections:
+        assert len(section.content) <= MAX_SECTION
+        head, *paragraphs = section.content.split("\n\n")
+        assert head == "A"
+        assert set(paragraphs) == {LONG}
+    assert sections[1].line == 1 + 2 * (sections[0].content.count(LONG) + 1)
+
+
+def test_fenced_code_is_not_cut_where_it_fits_into_a_section_of_its_own() -> None:
+    code = "```py\n" + "\n\n".join(f"x{number} = {number}" for number in range(100)) + "\n```"
+    sections = split(f"# A\n\n{LONG * 9}\n\n{code}\n\n{LONG * 9}", title="notes")
+
+    assert sum(code in section.content for section in sections) == 1
+
+
+def test_a_single_endless_line_is_cut_between_words() -> None:
+    sections = split("word " * 2_000, title="notes")
+
+    assert all(len(section.content) <= MAX_SECTION for section in sections)
+    assert {word for section in sections for word in section.content.split()} == {"notes", "word"}
+
+
+def test_front_matter_is_no_content_and_gives_tags_date_and_status() -> None:
+    document = read(RECORD, title="0011-use-sqlite")
+
+    assert "durability" not in "".join(section.content for section in document.sections)
+    assert document.tags == ("storage", "durability", "sqlite")
+    assert document.date == 1_709_337_600_000
+    assert document.status == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("field", "tags"),
+    [
+        ("tags: a, b", ("a", "b")),
+        ("tags:\n  - a\n  - 'b c'", ("a", "b c")),
+        ("tags:\n- a\n- a", ("a",)),
+        ("tags: []", ()),
+        ("tags:", ()),
+        ("other: a", ()),
+    ],
+)
+def test_tags_are_read_in_each_simple_way_to_write_them(field: str, tags: tuple[str, ...]) -> None:
+    assert read(f"---\n{field}\n---\n{LONG}", title="notes").tags == tags
+
+
+@pytest.mark.parametrize(
+    ("date", "milliseconds"),
+    [
+        ("created: 2024-03-02T10:00:00Z", 1_709_373_600_000),
+        ("date: '2024-03-02'", 1_709_337_600_000),
+        ("date: next spring", None),
+        ("other: 1", None),
+    ],
+)
+def test_a_date_is_read_when_it_is_iso_8601(date: str, milliseconds: int | None) -> None:
+    assert read(f"---\n{date}\n---\n{LONG}", title="notes").date == milliseconds
+
+
+def test_lines_are_counted_from_the_start_of_the_file_front_matter_included() -> None:
+    lines = RECORD.split("\n")
+
+    for section in read(RECORD, title="notes").sections:
+        assert lines[section.line - 1] == f"## {section.heading_path[-1]}"
+
+
+def test_a_rule_at_the_start_is_no_front_matter() -> None:
+    assert "kept" in split("---\nkept as text, because it is no field\n\n---\n", title="notes")[0].content
+
+
+def test_byte_order_mark_crlf_and_nul_do_no_harm() -> None:
+    [section] = split(f"\ufeff# A\r\n\r\nfirst\0line\r\nsecond line, {LONG}\r\n", title="notes")
+
+    assert section.heading_path == ("A",)
+    assert section.content == f"A\n\nfirst\ufffdline\nsecond line, {LONG}"
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("adr-0011", "# Use SQLite"),
+        ("ADR-0011: Use SQLite", ""),
+        ("0011-use-sqlite", ""),
+        ("notes", "# ADR 11: Use SQLite"),
+        ("notes", RECORD.replace("ADR-0011: ", "")),
+    ],
+)
+def test_a_decision_record_is_suggested_for_decisions(title: str, text: str) -> None:
+    assert suggest_namespace(title, text) == "decisions"
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [("README", "# Engine"), ("2024-03-02", "## Status\n\nGreen"), ("404-page", ""), ("notes", "## Context\n\n## Decision")],
+)
+def test_any_other_document_suggests_nothing(title: str, text: str) -> None:
+    assert suggest_namespace(title, text) is None
+
+
+def test_a_document_that_suggests_nothing_goes_to_the_default_namespace() -> None:
+    assert read(LONG, title="README").namespace == "learnings"
+
+
+LINES = st.sampled_from(
+    [
+        "# A",
+        "## B",
+        "### C",
+        "A\n===",
+        "---",
+        "```",
+        "~~~",
+        "<!--",
+        "-->",
+        "- item",
+        "> quote",
+        "    code",
+        "",
+        "text",
+        LONG,
+        "tags: a",
+        "\0",
+    ]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(LINES | st.text(max_size=20), max_size=30).map("\n".join))
+def test_any_text_gives_sections_in_bounds_with_their_path_first(text: str) -> None:
+    last_line = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
+    for section in split(text, title="notes"):
+        head, _, body = section.content.partition("\n\n")
+        assert head == " > ".join(section.heading_path)
+        assert body.strip()
+        assert 1 <= section.line <= last_line
+
+
+@settings(deadline=None)
+@given(st.lists(st.from_regex(r"[a-z]{3,9}( [a-z]{3,9}){2,30}", fullmatch=True), min_size=1, max_size=40))
+def test_no_paragraph_is_lost(paragraphs: list[str]) -> None:
+    text = "\n\n".join(f"## H{number}\n\n{paragraph}" for number, paragraph in enumerate(paragraphs))
+
+    contents = "\n".join(section.content for section in split(text, title="notes"))
+
+    assert all(paragraph in contents for paragraph in paragraphs)
