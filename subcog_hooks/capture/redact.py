@@ -401,7 +401,7 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
 _SPACE = re.compile(r"\s")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
-_WORD = r"(?:[A-Za-z]+\d{0,3}[A-Za-z]*|\d{1,4}[A-Za-z]{0,8})"
+_WORD = r"(?:[A-Za-z]+(?:\d{1,3}[A-Za-z]*)?|\d{1,4}[A-Za-z]{0,8})"  # one way to match each, so no backtracking
 _WORDS = re.compile(rf"{_WORD}(?:[-_./:+~^]+{_WORD})+[-_./:]*")  # token_v2, 12-character, k8s-db-secret, src/auth2/token.ts:42
 _TERM = re.compile(
     r"oauth\d|sha\d+\w*|md\d|[hrep]s\d{3}|aes\d+\w*|base\d+\w*|utf\d+|argon2\w*|bcrypt\d*|x509|ed25519|http\d|ipv\d|u?int\d+\w*|"

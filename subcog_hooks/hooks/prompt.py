@@ -75,22 +75,24 @@ def _inject(
     The ledger's lock is taken first, so that two hooks of one session at once can not both inject a memory; it is committed
     after the write, so that a hook which dies in between repeats a memory rather than losing it.
     """
-    state.begin()
-    given = state.injected(session[:MAX_SESSION]) if session else set()
+    session = session[:MAX_SESSION]
+    if session:
+        state.begin()
+    given = state.injected(session) if session else set()
     most = min(int(settings["surfacing.max_memories"]), next(count for floor, count in COUNTS if intent.confidence >= floor))
     fresh = [hit.memory for hit in relevant if hit.memory.id not in given][:most]
     entries = [Entry(memory.namespace, memory.created_at, memory.id, memory.content) for memory in fresh]
-    block = render_block(
-        entries, intent=intent.type, confidence=intent.confidence, max_units=int(settings["surfacing.max_characters"])
-    )
+    units = int(settings["surfacing.max_characters"])
+    block = render_block(entries, intent=intent.type, confidence=intent.confidence, max_units=units)
     if block.ids:
         write(to_hook_output(EVENT, block.text))
-        if session:
-            state.record(session[:MAX_SESSION], block.ids, now_ms())
-            try:
-                state.commit()
-            except StoreError as error:
-                _log(home, f"the ledger was not kept: {error}")
+    if session:
+        try:
+            if block.ids:
+                state.record(session, block.ids, now_ms())
+            state.commit()
+        except StoreError as error:
+            _log(home, f"the ledger was not kept: {error}")
 
 
 def _log(home: "Home", message: str) -> None:

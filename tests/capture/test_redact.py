@@ -222,6 +222,12 @@ def test_prose_code_placeholders_and_hashes_stay_as_they_are(text: str) -> None:
     assert found.removed == ()
 
 
+def test_a_value_of_many_words_is_judged_without_trying_every_way_to_read_it() -> None:
+    value = "word-" * 30 + "a1%"
+
+    assert redact(f"password: {value}").text == "password: [redacted: password]"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

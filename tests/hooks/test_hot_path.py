@@ -49,7 +49,9 @@ def loaded(payload: dict[str, str]) -> tuple[set[str], bytes]:
     """The modules that a hook run loads beyond a bare interpreter's, and what it prints."""
     root = str(Path(__file__).parent.parent.parent)
     code = f"import sys; sys.path.insert(0, {root!r})\n{RUN}"
-    done = subprocess.run([sys.executable, "-I", "-c", code], input=json.dumps(payload).encode(), capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], input=json.dumps(payload).encode(), capture_output=True, check=True
+    )
     return set(eval(done.stderr)), done.stdout  # noqa: PGH001 - a list of names that RUN has printed
 
 
