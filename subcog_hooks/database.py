@@ -62,6 +62,8 @@ def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
         version = _version(connection, path)
         if version > len(schema.migrations):
             raise _too_new(path)
+        if connection.readonly("main"):  # SQLite falls back to that by itself
+            raise StoreError(f"{path} can not be written", "check its permissions")
         if version < len(schema.migrations):
             _migrate(connection, schema)
         connection.pragma("synchronous", schema.synchronous)
@@ -78,9 +80,14 @@ def _open(path: str, flags: int, busy_ms: float) -> apsw.Connection:
 
 def _version(connection: apsw.Connection, path: str) -> int:
     """The schema version, 0 for an empty file. Raises StoreCorrupt for another program's database."""
-    version = int(connection.pragma("user_version"))
-    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0][0]:
-        raise StoreCorrupt(f"{path} is not a subcog database", "move it away")
+    connection.execute("BEGIN")  # one moment: another process may be making the tables right now
+    try:
+        version = int(connection.pragma("user_version"))
+        ours = connection.pragma("application_id") == APPLICATION_ID
+        if not ours and (version or connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0][0]):
+            raise StoreCorrupt(f"{path} is not a subcog database", "move it away")
+    finally:
+        connection.execute("COMMIT")
     return version
 
 

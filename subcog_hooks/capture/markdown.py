@@ -53,7 +53,7 @@ def read(text: str, *, title: str) -> Document:
         split(text, title=title),
         suggest_namespace(title, text) or DEFAULT_NAMESPACE,
         tuple(dict.fromkeys(tag for tag in tags if tag and len(tag) <= _LONGEST_TAG)),
-        _milliseconds(_first(fields, "date", "created")),
+        _milliseconds(_first(fields, "date", "created") or _dated(text)),
         _first(fields, "status"),
     )
 
@@ -136,6 +136,16 @@ def _milliseconds(date: str) -> int | None:
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         return None
+
+
+def _dated(text: str) -> str:
+    """The date of a decision record without front matter: a line `Date: 2026-03-02` near its top, "" when there is none."""
+    found = _DATE_LINE.search(text[:_PREAMBLE])
+    return found[1] if found else ""
+
+
+_PREAMBLE = 2_000  # characters in which a record is dated
+_DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}-\d{2})[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
 
 # ---- blocks and headings ---------------------------------------------------------------------------------------------

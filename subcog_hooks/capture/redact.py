@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import re2
 
+from subcog_hooks.capture.assignments import HEAD, assigned
 from subcog_hooks.capture.leaks import without_private
+from subcog_hooks.capture.secret_values import HOLDS, MARKER, is_token
 
 PRIVATE = "private block"
-_MARKER = "[redacted: "
 
 
 class Redacted(NamedTuple):
@@ -61,7 +62,7 @@ def redact(text: str) -> Redacted:
         pieces = []
         position = 0
         for span in spans:
-            pieces += [shorter[position : span.start], f"{_MARKER}{span.kind}]"]
+            pieces += [shorter[position : span.start], f"{MARKER}{span.kind}]"]
             position = span.end
             counts[span.kind] = counts.get(span.kind, 0) + 1
         text = "".join(pieces) + shorter[position:]
@@ -150,72 +151,6 @@ _OURS = (
     ("secret", r"--[\w-]{0,40}?(?:password|passwd|passphrase|token|secret|api-key)[ \t]+[\"']?([^\s\"'`,;<>|]{6,})", 1),
 )
 
-_LOGIN_NAMES = (
-    r"passw(?:or)?d|passwort|kennwort|contrase.a|passphrase|passcode|(?<![A-Za-z])(?:pass|pwd|pw)|(?-i:(?<=[a-z])P(?:ass|wd))"
-)
-_KEY_NAMES = (
-    r"(?<!:)secret|token|credential|(?:api|app|access|account|auth|client|consumer|decryption|encryption|hmac|jwt|license|master"
-    r"|private|secret|service|session|shared|signing|ssh|storage|subscription|webhook)[ _-]?key"
-)
-# A name that ends in such a word (`DB_PASSWORD`, `"apiKey"`, `config["token"]`, `**Password**`), and what assigns to it.
-_HEAD = (
-    rf"(?:({_LOGIN_NAMES})|({_KEY_NAMES}))(?:[_-]?(?:\d{{1,2}}|prod|dev|test|staging|live|base|b64|base64))?"
-    r"[\\\"'`\])*]{0,4}([ \t]*)(=>|:=|={1,3}|!==?|:|(?:is|was)(?=[ \t]))[ \t*]*"
-    r"(?:&?[A-Za-z_][\w.\[\]|]{0,40} = (?=[\"'`rbf]))?"  # a type between the name and the value
-    r"(?:[rbfu@]{1,2}(?=[\"']))?"
-)
-_HEADS = re.compile(_HEAD, re.IGNORECASE)
-_LONGEST_VALUE = 200  # characters that are looked at; what goes on beyond them goes, too
-_VALUE = re.compile(r"\\?\"([^\"\n]{1,200})\"|\\?'([^'\n]{1,200})'|`([^`\n]{1,200})`|[\"'`]?([^\s\"'`,;<>…—]{1,200})")
-# What makes a token a place in a list or a word of a model's vocabulary.
-_POSITION = re.compile(
-    r"(?:next|prev(?:ious)?|page|pagination|starting|continuation|sequence"
-    r"|forward|backward|idempotency|public[-_]?key|[be]os|pad|unk)[-_ ]?$",
-    re.IGNORECASE,
-)
-_ASSIGNMENT = re.compile(r"[\w.-]{1,40}(?:=(?!=*$)|:[\w.-]{1,40}[=:])")
-_REST_OF_VALUE = re.compile(r"[^\s\"'`,;<>…—]*")
-
-
-def _assigned(text: str, rank: int) -> Iterator[_Span]:
-    """The values that look like passwords and keys among those assigned to such names."""
-    done = 0
-    for head in _HEADS.finditer(text):
-        if head.start() < done:
-            continue
-        value = _VALUE.match(text, head.end())
-        if value is None:
-            continue
-        start, end = value.span(value.lastindex or 0)
-        secret = text[start:end]
-        quoted = value.lastindex in (1, 2) and head[4] not in ("is", "was")
-        if not quoted:
-            if head[4] in ("==", "===", "!=", "!==") or _ASSIGNMENT.match(secret):
-                continue  # a comparison of variables, or the value is an assignment of its own
-            secret = re.split(r"&(?=[\w.-]+=)", secret, maxsplit=1)[0].rstrip(".:!?)]}*")
-        secret = secret.rstrip("\\")
-        name = head[1] or head[2]
-        if name.lower() == "token" and _POSITION.search(text, max(0, head.start() - 20), head.start()):
-            continue
-        constant = name.isupper()
-        plain = (
-            head[4] == "="
-            and not head[3]
-            and head.end(4) == start
-            and (constant or (len(name) > 4 and _is_field(text, head.start())))
-        )
-        kind = "password" if head[1] else "secret"
-        if _is_value(secret, kind, quoted=quoted, plain=plain, constant=constant):
-            done = start + len(secret)
-            if len(secret) == _LONGEST_VALUE and (rest := _REST_OF_VALUE.match(text, done)):
-                done = rest.end()
-            yield _Span(start, done, rank, kind)
-
-
-def _is_field(text: str, at: int) -> bool:
-    """Whether the name around `at` is a shell option or a field of a connection string or of a query."""
-    return re.search(r"(?:--|[;?&] ?)[\w.-]*$", text[max(0, at - 40) : at]) is not None
-
 
 # ---- how it is found -------------------------------------------------------------------------------------------------
 
@@ -254,10 +189,10 @@ def _spans(text: str) -> list[_Span]:
             start, end = span
             done = end
             secret = text[start:end]
-            if secret and rule.holds(secret) and (_MARKER not in secret or rule.kind == _BLOCK):
+            if secret and rule.holds(secret) and (MARKER not in secret or rule.kind == _BLOCK):
                 spans.append(_Span(start, end, rank, rule.kind))
     if _assignment().search(data):
-        spans += _assigned(text, len(_rules()))
+        spans += [_Span(start, end, len(_rules()), kind) for start, end, kind in assigned(text)]
     return spans
 
 
@@ -337,7 +272,7 @@ def _rule(kind: str, pattern: re.Pattern[str], group: int) -> _Rule:
         pattern if near is None or without != pattern.pattern else None,
         gate if _linear(gate, 0) else None,
         group,
-        _HOLDS.get(kind, _is_token),
+        HOLDS.get(kind, is_token),
     )
 
 
@@ -365,8 +300,8 @@ def _fewer(repetition: re.Match[str]) -> str:
 
 @cache
 def _assignment() -> "re2._Regexp":
-    """Finds whatever `_assigned` does, and more."""
-    return re2.compile(_with_flags(_LOOK_AROUND.sub("", _HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
+    """Finds whatever `assigned` does, and more."""
+    return re2.compile(_with_flags(_LOOK_AROUND.sub("", HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
 
 
 @cache
@@ -379,109 +314,3 @@ def _gate() -> tuple["re2._Regexp", tuple[_Rule, ...]]:
     options.max_mem = _GATE_MEMORY
     gates = [rule.gate for rule in rules if rule.gate is not None]
     return re2.compile("|".join([*gates, _assignment().pattern]), options), tuple(rule for rule in rules if rule.gate is None)
-
-
-# ---- what is a secret and what only stands where one could ------------------------------------------------------------
-
-_PLACEHOLDER = re.compile(
-    r"change[-_ ]?(?:me|it)\w*|place-?holder|(?:your|my|the|some|example|sample|dummy|fake|insert|enter|replace)(?:[-_ .].*)?"
-    r"|your\w*|.*[-_](?:here|placeholder|example)|test|todo|tbd|fixme|redacted|removed|hidden|masked|omitted|none|null|nil"
-    r"|undefined|unset|empty|true|false|yes|no|required|optional|string|str|text|value|here"
-    r"|(?:user|db|api|access|auth|secret|client)?[-_ ]?"
-    r"(?:pass|passwd|password|passphrase|pwd|pw|secret|token|key|apikey|credentials?)\d?",
-    re.IGNORECASE,
-)
-_REFERENCE = re.compile(
-    r"\$[{(].*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\d|%\w+%|%[(s].*|#?\{.*|\{\{.*|<.*|\[.*|!\w+|[a-z][a-z0-9+.-]*://.*|(?:arn|env|vault|file|op|ref|secretref):.*"
-    r"|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
-    re.IGNORECASE | re.DOTALL,
-)
-_SIGNS_OF_CODE = ("(", "[", "{", "->", "::", "\\")
-_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
-_SPACE = re.compile(r"\s")
-_LETTER = re.compile(r"[^\W\d_]")
-_DIGITS = re.compile(r"\d+")
-_WORD = r"(?:[A-Za-z]+(?:\d{1,3}[A-Za-z]*)?|\d{1,4}[A-Za-z]{0,8})"  # one way to match each, so no backtracking
-_WORDS = re.compile(rf"{_WORD}(?:[-_./:+~^]+{_WORD})+[-_./:]*")  # token_v2, 12-character, k8s-db-secret, src/auth2/token.ts:42
-_TERM = re.compile(
-    r"oauth\d|sha\d+\w*|md\d|[hrep]s\d{3}|aes\d+\w*|base\d+\w*|utf\d+|argon2\w*|bcrypt\d*|x509|ed25519|http\d|ipv\d|u?int\d+\w*|"
-    r"\d+(?:ms|min|minutes?|s|sec|seconds|h|hours?|d|days?|chars?|characters?|bytes?|bits?|[kmg]b)",
-    re.IGNORECASE,
-)
-_PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*/?|[A-Za-z]:\\.*")
-
-
-def _is_value(value: str, name: str, *, quoted: bool, plain: bool = False, constant: bool = False) -> bool:
-    """Whether `value` is a secret, given that it is assigned to a `name` of "password" or "secret".
-
-    quoted: it stood in quotes behind a sign of assignment; plain: it stood behind a bare `=` as in a shell or a URL;
-    constant: the name is written in capitals.
-    """
-    if len(value) < 4 or _SPACE.search(value) or _stands_in(value) or _MARKER in value:
-        return False
-    if name == "password" and quoted:
-        return True
-    if not quoted and (any(sign in value for sign in _SIGNS_OF_CODE) or _ATTRIBUTE.fullmatch(value)):
-        return False
-    has_letter = _LETTER.search(value) is not None
-    if name == "password" and plain and has_letter and not value.isupper():
-        return True
-    digits = _DIGITS.findall(value)
-    if not has_letter:
-        return name == "password" and len(value) >= 6 and digits == [value]
-    if not digits:
-        return len(value) >= 24 and value.isalpha() and not value.isupper()
-    if len(value) < 6 or _TERM.fullmatch(value) or _WORDS.fullmatch(value):
-        return False
-    return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
-
-
-def _stands_in(value: str) -> bool:
-    """Whether `value` is a placeholder, a mask, a reference to a secret kept elsewhere, or a path."""
-    if len(set(value.lower()) - set("-_ ")) <= 2 or _PLACEHOLDER.fullmatch(value) or _REFERENCE.fullmatch(value):
-        return True
-    return bool(_PATH.fullmatch(value)) and not any(_mixes(part) for part in value.split("/"))
-
-
-def _mixes(value: str) -> bool:
-    """Whether `value` has the length and the mixture of characters of a generated secret."""
-    return len(value) >= 20 and value.lower() != value != value.upper() and _has_digit(value)
-
-
-def _is_written_out(value: str) -> bool:
-    return not _stands_in(value)
-
-
-def _is_bearer(value: str) -> bool:
-    return _has_digit(value) and not _stands_in(value) and not _WORDS.fullmatch(value[:_LONGEST_VALUE])
-
-
-def _is_bare(value: str) -> bool:
-    return _is_value(value[:_LONGEST_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
-
-
-def _has_digit(value: str) -> bool:
-    return _DIGITS.search(value) is not None
-
-
-def _has_digits(value: str) -> bool:
-    return len(_DIGITS.findall(value)) > 1
-
-
-def _is_token(value: str) -> bool:
-    return value[-8:].lower() != "xxxxxxxx"
-
-
-_HOLDS: dict[str, Callable[[str], bool]] = {
-    "API key": _has_digit,
-    "Artifactory Credentials": _has_digits,  # AP and AKC begin identifiers, too
-    "Basic Auth Credentials": _is_written_out,
-    "IBM Cloud IAM Key": _mixes,  # 44 characters behind any "key " would be enough for detect-secrets
-    "URL password": _is_written_out,
-    "authorization header": _is_written_out,
-    "bearer token": _is_bearer,
-    "npm token": _has_digit,
-    "password": _is_written_out,
-    "secret": _is_bare,
-    "service token": _has_digit,
-}

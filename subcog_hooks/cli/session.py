@@ -58,14 +58,9 @@ def reading() -> Iterator[Store | None]:
 
 
 def index_of(store: Store) -> LexicalIndex:
-    """The index, caught up with the store. In a home that can not be written it is used as it is.
-
-    Raises StoreError when there is no usable index and none can be made.
-    """
+    """The index, caught up with the store; in a home that can not be written, one in memory. Raises StoreError."""
     at = home()
-    if not os.access(at.root, os.W_OK):
-        return LexicalIndex.open(at)
-    return sync.catch_up(at, store)
+    return sync.catch_up(at, store) if os.access(at.root, os.W_OK) else sync.in_memory(store)
 
 
 def follow(store: Store) -> None:

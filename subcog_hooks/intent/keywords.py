@@ -181,6 +181,8 @@ def detect(prompt: str) -> Intent:
         return NONE
     text = ends_of(prompt).lower().replace("'", "").replace("\u2019", "")
     words = text.split()
+    if not words:
+        return NONE
     bare = [word.strip('.,!?;:()"`*') for word in words[:6]]
     if len(words) <= 4 and "-".join(filter(None, bare)) in ACKNOWLEDGEMENTS:
         return NONE

@@ -79,7 +79,7 @@ class Analysers:
         >>> Analysers().exact_terms("see src/app/db.py, E0308.")
         ['see', 'src/app/db.py', 'db.py', 'e0308']
         """
-        return list(self.exact.analyze(wholes(fold(text))))
+        return list(self.exact.analyze(exact_view(fold(text))))
 
 
 def fold(text: str) -> str:
@@ -162,20 +162,31 @@ def _humps(stretch: str) -> list[str]:
     return humps
 
 
-def wholes(text: str) -> str:
-    """The whole tokens of a folded text between blanks: words, identifiers, versions, and paths with their last component.
+def wholes(text: str) -> list[str]:
+    """The whole tokens of a folded text: words, identifiers, versions, paths.
 
     >>> wholes("in src/app/db.py:42, std::vec (C++) or foo.bar().")
-    'in src/app/db.py db.py 42 std::vec C++ or foo.bar'
+    ['in', 'src/app/db.py', '42', 'std::vec', 'C++', 'or', 'foo.bar']
+    """
+    words = text.replace("::", "\x00").translate(_BREAKS).split()
+    return [token.replace("\x00", "::") for word in words if (token := word.strip(_TRIM))]
+
+
+def exact_view(text: str) -> str:
+    """The `exact` view of a folded text: whole tokens, and of paths and dotted names the last component.
+
+    >>> exact_view("src/app/db.py calls Allocator.findBest v2.1")
+    'src/app/db.py db.py calls Allocator.findBest findBest v2.1'
     """
     tokens: list[str] = []
-    for word in text.replace("::", "\x00").translate(_BREAKS).split():
-        token = word.strip(_TRIM)
-        if token:
-            token = token.replace("\x00", "::")
-            tokens.append(token)
-            if "/" in token or "\\" in token:
-                tokens.append(token.replace("\\", "/").rpartition("/")[2])
+    for token in wholes(text):
+        tokens.append(token)
+        if "/" in token or "\\" in token:
+            tokens.append(token.replace("\\", "/").rpartition("/")[2])
+        elif "." in token or "::" in token:
+            last = token.replace("::", ".").rpartition(".")[2]
+            if len(last) > 2 and not last[0].isdigit():
+                tokens.append(last)
     return " ".join(tokens)
 
 

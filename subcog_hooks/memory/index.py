@@ -79,6 +79,11 @@ class LexicalIndex:
             raise IndexUnusable(f"{folder} can not be opened: {error}", "run `subcog reindex`") from error
 
     @classmethod
+    def in_memory(cls) -> "LexicalIndex":
+        """A new, empty index that lies in memory alone."""
+        return cls(tantivy.Index(_schema()), "(memory)")
+
+    @classmethod
     def create_beside(cls, home: Home) -> "LexicalIndex":
         """A new, empty index that nobody sees until `put_in_place`."""
         make_private_folder(home.index)
@@ -213,7 +218,7 @@ def _document(memory: Memory) -> tantivy.Document:
     document = tantivy.Document()
     document.add_integer("seq", memory.seq)
     document.add_text(analysis.BODY, analysis.spread(folded))
-    document.add_text(analysis.EXACT, analysis.wholes(folded))
+    document.add_text(analysis.EXACT, analysis.exact_view(folded))
     cjk = analysis.cjk_view(folded)
     if cjk:
         document.add_text(analysis.CJK, cjk)

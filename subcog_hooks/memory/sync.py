@@ -126,6 +126,16 @@ def rebuild(home: Home, store: Store, progress: "Progress | None" = None, *, onl
         return index
 
 
+def in_memory(store: Store) -> LexicalIndex:
+    """An index of the whole store that leaves no trace: tantivy can not open one in a folder that can not be written."""
+    index = LexicalIndex.in_memory()
+    writer = index.writer()
+    _put(writer, store, -1, store.revision(), None)
+    writer.commit(store.revision())
+    writer.finish()
+    return index
+
+
 def _current_name(home: Home) -> str:
     try:
         return os.path.basename(LexicalIndex.open(home).folder)

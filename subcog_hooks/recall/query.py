@@ -62,7 +62,7 @@ def analyse(text: str, index: LexicalIndex, limit: int = MAX_TERMS) -> Query:
 def _terms(text: str, analysers: analysis.Analysers) -> list[Term]:
     found: dict[str, Term] = {}
     folded = analysis.fold(text)
-    for word in dict.fromkeys(analysis.wholes(folded).split()):
+    for word in dict.fromkeys(analysis.wholes(folded)):
         whole = "".join(analysers.exact.analyze(word))
         if whole in found or not whole or analysis.unspaced_runs(whole):
             continue

@@ -39,7 +39,7 @@ def evidence(query: Query, memory: Memory, analysers: analysis.Analysers) -> Evi
     stems = set(analysers.body.analyze(analysis.spread(folded)))
     whole_tokens: set[str] = set()
     if any(term.is_identifier for term in query.terms):
-        whole_tokens = set(analysers.exact.analyze(analysis.wholes(folded)))
+        whole_tokens = set(analysers.exact.analyze(analysis.exact_view(folded)))
     covered = total = 0.0
     for term in query.terms:
         share = _share(term, stems, whole_tokens, folded)
@@ -59,8 +59,8 @@ def _share(term: Term, stems: set[str], whole_tokens: set[str], folded: str) -> 
     return float(term.stems[0] in stems)
 
 
-# Logistic model of "this memory answers this prompt", fitted on one half of 675 real prompts, 28 % of which the store can answer,
-# and judged on the other half (figures in CHANGELOG.md). Three terms only: a first gate, not yet a calibrated one.
+# Logistic model of "this memory answers this prompt", fitted on one half of 675 real prompts, 28 % of which the store can
+# answer, and judged on the other half (figures in CHANGELOG.md). Three terms only: a first gate, not yet a calibrated one.
 _INTERCEPT = -11.5
 _OF_COVERAGE = 4.4
 _OF_COVERED = 2.2  # times ln(1 + sum of covered weights): three rare words say more than one
@@ -76,7 +76,7 @@ def lead(score: float, others: "Sequence[float]") -> float:
 
 
 def probability(found: Evidence, lead_: float) -> float:
-    """How probable it is that the memory answers the query, 0.0 to 1.0: rises with coverage, with what is covered, with the lead.
+    """How probable it is that the memory answers the query, 0.0 to 1.0: rises with the coverage, what is covered, and the lead.
 
     >>> round(probability(Evidence(4.0, 4.0), 1.5), 2), round(probability(Evidence(0.9, 0.9), 1.0), 2)
     (0.84, 0.02)

@@ -24,7 +24,8 @@ FILES = {
     "an empty event": '{\n  "hooks": {\n    "UserPromptSubmit": []\n  }\n}\n',
     "an empty event with blanks": '{"hooks": {"UserPromptSubmit": [ ]}}',
     "another hook": (
-        '{\n    "hooks": {\n        "UserPromptSubmit": [\n            {\n                "hooks": [{"type": "command", "command": "date"}]\n'
+        '{\n    "hooks": {\n        "UserPromptSubmit": [\n            {\n'
+        '                "hooks": [{"type": "command", "command": "date"}]\n'
         '            }\n        ]\n    },\n    "z": 1\n}\n'
     ),
     "another event": '{\n  "hooks": {"Stop": [{"hooks": []}]}\n}\n',

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 and process gro
 LOOP = """
 import subprocess, sys, itertools
 for i in itertools.count():
-    done = subprocess.run([sys.argv[1], "remember", f"{sys.argv[2]} fact number {i} zq{sys.argv[2]}x{i}"], capture_output=True, text=True)
+    text = f"{sys.argv[2]} fact number {i} zq{sys.argv[2]}x{i}"
+    done = subprocess.run([sys.argv[1], "remember", text], capture_output=True, text=True)
     if done.returncode == 0:
         print(done.stdout.strip(), f"zq{sys.argv[2]}x{i}", flush=True)
     elif i > 3:

@@ -1,5 +1,6 @@
 """What the hook's process loads, from a payload to an injected memory: milliseconds are spent on imports first of all."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def loaded(payload: dict[str, str]) -> tuple[set[str], bytes]:
     done = subprocess.run(
         [sys.executable, "-I", "-c", code], input=json.dumps(payload).encode(), capture_output=True, check=True
     )
-    return set(eval(done.stderr)), done.stdout  # noqa: PGH001 - a list of names that RUN has printed
+    return set(ast.literal_eval(done.stderr.decode())), done.stdout
 
 
 def payload(prompt: str) -> dict[str, str]:

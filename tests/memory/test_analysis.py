@@ -33,7 +33,7 @@ def test_the_body_view_has_words_and_the_parts_of_identifiers(text: str, terms: 
         ("call parse_args() now", {"call", "parse_args", "now"}),
         ("in src/app/db.py:42,", {"in", "src/app/db.py", "db.py", "42"}),
         (r"C:\app\main.rs", {"c", r"app\main.rs", "main.rs"}),
-        ("std::vec::Vec and C++", {"std::vec::vec", "and", "c++"}),
+        ("std::vec::Vec and C++", {"std::vec::vec", "vec", "and", "c++"}),
         ("v2.1.329 (E0308).", {"v2.1.329", "e0308"}),
         ("--no-verify", {"no-verify"}),
     ],

@@ -17,6 +17,7 @@ NOTES = {
     "tokyo": "東京リージョンでは認証サーバーを二重化している。",
     "cafe": "The café kiosk build runs on Raspberry Pi 4.",
     "tagged": "Restart the tunnel by hand when it hangs.",
+    "dotted": "Berths are placed by Allocator.findBestFit in one pass.",
     "path": "Money is kept in cents in billing/models.py.",
 }
 
@@ -52,6 +53,8 @@ def first(text: str, index: LexicalIndex, store: Store) -> str | None:
         ("flakiest tests of tokens", "clock"),
         ("rathole", "tagged"),
         ("models.py", "path"),
+        ("findBestFit", "dotted"),
+        ("Allocator.findBestFit", "dotted"),
         ("quantum chromodynamics", None),
     ],
 )

@@ -1,0 +1,110 @@
+"""What is a secret, and what only stands where one could: placeholders, references, paths, words. Values in, yes or no out."""
+
+import re
+from collections.abc import Callable
+
+MARKER = "[redacted: "  # begins what stands in the place of a removed secret
+LONGEST_VALUE = 200  # characters that are looked at; what goes on beyond them goes, too
+
+_PLACEHOLDER = re.compile(
+    r"change[-_ ]?(?:me|it)\w*|place-?holder|(?:your|my|the|some|example|sample|dummy|fake|insert|enter|replace)(?:[-_ .].*)?"
+    r"|your\w*|.*[-_](?:here|placeholder|example)|test|todo|tbd|fixme|redacted|removed|hidden|masked|omitted|none|null|nil"
+    r"|undefined|unset|empty|true|false|yes|no|required|optional|string|str|text|value|here"
+    r"|(?:user|db|api|access|auth|secret|client)?[-_ ]?"
+    r"(?:pass|passwd|password|passphrase|pwd|pw|secret|token|key|apikey|credentials?)\d?",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(
+    r"\$[{(].*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\d|%\w+%|%[(s].*|#?\{.*|\{\{.*|<.*|\[.*|!\w+|[a-z][a-z0-9+.-]*://.*|(?:arn|env|vault|file|op|ref|secretref):.*"
+    r"|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
+    re.IGNORECASE | re.DOTALL,
+)
+_SIGNS_OF_CODE = ("(", "[", "{", "->", "::", "\\")
+_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
+_SPACE = re.compile(r"\s")
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGITS = re.compile(r"\d+")
+_WORD = r"(?:[A-Za-z]+(?:\d{1,3}[A-Za-z]*)?|\d{1,4}[A-Za-z]{0,8})"  # one way to match each, so no backtracking
+_WORDS = re.compile(rf"{_WORD}(?:[-_./:+~^]+{_WORD})+[-_./:]*")  # token_v2, 12-character, k8s-db-secret, src/auth2/token.ts:42
+_TERM = re.compile(
+    r"oauth\d|sha\d+\w*|md\d|[hrep]s\d{3}|aes\d+\w*|base\d+\w*|utf\d+|argon2\w*|bcrypt\d*|x509|ed25519|http\d|ipv\d|u?int\d+\w*|"
+    r"\d+(?:ms|min|minutes?|s|sec|seconds|h|hours?|d|days?|chars?|characters?|bytes?|bits?|[kmg]b)",
+    re.IGNORECASE,
+)
+_PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*/?|[A-Za-z]:\\.*")
+
+
+def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, constant: bool = False) -> bool:
+    """Whether `value` is a secret, given that it is assigned to a `name` of "password" or "secret".
+
+    quoted: it stood in quotes behind a sign of assignment; plain: it stood behind a bare `=` as in a shell or a URL;
+    constant: the name is written in capitals.
+    """
+    if len(value) < 4 or _SPACE.search(value) or _stands_in(value) or MARKER in value:
+        return False
+    if name == "password" and quoted:
+        return True
+    if not quoted and (any(sign in value for sign in _SIGNS_OF_CODE) or _ATTRIBUTE.fullmatch(value)):
+        return False
+    has_letter = _LETTER.search(value) is not None
+    if name == "password" and plain and has_letter and not value.isupper():
+        return True
+    digits = _DIGITS.findall(value)
+    if not has_letter:
+        return name == "password" and len(value) >= 6 and digits == [value]
+    if not digits:
+        return len(value) >= 24 and value.isalpha() and not value.isupper()
+    if len(value) < 6 or _TERM.fullmatch(value) or _WORDS.fullmatch(value):
+        return False
+    return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
+
+
+def _stands_in(value: str) -> bool:
+    """Whether `value` is a placeholder, a mask, a reference to a secret kept elsewhere, or a path."""
+    if len(set(value.lower()) - set("-_ ")) <= 2 or _PLACEHOLDER.fullmatch(value) or _REFERENCE.fullmatch(value):
+        return True
+    return bool(_PATH.fullmatch(value)) and not any(_mixes(part) for part in value.split("/"))
+
+
+def _mixes(value: str) -> bool:
+    """Whether `value` has the length and the mixture of characters of a generated secret."""
+    return len(value) >= 20 and value.lower() != value != value.upper() and _has_digit(value)
+
+
+def _is_written_out(value: str) -> bool:
+    return not _stands_in(value)
+
+
+def _is_bearer(value: str) -> bool:
+    return _has_digit(value) and not _stands_in(value) and not _WORDS.fullmatch(value[:LONGEST_VALUE])
+
+
+def _is_bare(value: str) -> bool:
+    return is_value(value[:LONGEST_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
+
+
+def _has_digit(value: str) -> bool:
+    return _DIGITS.search(value) is not None
+
+
+def _has_digits(value: str) -> bool:
+    return len(_DIGITS.findall(value)) > 1
+
+
+def is_token(value: str) -> bool:
+    return value[-8:].lower() != "xxxxxxxx"
+
+
+HOLDS: dict[str, Callable[[str], bool]] = {
+    "API key": _has_digit,
+    "Artifactory Credentials": _has_digits,  # AP and AKC begin identifiers, too
+    "Basic Auth Credentials": _is_written_out,
+    "IBM Cloud IAM Key": _mixes,  # 44 characters behind any "key " would be enough for detect-secrets
+    "URL password": _is_written_out,
+    "authorization header": _is_written_out,
+    "bearer token": _is_bearer,
+    "npm token": _has_digit,
+    "password": _is_written_out,
+    "secret": _is_bare,
+    "service token": _has_digit,
+}
