@@ -39,18 +39,15 @@ def catch_up(home: Home, store: Store, progress: "Progress | None" = None) -> Le
     When another process is writing the index, waits up to LOCK_WAIT_S for it to get there; then the index is returned as it is:
     that process, or the next command, brings the rest. `progress` is told of each chunk's size.
     """
-    for attempt in range(ATTEMPTS):
-        index = _usable(home, store)
-        if index is None:
-            index = rebuild(home, store, progress, only_if_needed=True)
+    for _ in range(ATTEMPTS):
+        index = _usable(home, store) or rebuild(home, store, progress, only_if_needed=True)
         try:
             _follow(index, store, progress)
-        except IndexUnusable:  # swapped by another process meanwhile, or damaged
-            if attempt == ATTEMPTS - 1:
-                raise
-            continue
-        break
-    return index
+        except IndexUnusable as error:  # swapped by another process meanwhile, or damaged
+            failure = error
+        else:
+            return index
+    raise failure
 
 
 def _usable(home: Home, store: Store) -> LexicalIndex | None:

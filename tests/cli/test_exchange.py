@@ -1,6 +1,7 @@
 """`import` and `export`: round trips, refusals by the line, trust, Markdown folders."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ EVERYTHING = {
 }
 
 
-def write(rows: list[object], path: str = "rows.jsonl") -> str:
+def write(rows: Sequence[object], path: str = "rows.jsonl") -> str:
     with open(path, "w", encoding="utf-8") as file:
         file.writelines((row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
     return path

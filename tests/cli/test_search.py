@@ -37,7 +37,7 @@ RESULT_KEYS = [
 
 @pytest.fixture
 def filled(subcog: Run) -> Run:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"id": f"m{i}", "content": f"Berth note {i} about mooring lines", "created_at": f"2026-01-{i:02}"} for i in range(1, 13)
     ]
     rows.append(

@@ -1,7 +1,6 @@
 """The real Claude Code client, offline: fetch it, give it a throw-away home, and talk to it.
 
-Run as a program, this module is the client's launcher: it opens the port of the Messages API inside the client's
-network namespace, hands it over to the tests and becomes the client.
+launch.py opens the port of the Messages API inside the client's network namespace and hands it over.
 """
 
 import contextlib
@@ -13,7 +12,6 @@ import queue
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -21,7 +19,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from tests.e2e.messages_api import MessagesAPI, Request
 
@@ -39,7 +37,7 @@ NAMESPACES = (
     ("unshare", "--net"),
     ("unshare", "--map-root-user", "--net"),
 )
-SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 0x1  # linux/sockios.h, linux/if.h
+LAUNCHER = Path(__file__).with_name("launch.py")
 
 
 class ClientUnavailable(Exception):  # noqa: N818 - errors are named by the fact
@@ -263,7 +261,7 @@ def _launch(client: Sequence[str], sandbox: Sandbox, stderr: Path) -> tuple[subp
     with near, open(stderr, "wb") as stderr_file:
         with far:
             process = subprocess.Popen(
-                [*isolation(), sys.executable, __file__, str(far.fileno()), *client],
+                [*isolation(), sys.executable, str(LAUNCHER), str(far.fileno()), *client],
                 pass_fds=[far.fileno()],
                 cwd=sandbox.project,
                 env=sandbox.environment,
@@ -301,29 +299,3 @@ def _hook_response(event: object) -> HookResponse:
 
 def _tail(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace").strip()[-2000:] or "(empty)"
-
-
-def become_client(channel: socket.socket, client: list[str]) -> NoReturn:
-    """Open the API's port in this network namespace, send its socket through `channel`, and run the client."""
-    if sys.platform == "linux":
-        _raise_loopback()
-    with channel, socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        socket.send_fds(channel, [b"0"], [listener.fileno()])
-    api = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}", "ANTHROPIC_API_KEY": "sk-ant-test"}
-    os.execve(client[0], client, os.environ | api)
-
-
-def _raise_loopback() -> None:
-    """A new network namespace has its loopback device down."""
-    import fcntl  # not everywhere where this module is imported
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        interface = struct.pack("16sh14s", b"lo", 0, b"")
-        flags = struct.unpack("16sh14s", fcntl.ioctl(any_socket, SIOCGIFFLAGS, interface))[1]
-        if not flags & IFF_UP:
-            fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14s", b"lo", flags | IFF_UP, b""))
-
-
-if __name__ == "__main__":
-    become_client(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
