@@ -37,6 +37,7 @@ NAMESPACES = (
     ("unshare", "--net"),
     ("unshare", "--map-root-user", "--net"),
 )
+CACHE = os.environ.get("SUBCOG_TEST_CACHE") or os.path.expanduser("~/.cache/subcog-tests")  # read before tests change HOME
 LAUNCHER = Path(__file__).with_name("launch.py")
 
 
@@ -71,7 +72,7 @@ def fetched(version: str) -> str:
     """The executable of this version, fetched with npm unless the cache has it. Raises ClientUnavailable."""
     if not hasattr(socket, "send_fds"):
         raise ClientUnavailable(f"the client's port is handed over through a Unix socket, which {sys.platform} lacks")
-    cache = os.path.abspath(os.environ.get("SUBCOG_TEST_CACHE") or os.path.expanduser("~/.cache/subcog-tests"))
+    cache = os.path.abspath(CACHE)
     folder = os.path.join(cache, f"claude-code-{version}")
     if not os.path.isdir(folder):
         _fetch(version, folder)
