@@ -133,14 +133,13 @@ def _print(text: str, hits: list[pipeline.Hit], *, as_json: bool, jsonl: bool, i
 
 def _table(hits: list[pipeline.Hit]) -> None:
     table = memory_table()
-    table.add_column("relevance", justify="right", no_wrap=True)
     table.add_column("memory", ratio=1)
     for hit in hits:
         memory = hit.memory
         content = Text(safe(memory.content)[:_PREVIEW], overflow="ellipsis")
         if memory.tags:
             content.append("  " + " ".join(f"#{safe(tag)}" for tag in memory.tags), style=ACCENT)
-        table.add_row(memory.id, memory.namespace, day(memory.created_at), f"{hit.relevance:.2f}", content)
+        table.add_row(memory.id, memory.namespace, day(memory.created_at), content)
     terminal.out.print(table)
 
 

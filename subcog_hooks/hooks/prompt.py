@@ -46,19 +46,21 @@ def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], 
         _log(home, problem)
     if not settings["surfacing.enabled"] or state.paused(now_ms()):
         return
-    hits = _recall(text, home, audiences_of(here.identity if here else None), deadline)
+    session = payload.get("session_id")
+    session = session[:MAX_SESSION] if isinstance(session, str) else ""
+    given = state.injected(session) if session else set()
+    hits = _recall(text, home, audiences_of(here.identity if here else None), given, deadline)
     relevant = [hit for hit in hits if hit.relevance >= settings["surfacing.min_relevance"]]
     if not relevant or deadline.left_ms() < PRINT_MS:
         return
-    session = payload.get("session_id")
-    _inject(relevant, intent, settings, state, session if isinstance(session, str) else "", home, write)
+    _inject(relevant, intent, settings, state, session, home, write)
 
 
-def _recall(text: str, home: "Home", audiences: tuple[str, ...], deadline: "Deadline") -> list[pipeline.Hit]:
+def _recall(text: str, home: "Home", audiences: tuple[str, ...], given: set[str], deadline: "Deadline") -> list[pipeline.Hit]:
     index = LexicalIndex.open(home)
     store = Store.reader(home, max(1.0, deadline.left_ms() - PRINT_MS))
     _left_open.append(store)
-    return pipeline.for_prompt(keywords.ends_of(text), index, store, audiences)
+    return pipeline.for_prompt(keywords.ends_of(text), index, store, audiences, given)
 
 
 def _inject(
@@ -75,7 +77,6 @@ def _inject(
     The ledger's lock is taken first, so that two hooks of one session at once can not both inject a memory; it is committed
     after the write, so that a hook which dies in between repeats a memory rather than losing it.
     """
-    session = session[:MAX_SESSION]
     if session:
         state.begin()
     given = state.injected(session) if session else set()

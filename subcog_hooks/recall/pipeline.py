@@ -5,9 +5,14 @@ from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.recall import lexical, query, relevance
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
 LEXICAL = "lexical"
 STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from here on (DESIGN 7.6)
 PROMPT_CANDIDATES = 6  # whose relevance the hook looks at; past them it was never above the bar (measured on 675 prompts)
+MOST_GIVEN = 60  # ids of the session's ledger that are made room for
 SPARE_CANDIDATES = 3  # for those of them that have expired
 LAGGING = 64  # memories newer than the index that the hook looks through by itself
 
@@ -29,25 +34,30 @@ class Hit:
         return "medium" if self.relevance >= STRONG_RELEVANCE else "low"
 
 
-def for_prompt(text: str, index: LexicalIndex, store: Store, audiences: tuple[str, ...]) -> list[Hit]:
+def for_prompt(
+    text: str, index: LexicalIndex, store: Store, audiences: tuple[str, ...], given: "AbstractSet[str]" = frozenset()
+) -> list[Hit]:
     """The hook's recall: the best candidates of this project, the user and the organisation, most relevant first.
 
-    Memories that were stored after the index's last commit are looked through one by one, so that a crash or a busy writer
-    hides nothing.
+    given: ids that the session has had; they are left out, but the others' lead is measured against them too. Memories that
+    were stored after the index's last commit are looked through one by one, so that a crash or a busy writer hides nothing.
     """
     asked = query.analyse(text, index)
-    found = lexical.candidates(index, asked, audiences, PROMPT_CANDIDATES)[: PROMPT_CANDIDATES + SPARE_CANDIDATES]
+    wanted = PROMPT_CANDIDATES + min(len(given), MOST_GIVEN)
+    found = lexical.candidates(index, asked, audiences, wanted)[: wanted + SPARE_CANDIDATES]
     rows = store.by_seqs([seq for _, seq in found])
     now = now_ms()
 
     def may_be_given(memory: Memory | None) -> bool:
         return memory is not None and memory.is_live(now) and audience_of(memory.scope, memory.project) in audiences
 
-    scored = [(score, rows[seq]) for score, seq in found if may_be_given(rows.get(seq))][:PROMPT_CANDIDATES]
+    scored = [(score, rows[seq]) for score, seq in found if may_be_given(rows.get(seq))]
+    best = [score for score, _ in scored[:2]]
+    fresh = [(rank, score, memory) for rank, (score, memory) in enumerate(scored, 1) if memory.id not in given]
+    hits = [_judged(asked, memory, score, rank, best, index) for rank, score, memory in fresh[:PROMPT_CANDIDATES]]
     seen = {memory.seq for _, memory in scored}
-    newer = [memory for memory in _behind(index, store) if memory.seq not in seen and may_be_given(memory)]
-    hits = _judged(asked, scored, [score for score, _ in scored], 1, index)
-    hits += _judged(asked, [(0.0, memory) for memory in newer], [], len(hits) + 1, index)
+    newer = [memory for memory in _behind(index, store) if memory.seq not in seen and memory.id not in given]
+    hits += [_judged(asked, memory, 0.0, len(scored) + 1, [], index) for memory in newer if may_be_given(memory)]
     return sorted(hits, key=lambda hit: (-hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id))
 
 
@@ -68,8 +78,9 @@ def search(text: str, index: LexicalIndex, store: Store, wanted: Filter, limit: 
             break
         depth *= 4  # expired memories and other paths took the places
     ordered = sorted(rows, key=lambda row: (-row[0], -row[1].created_at, row[1].id))
-    best_scores = [score for score, _ in ordered[:2]]
-    return _judged(asked, ordered[offset : offset + limit], best_scores, offset + 1, index)
+    best = [score for score, _ in ordered[:2]]
+    page = enumerate(ordered[offset : offset + limit], offset + 1)
+    return [_judged(asked, memory, score, rank, best, index) for rank, (score, memory) in page]
 
 
 def _rows(found: list[tuple[float, int]], store: Store, wanted: Filter) -> list[tuple[float, Memory]]:
@@ -89,13 +100,8 @@ def _rows(found: list[tuple[float, int]], store: Store, wanted: Filter) -> list[
     return kept
 
 
-def _judged(
-    asked: query.Query, scored: list[tuple[float, Memory]], best: list[float], first_rank: int, index: LexicalIndex
-) -> list[Hit]:
-    """Hits with their relevance. best: the scores of the answer's first hits, against which each one's lead is measured."""
-    hits = []
-    for rank, (score, memory) in enumerate(scored, first_rank):
-        others = best[1:2] if best and rank == 1 else best[:1]
-        found = relevance.evidence(asked, memory, index.analysers)
-        hits.append(Hit(memory, score, round(relevance.probability(found, relevance.lead(score, others)), 4), rank))
-    return hits
+def _judged(asked: query.Query, memory: Memory, score: float, rank: int, best: list[float], index: LexicalIndex) -> Hit:
+    """A hit with its relevance. best: the scores of the answer's first two hits, against which its lead is measured."""
+    others = best[1:] if rank == 1 else best[:1]
+    found = relevance.evidence(asked, memory, index.analysers)
+    return Hit(memory, score, round(relevance.probability(found, relevance.lead(score, others)), 4), rank)

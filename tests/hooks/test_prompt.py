@@ -62,6 +62,11 @@ def test_what_answers_is_handed_over_once_a_session(ask: Ask) -> None:
     assert ask(session="another") == first
 
 
+def test_what_has_been_handed_over_makes_room_for_the_next_best(ask: Ask, home: Home) -> None:
+    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_memories = 1\n")
+    assert sorted(ask()[0] for _ in range(5)) == ["m0", "m1", "m2", "m3", "m4"]
+
+
 def test_without_a_session_nothing_is_remembered_of_what_was_given(ask: Ask) -> None:
     assert ask(session="") == ask(session="")
 
