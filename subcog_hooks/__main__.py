@@ -5,7 +5,7 @@ import sys
 
 def main() -> None:
     """Run the command in sys.argv; ends the process with its exit code."""
-    if len(sys.argv) > 1 and sys.argv[1] == "hook":
+    if next((word for word in sys.argv[1:] if word not in ("--quiet", "--debug")), "") == "hook":
         try:
             _make_light()
             from subcog_hooks.hooks import runner
@@ -13,9 +13,13 @@ def main() -> None:
             runner.main()
         except BaseException:  # noqa: BLE001 - a broken installation must not cost the user a prompt
             sys.exit(0)
-    from subcog_hooks.cli.app import run  # 120 ms of typer and rich, for the terminal only
+    try:
+        from subcog_hooks.cli.app import run  # 120 ms of typer and rich, for the terminal only
 
-    run()
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)
 
 
 def _make_light() -> None:
@@ -23,10 +27,8 @@ def _make_light() -> None:
     import gc
 
     gc.disable()
-    if sys.version_info < (
-        3,
-        12,
-    ):  # there datetime is 1 ms of Python around the C module, which is all that tantivy asks for
+    if sys.version_info < (3, 12):
+        # there datetime is 1 ms of Python around the C module, which is all that tantivy asks for
         import _datetime  # type: ignore[import-not-found]  # typeshed leaves it out
 
         sys.modules.setdefault("datetime", _datetime)

@@ -6,7 +6,7 @@ in state.db. The user's file wins over the project's, which may set only the key
 
 import os
 
-from subcog_hooks import wire
+from subcog_hooks import __version__, wire
 from subcog_hooks.errors import ConfigError, StoreError
 from subcog_hooks.paths import Home
 
@@ -40,12 +40,13 @@ class Key:
         kind = type(self.default)
         if kind is bool and isinstance(value, bool):
             return value
-        if kind is not bool and isinstance(value, int | float) and not isinstance(value, bool):
-            number = kind(value)
-            if number == value and self.low <= number <= self.high:
-                return number
+        if kind is not bool and isinstance(value, int | float) and not isinstance(value, bool) and self._holds(value):
+            return kind(value)
         shown = str(value).lower() if isinstance(value, bool) else repr(value)
         raise ConfigError(f"{self.name} is {shown}, expected {self.expected}")
+
+    def _holds(self, value: float) -> bool:
+        return self.low <= value <= self.high and type(self.default)(value) == value  # in this order: int(inf) is an error
 
     @property
     def expected(self) -> str:
@@ -64,7 +65,7 @@ class Key:
             raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}")
         try:
             return self.checked(float(lowered) if "." in lowered or "e" in lowered else int(lowered))
-        except ValueError:
+        except (ValueError, OverflowError):
             raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}") from None
 
 
@@ -85,6 +86,9 @@ KEYS = {
         Key("search.limit", 10, 1, 1000, True, "how many results `subcog search` shows"),
     )
 }
+
+
+_SIGNATURE = f"{__version__} {len(KEYS)}"  # another version may know other settings
 
 
 class Settings:
@@ -128,13 +132,15 @@ def _read(path: str, of_project: bool, state: "State | None") -> tuple[dict[str,
         text = state.compiled(path, status.st_mtime_ns, status.st_size)
         if text is not None:
             stored: dict[str, Any] = wire.loads(text)  # type: ignore[assignment]  # written below
-            return stored["values"], stored["problems"]
+            if stored["of"] == _SIGNATURE:
+                return stored["values"], stored["problems"]
     values, problems = parse(path, of_project)
     if state is not None:
         import json  # only after the file has changed
 
         try:
-            state.keep_compiled(path, status.st_mtime_ns, status.st_size, json.dumps({"values": values, "problems": problems}))
+            compiled = json.dumps({"of": _SIGNATURE, "values": values, "problems": problems})
+            state.keep_compiled(path, status.st_mtime_ns, status.st_size, compiled)
         except StoreError:
             pass  # it is parsed again the next time
     return values, problems
@@ -156,7 +162,7 @@ def parse(path: str, of_project: bool) -> tuple[dict[str, Value], list[str]]:
         return {}, [f"{name} can not be read: {error.strerror}"]
     except UnicodeDecodeError as error:
         return {}, [f"{name} is not UTF-8 at byte {error.start}"]
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, OverflowError, RecursionError) as error:  # TOMLDecodeError, and numbers of 5,000 digits
         return {}, [f"{name} is not TOML: {error}"]
     values: dict[str, Value] = {}
     problems: list[str] = []

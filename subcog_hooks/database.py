@@ -1,6 +1,7 @@
 """Opening SQLite files: flags, pragmas, migrations, and SQLite's failures as our errors. No table is named here."""
 
 import os
+import time
 
 import apsw
 
@@ -30,6 +31,8 @@ def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
 
     A WAL database in a folder that can not be written has nowhere to put its shared memory; it is read as immutable.
     """
+    if os.path.isdir(path):
+        raise StoreError(f"{path} can not be opened: it is a folder", "move it away")
     try:
         connection = _open(path, apsw.SQLITE_OPEN_READONLY, busy_ms)
         try:
@@ -52,23 +55,39 @@ def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
 
 def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     """A connection that may write; the file is made (mode 0600) and migrated as needed. Raises StoreError."""
+    if os.path.isdir(path):
+        raise StoreError(f"{path} can not be opened: it is a folder", "move it away")
     try:
         if not os.path.exists(path):
             create_private_file(path)
     except OSError as error:
         raise StoreError(f"{path} can not be written: {error.strerror}", "check its permissions and the disk") from error
-    try:
-        connection = _open(path, apsw.SQLITE_OPEN_READWRITE, busy_ms)
-        version = _version(connection, path)
-        if version > len(schema.migrations):
-            raise _too_new(path)
-        if connection.readonly("main"):  # SQLite falls back to that by itself
-            raise StoreError(f"{path} can not be written", "check its permissions")
-        if version < len(schema.migrations):
-            _migrate(connection, schema)
-        connection.pragma("synchronous", schema.synchronous)
-    except apsw.Error as error:
-        raise translated(error, path) from error
+    give_up_at = time.monotonic() + busy_ms / 1000.0
+    while True:
+        try:
+            return _opened_writer(path, schema, busy_ms)
+        except (apsw.BusyError, apsw.LockedError) as error:
+            # another process makes the tables: SQLite does not wait by itself when the journal mode is being changed
+            if time.monotonic() >= give_up_at:
+                raise translated(error, path) from error
+            time.sleep(0.003)
+        except apsw.Error as error:
+            raise translated(error, path) from error
+
+
+def _opened_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
+    connection = _open(path, apsw.SQLITE_OPEN_READWRITE, busy_ms)
+    version = _version(connection, path)
+    if version > len(schema.migrations):
+        raise _too_new(path)
+    if connection.readonly("main"):  # SQLite falls back to that by itself
+        raise StoreError(f"{path} can not be written", "check its permissions")
+    if version < len(schema.migrations):
+        _migrate(connection, schema)
+    connection.pragma("synchronous", schema.synchronous)
+    if schema.synchronous == "FULL":
+        connection.pragma("fullfsync", True)  # macOS: there a plain fsync stops at the drive's cache
+        connection.pragma("secure_delete", True)  # what is edited or purged does not stay in free pages
     return connection
 
 
@@ -117,7 +136,8 @@ def translated(error: apsw.Error, path: str) -> StoreError:
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return StoreBusy(f"{path} is locked by another process", "try again in a moment")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.FormatError):
-        remedy = "run `subcog doctor` for what can be saved" if path.endswith("memories.db") else "delete it; it is made anew"
+        is_truth = path.endswith("memories.db")
+        remedy = "restore a backup, or move it away and import your last export" if is_truth else "delete it; it is made anew"
         return StoreCorrupt(f"{path} is damaged ({error})", remedy)
     if isinstance(error, apsw.FullError):
         return StoreError(f"{path} can not grow: the disk is full", "free some space and run the command again")

@@ -15,6 +15,3 @@ class Deadline:
     def left_ms(self) -> float:
         """Milliseconds that are left, 0.0 once it has passed."""
         return max(0.0, (self._at - time.monotonic()) * 1000.0)
-
-    def passed(self) -> bool:
-        return time.monotonic() >= self._at

@@ -11,12 +11,10 @@ SubcogError                    exit code
 └── ConfigError                4
 """
 
-EXIT_FOUND = 0
 EXIT_NOTHING_FOUND = 1
 EXIT_USAGE = 2
 EXIT_STORE = 3
 EXIT_CONFIG = 4
-EXIT_MODEL = 5
 EXIT_INTERRUPTED = 130
 
 

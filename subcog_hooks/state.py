@@ -44,17 +44,16 @@ class State:
         try:
             return cls(database.open_writer(path, SCHEMA, busy_ms), path)
         except StoreCorrupt:
-            for suffix in ("", "-wal", "-shm"):
-                try:
-                    os.replace(path + suffix, f"{path}.damaged{suffix}")
-                except FileNotFoundError:
-                    pass
-                except OSError:
-                    raise StoreCorrupt(f"{path} is damaged and can not be moved away", "delete it; it is made anew") from None
+            put_aside(home)
             return cls(database.open_writer(path, SCHEMA, busy_ms), path)
 
     def close(self) -> None:
         self._connection.close()
+
+    def problems(self) -> list[str]:
+        """What SQLite's own check finds wrong, [] for a sound file."""
+        rows = [str(row[0]) for row in self._run("PRAGMA quick_check(3)", ())]
+        return [] if rows == ["ok"] else rows
 
     # the pause
 
@@ -65,9 +64,11 @@ class State:
             (until_ms,),
         )
 
-    def resume(self) -> bool:
+    def resume(self, now_ms: int) -> bool:
         """End the pause; whether there was one."""
-        return bool(self._run("DELETE FROM flags WHERE name = 'paused' RETURNING 1", ()))
+        was = self.paused(now_ms)
+        self._run("DELETE FROM flags WHERE name = 'paused'", ())
+        return was
 
     def paused(self, now_ms: int) -> bool:
         return bool(self._run("SELECT 1 FROM flags WHERE name = 'paused' AND (until IS NULL OR until > ?)", (now_ms,)))
@@ -109,12 +110,26 @@ class State:
             raise database.translated(error, self.path) from error
 
 
+def put_aside(home: Home) -> None:
+    """Move a damaged state.db away. Raises StoreCorrupt when that can not be done."""
+    path = home.state_db
+    for suffix in ("", "-wal", "-shm"):
+        try:
+            os.replace(path + suffix, f"{path}.damaged{suffix}")
+        except FileNotFoundError:
+            pass
+        except OSError:
+            raise StoreCorrupt(f"{path} is damaged and can not be moved away", "delete it; it is made anew") from None
+
+
 def _shorten(connection: apsw.Connection, name: str, pages: int) -> int:
     """Empty a long WAL after a commit. SQLite's own checkpoint would never restart it: each hook writes once and is gone."""
     if pages > LONG_WAL:
+        waits = connection.pragma("busy_timeout")
         try:
             connection.set_busy_timeout(1)
             connection.wal_checkpoint(name, apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.Error:
             pass  # somebody is reading; the next hook does it
+        connection.set_busy_timeout(int(waits))
     return apsw.SQLITE_OK

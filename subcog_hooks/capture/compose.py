@@ -1,6 +1,7 @@
 """The one way in for a memory: every text of it is redacted, and what was removed is reported."""
 
 from collections import Counter
+from collections.abc import Callable
 
 from subcog_hooks.capture.redact import redact
 from subcog_hooks.memory.model import Memory, check
@@ -28,11 +29,19 @@ def cleaned(memory: Memory) -> tuple[Memory, Removed]:
         kept = tuple(dict.fromkeys(clean(value) for value in values)) if values else ()
         if kept != values:
             changes[field] = kept
-    for field in ("source", "project", "branch"):
+    if memory.when:
+        changes["when"] = {clean(key): _cleaned_value(value, clean) for key, value in memory.when.items()}
+    for field in ("source", "branch"):  # not the project: it has to equal what a session in it is called
         value = getattr(memory, field)
         if value and (kept_text := clean(value)) != value:
             changes[field] = kept_text
     return check(memory.replaced(**changes) if changes else memory), tuple(sorted(removed.items()))
+
+
+def _cleaned_value(value: object, clean: Callable[[str], str]) -> object:
+    if isinstance(value, list):
+        return [_cleaned_value(entry, clean) for entry in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def _storable(text: str) -> str:

@@ -1,20 +1,25 @@
 """Importing many memories: in chunks, so that no other process waits; a line that does not hold stops only itself."""
 
 import os
+import sys
+from collections import Counter
 from itertools import islice
 
 from subcog_hooks.capture import jsonl, markdown
 from subcog_hooks.capture.compose import Removed, cleaned, total
 from subcog_hooks.errors import InvalidMemory, UsageError
 from subcog_hooks.memory.model import IdMaker, Memory, hash_content, now_ms
-from subcog_hooks.memory.store import Store, audience_of
+from subcog_hooks.memory.store import Filter, Store, audience_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CHUNK = 1_000  # memories in one transaction: some 50 ms of the write lock
+ATTEMPTS = 3  # of a chunk, when another process gets in between
+JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
+SECTION = "md-"  # begins the ids of Markdown sections, which follow from their place
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
@@ -31,10 +36,12 @@ class Problem:
 class Report:
     """What an import did."""
 
-    __slots__ = ("added", "problems", "removed", "replaced", "skipped", "unknown")
+    __slots__ = ("added", "archived", "owners", "problems", "removed", "replaced", "skipped", "unknown")
 
     def __init__(self) -> None:
         self.added = 0
+        self.archived = 0
+        self.owners: Counter[str] = Counter()
         self.replaced = 0
         self.skipped = 0
         self.problems: list[Problem] = []
@@ -43,14 +50,21 @@ class Report:
 
 
 class Options:
-    """How to import. project: for rows of a folder of Markdown; trusted: `--trust user`; replace, dry_run: as named."""
+    """How to import. project and root: whose Markdown it is, and where its files are named from; trusted: `--trust user`."""
 
-    __slots__ = ("dry_run", "project", "replace", "trusted")
+    __slots__ = ("dry_run", "project", "replace", "root", "trusted")
 
     def __init__(
-        self, *, project: str | None = None, trusted: bool = False, replace: bool = False, dry_run: bool = False
+        self,
+        *,
+        project: str | None = None,
+        root: str | None = None,
+        trusted: bool = False,
+        replace: bool = False,
+        dry_run: bool = False,
     ) -> None:
         self.project = project
+        self.root = root
         self.trusted = trusted
         self.replace = replace
         self.dry_run = dry_run
@@ -62,17 +76,50 @@ def run(path: str, store: Store | None, options: Options, progress: "Callable[[i
     store: None where there is none yet and nothing will be written (`--dry-run`). Raises UsageError when the path can not be
     read, StoreError when the store can not be written; what was committed before stays.
     """
+    check_source(path)
     report = Report()
     rows = _rows(path, options, report)
+    imported: set[str] = set()
+    files: set[str] = set()
     while chunk := list(islice(rows, CHUNK)):
         _take(chunk, store, options, report)
+        for _, row in chunk:
+            if row.memory.id.startswith(SECTION):
+                imported.add(row.memory.id)
+                files.add(row.memory.source.rpartition(":")[0])
         progress(len(chunk))
+    if store and files:
+        _archive_what_is_gone(store, imported, files, options, report)
     return report
+
+
+def _archive_what_is_gone(store: Store, imported: set[str], files: set[str], options: Options, report: Report) -> None:
+    """Sections that an earlier import took from these files and that are in them no longer: archived, not deleted."""
+    audience = audience_of("project" if options.project else "user", options.project)
+    gone = [
+        memory
+        for memory in store.select(Filter(audiences=(audience,), statuses=("active",)))
+        if memory.id.startswith(SECTION) and memory.id not in imported and memory.source.rpartition(":")[0] in files
+    ]
+    report.archived = len(gone)
+    if not options.dry_run:
+        now = now_ms()
+        store.update([memory.replaced(status="archived", updated_at=max(now, memory.updated_at)) for memory in gone])
+
+
+def check_source(path: str) -> None:
+    """Raises UsageError unless `path` is something that can be imported."""
+    if path == "-" or os.path.isdir(path):
+        return
+    if not os.path.exists(path):
+        raise UsageError(f"{path} does not exist", "give a .jsonl file, a .md file or a folder")
+    if os.path.isfile(path) and not path.lower().endswith((*MARKDOWN_SUFFIXES, *JSONL_SUFFIXES)):
+        raise UsageError(f"{path} is neither JSONL nor Markdown by its name", "give a .jsonl file, a .md file or a folder")
 
 
 def count_lines(path: str) -> int | None:
     """How many rows a JSONL file has, for a progress bar; None for Markdown."""
-    if os.path.isdir(path) or path.endswith(MARKDOWN_SUFFIXES):
+    if not os.path.isfile(path) or path.lower().endswith(MARKDOWN_SUFFIXES):  # a pipe can be read once only
         return None
     lines = 0
     try:
@@ -90,19 +137,21 @@ def _rows(path: str, options: Options, report: Report) -> "Iterator[tuple[str, j
         found = False
         for file in _markdown_files(path):
             found = True
-            yield from _sections(file, os.path.relpath(file, path), options, report)
+            yield from _sections(file, options, report)
         if not found:
             raise UsageError(f"{path} holds no Markdown", "give a folder of .md files, or a .jsonl file")
-    elif path.endswith(MARKDOWN_SUFFIXES):
-        yield from _sections(path, os.path.basename(path), options, report)
+    elif path.lower().endswith(MARKDOWN_SUFFIXES):
+        yield from _sections(path, options, report)
     else:
         yield from _lines(path, options, report)
 
 
 def _lines(path: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
-    ids, now, name = IdMaker(), now_ms(), os.path.basename(path)
+    ids, now = IdMaker(), now_ms()
+    name = "standard input" if path == "-" else os.path.basename(path)
+    source = sys.stdin.fileno() if path == "-" else path
     try:
-        with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file:
+        with open(source, encoding="utf-8-sig", errors="surrogateescape", newline="\n", closefd=path != "-") as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
@@ -114,6 +163,13 @@ def _lines(path: str, options: Options, report: Report) -> "Iterator[tuple[str, 
                     report.problems.append(Problem(place, str(error)))
     except OSError as error:
         raise UsageError(f"{path} can not be read: {error.strerror}", "give a .jsonl file, a .md file or a folder") from error
+
+
+def _place(file: str, root: str | None) -> str:
+    """How a Markdown file is named in ids and sources: from the project's root, else by its full path."""
+    path = os.path.realpath(file)
+    inside = root is not None and path.startswith(os.path.join(root, ""))
+    return (os.path.relpath(path, root) if inside else path).replace(os.sep, "/")
 
 
 def _check_utf8(line: str) -> None:
@@ -131,9 +187,9 @@ def _markdown_files(folder: str) -> "Iterator[str]":
                 yield os.path.join(parent, name)
 
 
-def _sections(file: str, shown: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
+def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
     """The sections of a Markdown file; each has an id that follows from its place, so that importing again adds nothing."""
-    shown = shown.replace(os.sep, "/")
+    shown = _place(file, options.root)
     try:
         with open(file, "rb") as handle:
             text = handle.read().decode("utf-8-sig")
@@ -148,13 +204,14 @@ def _sections(file: str, shown: str, options: Options, report: Report) -> "Itera
         key = "\x00".join((options.project or "", shown, *section.heading_path))
         seen[key] = seen.get(key, 0) + 1
         memory = Memory(
-            id="md-" + hash_content(f"{key}\x00{seen[key]}")[:20],
+            id=SECTION + hash_content(f"{key}\x00{seen[key]}")[:12],
             content=section.content,
             namespace=document.namespace,
             scope="project" if options.project else "user",
             project=options.project,
             tags=document.tags,
             source=f"{shown}:{section.line}",
+            status=_STATUSES.get(document.status, "active"),
             trust="user" if options.trusted else "file",
             created_at=document.date or modified,
             updated_at=document.date or modified,
@@ -162,41 +219,80 @@ def _sections(file: str, shown: str, options: Options, report: Report) -> "Itera
         yield f"{shown} line {section.line}", jsonl.Row(memory, True, ())
 
 
+class _Sorted:
+    """What the rows of a chunk come to, before anything of it is written."""
+
+    __slots__ = ("changed", "new", "problems", "removed", "skipped", "unknown")
+
+    def __init__(self) -> None:
+        self.new: dict[str, Memory] = {}
+        self.changed: dict[str, Memory] = {}
+        self.problems: list[Problem] = []
+        self.removed: list[Removed] = []
+        self.skipped = 0
+        self.unknown: set[str] = set()
+
+
 def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options, report: Report) -> None:
+    """Write one chunk. Another process may import the same rows: then they are looked at once more."""
+    for attempt in range(ATTEMPTS):
+        found = _sorted(chunk, store, options)
+        try:
+            if store and not options.dry_run:
+                store.add(found.new.values())
+                store.update(found.changed.values())
+        except UsageError:
+            if attempt == ATTEMPTS - 1:
+                raise
+            continue
+        break
+    report.added += len(found.new)
+    report.owners.update(memory.project or memory.scope for memory in found.new.values())
+    report.replaced += len(found.changed)
+    report.skipped += found.skipped
+    report.problems += found.problems
+    report.removed = total([report.removed, *found.removed])
+    report.unknown |= found.unknown
+
+
+def _sorted(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options) -> _Sorted:
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
-    new: dict[str, Memory] = {}
-    changed: dict[str, Memory] = {}
+    found = _Sorted()
     hashes: set[tuple[str, str]] = set()
-    removed = [report.removed]
     for place, row in chunk:
-        report.unknown.update(row.unknown)
+        found.unknown.update(row.unknown)
         try:
             memory, gone = cleaned(row.memory)
-            removed.append(gone)
-            before = new.get(memory.id) or changed.get(memory.id) or existing.get(memory.id)
+            found.removed.append(gone)
+            before = found.new.get(memory.id) or found.changed.get(memory.id) or existing.get(memory.id)
             if before is None:
                 if not row.has_id and _is_known(memory, hashes, store):
-                    report.skipped += 1
+                    found.skipped += 1
                     continue
-                new[memory.id] = memory
-            elif before.content_hash == memory.content_hash and (
-                not options.replace or jsonl.dump(before) == jsonl.dump(memory)
-            ):
-                report.skipped += 1
-            elif not options.replace:
+                found.new[memory.id] = memory
+            elif _is_same(before, memory, options):
+                found.skipped += 1
+            elif not options.replace and not memory.id.startswith(SECTION):
                 raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
-            elif memory.id in new:
-                new[memory.id] = memory
+            elif memory.id in found.new:
+                found.new[memory.id] = memory
             else:
-                changed[memory.id] = memory
+                found.changed[memory.id] = memory
         except InvalidMemory as error:
-            report.problems.append(Problem(place, str(error)))
-    if store and not options.dry_run:
-        store.add(new.values())
-        store.update(changed.values())
-    report.added += len(new)
-    report.replaced += len(changed)
-    report.removed = total(removed)
+            found.problems.append(Problem(place, str(error)))
+    return found
+
+
+_STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived", "obsolete": "archived"}
+
+
+def _is_same(before: Memory, memory: Memory, options: Options) -> bool:
+    """Whether a row brings nothing new: the same content, and with --replace, or as a section, all else the same too."""
+    if before.content_hash != memory.content_hash:
+        return False
+    if memory.id.startswith(SECTION):
+        return before.status == memory.status or before.status not in ("active", "archived")
+    return not options.replace or jsonl.dump(before) == jsonl.dump(memory)
 
 
 def _is_known(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:

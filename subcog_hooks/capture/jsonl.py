@@ -140,7 +140,7 @@ def _numbers(given: dict[str, object], values: dict[str, object], trusted: bool)
     priority = given.get("priority", 0)
     if not isinstance(priority, int) or isinstance(priority, bool):
         raise InvalidMemory(f"priority is {_shown(priority)}", "expected a whole number, 0 to 100")
-    values["priority"] = priority if trusted else min(priority, MAX_IMPORTED_PRIORITY)
+    values["priority"] = priority if trusted or priority > 100 else min(priority, MAX_IMPORTED_PRIORITY)
     when = given.get("when", {})
     if not isinstance(when, dict):
         raise InvalidMemory(f"when is {_shown(when)}", "expected an object of state conditions")

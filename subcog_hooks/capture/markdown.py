@@ -54,7 +54,7 @@ def read(text: str, *, title: str) -> Document:
         suggest_namespace(title, text) or DEFAULT_NAMESPACE,
         tuple(dict.fromkeys(tag for tag in tags if tag and len(tag) <= _LONGEST_TAG)),
         _milliseconds(_first(fields, "date", "created") or _dated(text)),
-        _first(fields, "status"),
+        (_first(fields, "status") or _state(text)).lower(),
     )
 
 
@@ -144,6 +144,15 @@ def _dated(text: str) -> str:
     return found[1] if found else ""
 
 
+def _state(text: str) -> str:
+    """The first word of a decision record's status: `Status: Superseded by 4`, or the paragraph below that heading."""
+    found = _STATUS_LINE.search(text[:_PREAMBLE])
+    return found[1] if found else ""
+
+
+_STATUS_LINE = re.compile(
+    r"^(?:#{1,4}[ \t]*Status[ \t]*\n\s*|[ \t]*(?:[-*][ \t]+)?\**Status:?\**:?[ \t]*)\W{0,3}(\w+)", re.MULTILINE | re.IGNORECASE
+)
 _PREAMBLE = 2_000  # characters in which a record is dated
 _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}-\d{2})[ \t]*$", re.MULTILINE | re.IGNORECASE)
 

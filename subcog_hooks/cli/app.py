@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import __version__
+from subcog_hooks.capture.leaks import mask
 from subcog_hooks.cli import browse, change, doctor, exchange, hooking, install, remember, search, settings
 from subcog_hooks.cli.output import prefer_utf8, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
@@ -51,7 +52,7 @@ def run() -> None:
     arguments, flags = _take_out(sys.argv[1:])
     terminal.quiet = "--quiet" in flags
     try:
-        code = app(args=arguments, prog_name="subcog", standalone_mode=False)
+        code = app(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except (KeyboardInterrupt, typer.Abort):
@@ -61,13 +62,17 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
     except typer.TyperException as error:
-        _complain(error.format_message().rstrip("."), "see `subcog --help`")
+        _complain_of_call(error.format_message(), arguments)
         sys.exit(EXIT_USAGE)
     except SubcogError as error:
         if "--debug" in flags:
             traceback.print_exc()
         _complain(error.message, error.hint)
         sys.exit(error.exit_code)
+    except OSError as error:  # of standard output: whatever else may fail is caught where it is known
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _complain(f"the output can not be written: {error.strerror}", "what was to be stored is stored")
+        sys.exit(EXIT_STORE)
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
         if "--debug" in flags:
             traceback.print_exc()
@@ -80,6 +85,18 @@ def _take_out(arguments: list[str]) -> tuple[list[str], set[str]]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     flags = {argument for argument in arguments[:end] if argument in EVERYWHERE}
     return [argument for argument in arguments[:end] if argument not in EVERYWHERE] + arguments[end:], flags
+
+
+def _complain_of_call(message: str, arguments: list[str]) -> None:
+    """What typer has against the call; its help, when a group was called without a command."""
+    if message.startswith("Usage:"):
+        terminal.result(message)
+        return
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
+    if message.startswith("No such option"):
+        hint = "put -- before a text that begins with a dash, or " + hint
+    _complain(mask(message)[:200].rstrip("."), hint)
 
 
 def _complain(message: str, hint: str) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import session
-from subcog_hooks.cli.output import ACCENT, DIM, day, memory_table, safe, terminal, where
+from subcog_hooks.cli.output import DIM, day, safe, show_memories, terminal, where
 from subcog_hooks.cli.search import statuses
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.memory.model import STATUSES, Memory
@@ -23,8 +23,8 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 50,
-    page: Annotated[int, typer.Option("--page", min=1, help="Which page of them.")] = 1,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="How many.")] = 50,
+    page: Annotated[int, typer.Option("--page", min=1, max=1_000_000, help="Which page of them.")] = 1,
     namespace: Annotated[
         list[str] | None, typer.Option("--namespace", "-s", help="Only this namespace; several are allowed.")
     ] = None,
@@ -52,16 +52,23 @@ def list_(
     )
     with session.reading() as store:
         memories = store.select(wanted, limit, (page - 1) * limit) if store else []
+        total = store.count(wanted) if store else 0
+        if store and not memories:
+            session.note_unknown_project(store, project)
     if as_jsonl:
         terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
     elif ids:
         terminal.raw("".join(memory.id + "\n" for memory in memories))
     elif terminal.out.is_terminal and memories:
         with terminal.out.pager(styles=True) if len(memories) > terminal.out.height else nullcontext():
-            _table(memories)
+            show_memories(memories, _PREVIEW)
     else:
         for memory in memories:
             terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}")
+    if total > len(memories) > 0:
+        terminal.say(
+            f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
+        )
     if not memories:
         terminal.say("no memories")
         raise typer.Exit(EXIT_NOTHING_FOUND)
@@ -73,7 +80,7 @@ def show(
 ) -> None:
     """Show one memory with all of its fields.
 
-    Example: subcog show 01hx3k
+    Example: subcog show 1m7x59
     """
     with session.reading() as store:
         if store is None:
@@ -86,7 +93,8 @@ def show(
         terminal.out.print(Text(f"{name:<14}", style=DIM), Text(safe(value)), sep="", soft_wrap=True)
     terminal.out.print()
     for line in memory.content.split("\n"):
-        terminal.result(safe(line))
+        indent = line[: len(line) - len(line.lstrip(" \t"))]
+        terminal.result(indent + safe(line))
 
 
 def _fields(memory: Memory) -> list[tuple[str, str]]:
@@ -111,15 +119,3 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
         ("trust", memory.trust),
     ]
     return [row for row in rows if row[1]]
-
-
-def _table(memories: list[Memory]) -> None:
-    table = memory_table()
-    table.add_column("of", no_wrap=True, max_width=30)
-    table.add_column("memory", ratio=1)
-    for memory in memories:
-        content = Text(safe(memory.content)[:_PREVIEW])
-        if memory.tags:
-            content.append("  " + " ".join(f"#{safe(tag)}" for tag in memory.tags), style=ACCENT)
-        table.add_row(memory.id, memory.namespace, day(memory.created_at), where(memory), content)
-    terminal.out.print(table)

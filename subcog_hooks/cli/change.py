@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import cleaned
+from subcog_hooks.capture.compose import Removed, cleaned, total
 from subcog_hooks.capture.redact import describe
 from subcog_hooks.cli import session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.cli.remember import expiry
 from subcog_hooks.errors import InvalidMemory, UsageError
+from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES, Memory, now_ms
 
 _HEADER = "# Fields above the dashes may be changed, the text is below them. An empty text changes nothing."
@@ -33,12 +34,15 @@ def edit(
     namespace: Annotated[str | None, typer.Option("--namespace", "-s", help="The new namespace.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="The new tags, in place of all old ones.")] = None,
     status: Annotated[str | None, typer.Option("--status", help="The new status: " + ", ".join(STATUSES) + ".")] = None,
-    priority: Annotated[int | None, typer.Option("--priority", min=0, max=100, help="The new priority.")] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", help="Move it to this project; `here` is the one at hand.")
+    ] = None,
+    user: Annotated[bool, typer.Option("--user", help="Move it to all your projects.")] = False,
     expires: Annotated[str | None, typer.Option("--expires", help="A date, days such as 30d, or never.")] = None,
 ) -> None:
     """Change a memory: in $EDITOR, or by the options alone.
 
-    Example: subcog edit 01hx3k --tag auth --tag spa
+    Example: subcog edit 1m7x59 --tag auth --tag spa
     """
     with session.writing() as store:
         before = session.find(store, id_)
@@ -49,22 +53,51 @@ def edit(
                 ("namespace", namespace),
                 ("tags", tuple(tag) if tag is not None else None),
                 ("status", status),
-                ("priority", priority),
             )
             if value is not None
         }
+        if project or user:
+            changes |= _owner(project, user=user)
         if expires:
             changes["expires_at"] = None if expires == "never" else expiry(expires, now_ms())
-        after = before.replaced(**changes) if changes else _in_editor(before)
-        after, removed = cleaned(after)
-        if jsonl.dump(after) == jsonl.dump(before):
+        changes = changes or _in_editor(before)
+        removed: list[Removed] = []
+
+        def change(stored: Memory) -> Memory:
+            after, gone = cleaned(_changed(stored, changes))
+            removed.append(gone)
+            return (
+                after
+                if jsonl.dump(after) == jsonl.dump(stored)
+                else after.replaced(updated_at=max(now_ms(), stored.updated_at))
+            )
+
+        if not changes or jsonl.dump(cleaned(_changed(before, changes))[0]) == jsonl.dump(before):
             terminal.say("nothing changed")
             return
-        store.update([after.replaced(updated_at=max(now_ms(), before.updated_at + 1))])
+        after = store.modify([before.id], change)[0]
         session.follow(store)
-    if removed:
-        terminal.say(describe(removed))
+    if total(removed):
+        terminal.say(describe(total(removed)))
     terminal.result(after.id)
+
+
+def _changed(memory: Memory, changes: dict[str, object]) -> Memory:
+    """A memory with these changes; one that is no longer superseded forgets by what."""
+    if changes.get("status", "superseded") != "superseded":
+        changes = {**changes, "superseded_by": None}
+    return memory.replaced(**changes)
+
+
+def _owner(project: str | None, *, user: bool) -> dict[str, object]:
+    if user:
+        if project:
+            raise UsageError("--user and --project exclude each other", "give one of them")
+        return {"scope": "user", "project": None}
+    at = session.here() if project == "here" else None
+    if project == "here" and at is None:
+        raise UsageError("this folder is in no project", "name the project, or go there")
+    return {"scope": "project", "project": at.identity if at else session.project_named(project or "")}
 
 
 def forget(
@@ -73,16 +106,19 @@ def forget(
 ) -> None:
     """Forget memories. Without --purge, `subcog edit ID --status active` brings one back.
 
-    Example: subcog forget 01hx3k 01hx4m
+    Example: subcog forget 1m7x59 1m7x60
     """
     with session.writing() as store:
-        memories = [session.find(store, id_) for id_ in ids]
+        memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
         if purge:
             store.purge([memory.id for memory in memories])
+            sync.rebuild(session.home(), store)  # the words of the old one are gone with it
+            sync.rebuild(session.home(), store)  # and with its predecessor
         else:
-            now = now_ms()
-            store.update([memory.replaced(status="deleted", updated_at=max(now, memory.updated_at)) for memory in memories])
-        session.follow(store)
+            store.modify(
+                [memory.id for memory in memories], lambda memory: memory.replaced(status="deleted", updated_at=now_ms())
+            )
+            session.follow(store)
     for memory in memories:
         terminal.say(f"{'purged' if purge else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
 
@@ -93,13 +129,13 @@ def supersede(
 ) -> None:
     """Mark one memory as superseded by another: it stays in the store and is no longer handed over.
 
-    Example: subcog supersede 01hx3k 01hx4m
+    Example: subcog supersede 1m7x59 1m7x60
     """
     with session.writing() as store:
         before, after = session.find(store, old), session.find(store, new)
         if before.id == after.id:
             raise UsageError(f"{before.id} can not supersede itself", "give two ids")
-        if after.superseded_by == before.id:
+        if after.superseded_by == before.id and after.status == "superseded":
             raise UsageError(f"{after.id} is itself superseded by {before.id}", "swap them, or edit the status first")
         store.update(
             [before.replaced(status="superseded", superseded_by=after.id, updated_at=max(now_ms(), before.updated_at))]
@@ -108,12 +144,13 @@ def supersede(
     terminal.say(f"{before.id} is superseded by {after.id}")
 
 
-def _in_editor(memory: Memory) -> Memory:
-    """The memory as the user left it in $EDITOR. Raises UsageError when the editor fails."""
+def _in_editor(memory: Memory) -> dict[str, object]:
+    """What the user changed in $EDITOR, by field. Raises UsageError when the editor fails."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
     descriptor, path = tempfile.mkstemp(prefix=f"subcog-{memory.id}-", suffix=".md")  # mode 0600
+    keep = False
     try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(_written(memory))
         try:
             done = subprocess.run([*shlex.split(command, posix=os.name != "nt"), path], check=False)
@@ -121,41 +158,51 @@ def _in_editor(memory: Memory) -> Memory:
             raise UsageError(f"the editor {command!r} can not be started: {error}", "set EDITOR") from error
         if done.returncode:
             raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return _read(file.read(), memory)
+        keep = True
+        try:
+            with open(path, encoding="utf-8-sig", newline="") as file:
+                changes = _read(file.read(), memory)
+        except UnicodeDecodeError as error:
+            raise InvalidMemory(
+                f"the editor has not written UTF-8 at byte {error.start}", f"what you wrote is in {path}"
+            ) from error
+        except InvalidMemory as error:
+            raise InvalidMemory(error.message, f"nothing was changed; what you wrote is in {path}") from error
+        keep = False
+        return changes
     finally:
-        os.unlink(path)
+        if not keep:
+            os.unlink(path)
+
+
+def _fields(memory: Memory) -> dict[str, str]:
+    """The fields above the dashes, as they are written there."""
+    lists = {name: ", ".join(" ".join(entry.split()) for entry in getattr(memory, name)) for name in ("tags", "keywords")}
+    return {"namespace": memory.namespace, "status": memory.status, **lists}
 
 
 def _written(memory: Memory) -> str:
-    lines = [_HEADER, f"namespace: {memory.namespace}", f"status: {memory.status}", f"priority: {memory.priority}"]
-    lines += [f"{name}: {', '.join(getattr(memory, name))}" for name in ("tags", "keywords")]
-    return "\n".join([*lines, _DASHES, memory.content]) + "\n"
+    fields = [f"{name}: {value}" for name, value in _fields(memory).items()]
+    return "\n".join([_HEADER, *fields, _DASHES, memory.content]) + "\n"
 
 
-def _read(text: str, memory: Memory) -> Memory:
-    head, dashes, content = text.partition(f"\n{_DASHES}\n")
+def _read(text: str, memory: Memory) -> dict[str, object]:
+    """The fields that differ from what was written. Raises InvalidMemory."""
+    head, dashes, content = text.replace("\r\n", "\n", _written(memory).count("\n")).partition(f"\n{_DASHES}\n")
     if not dashes:
-        raise InvalidMemory("the line of dashes is gone", "nothing was changed; edit it again")
+        raise InvalidMemory("the line of dashes is gone")
+    before = _fields(memory)
     changes: dict[str, object] = {}
     for line in head.splitlines():
-        name, colon, value = line.partition(":")
-        name, value = name.strip(), value.strip()
+        name, colon, value = (part.strip() for part in line.partition(":"))
         if line.startswith("#") or not line.strip():
             continue
-        if not colon or name not in ("namespace", "status", "priority", "tags", "keywords"):
-            raise InvalidMemory(f"{name!r} is not a field that can be edited here", "nothing was changed; edit it again")
-        if name == "priority":
-            if not value.isdecimal():
-                raise InvalidMemory(f"priority is {value!r}", "expected 0 to 100; nothing was changed")
-            changes[name] = int(value)
-        elif name in ("tags", "keywords"):
-            changes[name] = tuple(dict.fromkeys(entry.strip() for entry in value.split(",") if entry.strip()))
-        else:
-            changes[name] = value
-    if not content.strip():
-        return memory
-    stripped = content.removesuffix("\n")
-    if stripped != memory.content:
-        changes["content"] = stripped
-    return memory.replaced(**changes)
+        if not colon or name not in before:
+            raise InvalidMemory(f"{name!r} is not a field that can be edited here")
+        if value == before[name]:
+            continue
+        is_list = name in ("tags", "keywords")
+        changes[name] = tuple(dict.fromkeys(filter(None, map(str.strip, value.split(","))))) if is_list else value
+    if content.strip() and content.removesuffix("\n") not in (memory.content, memory.content.replace("\r\n", "\n")):
+        changes["content"] = content.removesuffix("\n")
+    return changes

@@ -12,15 +12,20 @@ import typer
 
 from subcog_hooks import config, log
 from subcog_hooks.cli import install, session
-from subcog_hooks.cli.output import terminal
-from subcog_hooks.errors import EXIT_CONFIG, EXIT_STORE, StoreError
+from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.errors import EXIT_CONFIG, EXIT_STORE, StoreCorrupt, StoreError
+from subcog_hooks.hooks.prompt import MIN_CONFIDENCE
+from subcog_hooks.intent import keywords
 from subcog_hooks.memory import sync
-from subcog_hooks.memory.index import MAX_SEGMENTS, LexicalIndex
+from subcog_hooks.memory.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
+from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.paths import Home, is_open_to_others
-from subcog_hooks.state import State
+from subcog_hooks.recall import pipeline
+from subcog_hooks.state import State, put_aside
 
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
+NEAREST = 3  # memories that are named when the hook is silent
 WAIT_MS = 2_000
 _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
 
@@ -73,7 +78,11 @@ def doctor(
     _settings(home, findings)
     command = _registration(findings)
     if trial:
-        _try_hook(command or install.executable(), trial, findings)
+        spoke = _try_hook(command or install.executable(), trial, findings)
+        if not spoke:
+            _explain(home, trial)
+    else:
+        terminal.say('no prompt to try: `subcog doctor --prompt "…"` runs the hook')
     if os.path.exists(log.path(home)):
         terminal.say(f"the hooks' log is {log.path(home)}")
     if findings.exit_code:
@@ -81,6 +90,9 @@ def doctor(
 
 
 def _home(home: Home, findings: Findings) -> None:
+    if os.path.exists(home.root) and not os.path.isdir(home.root):
+        findings.bad(f"{home.root} is not a folder; move it away, or set SUBCOG_HOME")
+        return
     if not os.path.isdir(home.root):
         findings.note(f"{home.root} is not there yet; `subcog remember` makes it")
         return
@@ -97,12 +109,12 @@ def _store(home: Home, findings: Findings) -> Store | None:
     try:
         store = Store.writer(home) if os.access(home.root, os.W_OK) else Store.reader(home)  # a writer migrates
         problems = store.problems()
+        counts = store.counts()
     except StoreError as error:
         findings.bad(str(error))
         return None
     for problem in problems:
-        findings.bad(f"{home.memories_db}: {problem}; restore a backup or `subcog export` what can be read")
-    counts = store.counts()
+        findings.bad(f"{home.memories_db}: {problem}; `subcog export FILE` saves what can be read")
     if not problems:
         findings.good("store sound: " + (", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "empty"))
     return store
@@ -117,7 +129,11 @@ def _index(home: Home, store: Store, findings: Findings) -> None:
         behind, foreign = True, False
         terminal.say(error.message)
     try:
-        index = sync.catch_up(home, store)
+        index = session.index_of(store)
+        index.check()
+    except IndexUnusable as error:
+        terminal.say(error.message)
+        index, foreign = sync.rebuild(home, store), True
     except StoreError as error:
         findings.bad(str(error))
         return
@@ -138,12 +154,18 @@ def _state(home: Home, findings: Findings) -> None:
         return
     try:
         state = State.open(home, WAIT_MS)
-        paused = state.paused(int(time.time() * 1000))
+        damaged = bool(state.problems())
+        paused = not damaged and state.paused(now_ms())
         state.close()
+    except StoreCorrupt:
+        damaged, paused = True, False
     except StoreError as error:
         findings.bad(str(error))
         return
-    if paused:
+    if damaged:
+        put_aside(home)
+        findings.note(f"{home.state_db} was damaged; it is put aside and made anew")
+    elif paused:
         findings.note("the hook is paused; `subcog resume` ends it")
     else:
         findings.good("state.db")
@@ -163,6 +185,7 @@ def _settings(home: Home, findings: Findings) -> None:
 def _registration(findings: Findings) -> list[str] | None:
     """The command that the client would run, None when it runs none."""
     found: list[str] | None = None
+    broken = False
     for name, path in install.settings_files().items():
         try:
             with open(path, encoding="utf-8") as file:
@@ -170,7 +193,7 @@ def _registration(findings: Findings) -> list[str] | None:
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            findings.note(f"{path} can not be read: {error}")
+            findings.bad(f"{path} can not be read, by the client either: {error}", EXIT_CONFIG)
             continue
         for command in commands:
             if shutil.which(command[0]):
@@ -178,7 +201,8 @@ def _registration(findings: Findings) -> list[str] | None:
                 found = found or command[:-1]
             else:
                 findings.bad(f"{path} runs {command[0]}, which is not there; run `subcog init` again", EXIT_CONFIG)
-    if found is None:
+                broken = True
+    if found is None and not broken:
         on_path = shutil.which("subcog")
         findings.note("the hook is in no settings file; `subcog init` registers it (a plugin does so by itself)")
         if on_path is None:
@@ -191,12 +215,12 @@ def _registration(findings: Findings) -> list[str] | None:
 def _trial_prompt(store: Store) -> str | None:
     """A question about the newest memory that is handed over here."""
     at = session.here()
-    newest = store.select(Filter(audiences=audiences_of(at.identity if at else None)), 1)
+    newest = store.select(Filter(audiences=audiences_of(*at.names) if at else audiences_of()), 1)
     return f"What did we decide about this: {' '.join(newest[0].content.split()[:PROMPT_WORDS])}?" if newest else None
 
 
-def _try_hook(command: list[str], prompt: str, findings: Findings) -> None:
-    """Run the hook as the client would: a JSON payload and a line end on stdin, the answer on stdout."""
+def _try_hook(command: list[str], prompt: str, findings: Findings) -> bool:
+    """Run the hook as the client would: a JSON payload and a line end on stdin, the answer on stdout. Whether it spoke."""
     payload = {
         "session_id": f"doctor-{time.time_ns()}",
         "transcript_path": "",
@@ -212,7 +236,7 @@ def _try_hook(command: list[str], prompt: str, findings: Findings) -> None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         findings.bad(f"the hook can not be run: {error}", EXIT_CONFIG)
-        return
+        return False
     took = (time.perf_counter() - started) * 1000
     if done.returncode or done.stderr:
         findings.bad(f"the hook ended with {done.returncode}: {done.stderr.decode('utf-8', 'replace')[:300]}", EXIT_CONFIG)
@@ -220,3 +244,26 @@ def _try_hook(command: list[str], prompt: str, findings: Findings) -> None:
     terminal.say("its exact output:" if done.stdout else "it printed nothing")
     sys.stdout.flush()
     sys.stdout.buffer.write(done.stdout)
+    return bool(done.stdout)
+
+
+def _explain(home: Home, prompt: str) -> None:
+    """Why the hook is silent on a prompt, as far as the prompt and the memories are the reason."""
+    intent = keywords.detect(prompt)
+    if intent.confidence < MIN_CONFIDENCE:
+        terminal.say("reason: the prompt asks for nothing (an order, an acknowledgement, a command)")
+        return
+    at = session.here()
+    bar = config.load(home, at.root if at else None)["surfacing.min_relevance"]
+    with session.reading() as store:
+        if store is None:
+            terminal.say("reason: there are no memories")
+            return
+        audiences = audiences_of(*at.names) if at else audiences_of()
+        hits = pipeline.for_prompt(keywords.ends_of(prompt), session.index_of(store), store, audiences)
+    if not hits:
+        terminal.say("reason: no memory has a word of it")
+    elif hits[0].relevance < bar:
+        terminal.say(f"reason: no memory is relevant enough (surfacing.min_relevance is {bar}); the nearest:")
+        for hit in hits[:NEAREST]:
+            terminal.say(f"  {hit.relevance:.2f}  {hit.memory.id}  {safe(hit.memory.content)[:80]}")

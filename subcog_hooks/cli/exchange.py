@@ -1,8 +1,8 @@
 """`subcog import`, `export` and `reindex`: many memories at once."""
 
 import os
-import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, TextIO
 
 import typer
 
@@ -10,9 +10,9 @@ from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.redact import describe
 from subcog_hooks.cli import session
 from subcog_hooks.cli.output import terminal
-from subcog_hooks.errors import EXIT_USAGE, UsageError
+from subcog_hooks.errors import EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
-from subcog_hooks.memory.model import STATUSES
+from subcog_hooks.memory.model import STATUSES, Memory
 from subcog_hooks.memory.store import Store
 
 SHOWN_PROBLEMS = 20
@@ -25,33 +25,44 @@ def register(app: typer.Typer) -> None:
 
 
 def import_(
-    source: Annotated[str, typer.Argument(help="A .jsonl file, a Markdown file, or a folder of Markdown such as docs/adr.")],
+    source: Annotated[
+        str,
+        typer.Argument(help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."),
+    ],
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite memories that have the same id.")] = False,
     trust: Annotated[
         str, typer.Option("--trust", help="user: you vouch for the file, its trust and its priorities hold.")
     ] = "import",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     user: Annotated[bool, typer.Option("--user", help="Markdown: for all your projects, not only this one.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Return when everything can be found.")] = False,  # noqa: ARG001 - it always is
+    wait: Annotated[bool, typer.Option("--wait", help="Return when all can be found: so far, always.")] = False,  # noqa: ARG001 - so far
 ) -> None:
     """Import memories. Lines that do not hold are named and left out; the others are stored. Exit code 2 when there were any.
+
+    A line without "project" is for all your projects; Markdown is for the project at hand. Importing Markdown again updates what
+    has changed and archives the sections that are gone.
 
     Example: subcog import docs/adr --dry-run
     """
     if trust not in ("user", "import"):
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
     at = None if user else session.here()
-    options = importing.Options(project=at.identity if at else None, trusted=trust == "user", replace=replace, dry_run=dry_run)
+    options = importing.Options(
+        project=at.identity if at else None,
+        root=at.root if at else None,
+        trusted=trust == "user",
+        replace=replace,
+        dry_run=dry_run,
+    )
     if dry_run:
         with session.reading() as store:
             report = _run(source, store, options)
     else:
-        if not os.path.exists(source):
-            raise UsageError(f"{source} does not exist", "give a .jsonl file, a .md file or a folder")
+        importing.check_source(source)
         with session.writing() as store:
             report = _run(source, store, options)
-            if report.added or report.replaced:
-                _index(store, report.added + report.replaced)
+            if changed := report.added + report.replaced + report.archived:
+                _index(store, changed)
     _tell(report, dry_run=dry_run)
     if report.problems:
         raise typer.Exit(EXIT_USAGE)
@@ -64,7 +75,7 @@ def _run(source: str, store: Store | None, options: importing.Options) -> import
 
 def _index(store: Store, count: int) -> None:
     with session.progress_bar("indexing", count) as bar:
-        sync.catch_up(session.home(), store, lambda rows: bar.advance(bar.task_ids[0], rows))
+        session.follow(store, lambda rows: bar.advance(bar.task_ids[0], rows))
 
 
 def _tell(report: importing.Report, *, dry_run: bool) -> None:
@@ -76,42 +87,85 @@ def _tell(report: importing.Report, *, dry_run: bool) -> None:
         terminal.say(f"fields without a meaning were left out: {', '.join(sorted(report.unknown))}")
     if report.removed:
         terminal.say(describe(report.removed))
-    parts = [f"{'would add' if dry_run else 'added'} {report.added}"]
+    added = f"{'would add' if dry_run else 'added'} {report.added}"
+    parts = [f"{added} ({_owners(report)})" if report.added else added]
     parts += [f"{'would replace' if dry_run else 'replaced'} {report.replaced}"] if report.replaced else []
+    parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
     parts += [f"already there {report.skipped}"] if report.skipped else []
     parts += [f"refused {len(report.problems)}"] if report.problems else []
     terminal.result(", ".join(parts))
+
+
+def _owners(report: importing.Report) -> str:
+    """Who has the added memories, the most first: `for all your projects: 3`."""
+    names = {"user": "for all your projects", "org": "for the organisation"}
+    return ", ".join(f"{names.get(name, name)}: {count}" for name, count in report.owners.most_common(3))
 
 
 def export(
     file: Annotated[str, typer.Argument(help="The file to write, or - for standard output.")] = "-",
     deleted: Annotated[bool, typer.Option("--deleted", help="With the forgotten memories.")] = False,
 ) -> None:
-    """Export all memories of all projects as JSONL, by id: what `import --trust user` reads back, byte for byte.
+    """Export the memories of all projects as JSONL, by id: what `import --trust user` reads back, byte for byte.
 
     Example: subcog export memories.jsonl
     """
-    statuses = STATUSES if deleted else STATUSES[:-1]
-    count = 0
     with session.reading() as store:
-        memories = store.all(statuses) if store else iter(())
+        memories = _memories(store, STATUSES if deleted else STATUSES[:-1]) if store else iter(())
         if file == "-":
             for memory in memories:
                 terminal.raw(jsonl.dump(memory) + "\n")
-            sys.stdout.flush()
             return
-        partial = f"{file}.partial"
         try:
-            with open(partial, "w", encoding="utf-8", newline="\n", opener=_private) as out:
-                for memory in memories:
-                    out.write(jsonl.dump(memory) + "\n")
-                    count += 1
-                out.flush()
-                os.fsync(out.fileno())
-            os.replace(partial, file)
+            count = _write(file, memories)
         except OSError as error:
             raise UsageError(f"{file} can not be written: {error.strerror}", "check the folder and the disk") from error
     terminal.say(f"exported {count}")
+
+
+def _memories(store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
+    """All memories by id; of a damaged store those that can be read, and it is said."""
+    done: set[str] = set()
+    try:
+        for memory in store.all(statuses):
+            done.add(memory.id)
+            yield memory
+    except StoreCorrupt as error:
+        terminal.err.print(f"subcog: {error.message}; exported is what can be read", markup=False)
+        for memory in store.readable():
+            if memory.id not in done and memory.status in statuses:
+                yield memory
+
+
+def _write(file: str, memories: Iterator[Memory]) -> int:
+    """Write the lines to a file, beside it first, so that an older export is never half overwritten; how many there were.
+
+    A link is followed; what is not a regular file (a pipe, a device) is written to as it is.
+    """
+    target = os.path.realpath(file)
+    if os.path.exists(target) and not os.path.isfile(target):
+        with open(target, "w", encoding="utf-8", newline="\n") as out:
+            return _write_lines(out, memories)
+    partial = f"{target}.partial"
+    try:
+        with open(partial, "w", encoding="utf-8", newline="\n", opener=_private) as out:
+            count = _write_lines(out, memories)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(partial, target)
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
+    return count
+
+
+def _write_lines(out: TextIO, memories: Iterator[Memory]) -> int:
+    count = 0
+    for memory in memories:
+        out.write(jsonl.dump(memory) + "\n")
+        count += 1
+    return count
 
 
 def _private(path: str, flags: int) -> int:

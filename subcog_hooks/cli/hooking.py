@@ -43,7 +43,7 @@ def resume() -> None:
 
     Example: subcog resume
     """
-    if not _state().resume():
+    if not _state().resume(now_ms()):
         terminal.say("not paused")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     terminal.say("resumed")

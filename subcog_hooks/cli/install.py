@@ -13,6 +13,7 @@ from rich.text import Text
 from subcog_hooks.cli import json_edit, session
 from subcog_hooks.cli.output import terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
+from subcog_hooks.paths import create_private_file
 
 EVENTS = {"UserPromptSubmit": 5}  # events with the client's time limit in seconds; the hook's own is 200 ms
 _FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # how a file that init made begins and ends: then uninstall knows that it may go
@@ -25,7 +26,9 @@ def register(app: typer.Typer) -> None:
 
 def init(
     user: Annotated[bool, typer.Option("--user", help="Your own settings, for every project (the default).")] = False,
-    project: Annotated[bool, typer.Option("--project", help="This project's .claude/settings.json, which is shared.")] = False,
+    project: Annotated[
+        bool, typer.Option("--project", help="This project's shared .claude/settings.json; runs `subcog` from the PATH.")
+    ] = False,
     local: Annotated[bool, typer.Option("--local", help="This project's .claude/settings.local.json, yours alone.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, and make none.")] = False,
 ) -> None:
@@ -35,8 +38,11 @@ def init(
     """
     path = _settings_file(user=user, project=project, local=local)
     before = _read(path)
+    command = ["subcog"] if project else executable()  # a shared file names no one's own folders
     try:
-        after = registered(before, executable())
+        if before is not None and not before.strip():
+            raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
+        after = registered(before, command)
     except ValueError as error:
         raise ConfigError(
             f"{path} is not a JSON object with hooks as Claude Code writes them: {error}", "correct it by hand"
@@ -53,7 +59,9 @@ def init(
 
 def uninstall(
     user: Annotated[bool, typer.Option("--user", help="Your own settings, for every project (the default).")] = False,
-    project: Annotated[bool, typer.Option("--project", help="This project's .claude/settings.json, which is shared.")] = False,
+    project: Annotated[
+        bool, typer.Option("--project", help="This project's shared .claude/settings.json; runs `subcog` from the PATH.")
+    ] = False,
     local: Annotated[bool, typer.Option("--local", help="This project's .claude/settings.local.json, yours alone.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, and make none.")] = False,
 ) -> None:
@@ -74,9 +82,11 @@ def uninstall(
     if dry_run:
         return
     if after is None:
-        os.unlink(path)
+        os.unlink(os.path.realpath(path))
+        terminal.say(f"{path} removed, as it was before; your memories stay in {session.home().root}")
     else:
         _write(path, after)
+        terminal.say(f"{path} is as it was before; your memories stay in {session.home().root}")
 
 
 def executable() -> list[str]:
@@ -98,7 +108,7 @@ def registered(text: str | None, command: list[str]) -> str:
         wanted = _group(command, seconds)
         for group in _groups(text, event):
             if any(_is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
-                text = unregistered(text) or "{}"
+                return registered(unregistered(text), command)
         if not any(group.value == wanted for group in _groups(text, event)):
             text = _with_group(text, event, wanted)
     return text
@@ -216,16 +226,21 @@ def settings_files() -> dict[str, str]:
     folder = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
     files = {"user": os.path.join(folder, "settings.json")}
     at = session.here()
-    root = at.root if at else os.getcwd()
-    files["project"] = os.path.join(root, ".claude", "settings.json")
-    files["local"] = os.path.join(root, ".claude", "settings.local.json")
+    if at is None:
+        return files
+    files["project"] = os.path.join(at.root, ".claude", "settings.json")
+    files["local"] = os.path.join(at.root, ".claude", "settings.local.json")
     return files
 
 
 def _settings_file(*, user: bool, project: bool, local: bool) -> str:
     if sum((user, project, local)) > 1:
         raise UsageError("--user, --project and --local exclude each other", "give one of them")
-    return settings_files()["project" if project else "local" if local else "user"]
+    name = "project" if project else "local" if local else "user"
+    files = settings_files()
+    if name not in files:
+        raise UsageError("this folder is in no repository", "go to the project, or use --user")
+    return files[name]
 
 
 def _read(path: str) -> str | None:
@@ -244,6 +259,9 @@ def _write(path: str, text: str) -> None:
     partial = f"{target}.subcog"
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
+        if os.path.exists(partial):
+            os.unlink(partial)
+        create_private_file(partial)  # settings may hold keys
         with open(partial, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()

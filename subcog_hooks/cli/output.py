@@ -3,10 +3,13 @@
 import os
 import sys
 import time
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from subcog_hooks.capture.leaks import mask
 from subcog_hooks.hooks.sanitise import one_line
@@ -14,6 +17,17 @@ from subcog_hooks.memory.model import Memory
 
 ACCENT = "cyan"
 DIM = "bright_black"
+WIDE = 100  # columns from which a table has room for the text beside the rest
+_LAST_SECOND = 32_503_679_999  # of the year 2999: the C library of Windows goes no further
+
+
+class ReaderGone(Exception):  # noqa: N818 - errors are named by the fact
+    """Nobody reads standard output any more, as behind `subcog list | head`: the command has done what was wanted."""
+
+
+class _Screen(Console):
+    def on_broken_pipe(self) -> None:
+        raise ReaderGone
 
 
 class Terminal:
@@ -22,8 +36,8 @@ class Terminal:
     __slots__ = ("err", "out", "quiet")
 
     def __init__(self) -> None:
-        self.out = Console(soft_wrap=False, highlight=False, emoji=False)
-        self.err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+        self.out = _Screen(soft_wrap=False, highlight=False, emoji=False)
+        self.err = _Screen(stderr=True, soft_wrap=True, highlight=False, emoji=False)
         self.quiet = False
 
     def say(self, message: str) -> None:
@@ -37,7 +51,10 @@ class Terminal:
 
     def raw(self, text: str) -> None:
         """Data for other programs: no wrapping, no styles, UTF-8."""
-        sys.stdout.write(text)
+        try:
+            sys.stdout.write(text)
+        except BrokenPipeError as error:
+            raise ReaderGone from error
 
     @property
     def interactive(self) -> bool:
@@ -53,7 +70,8 @@ def day(at_ms: int) -> str:
     >>> day(1772445600000)
     '2026-03-02'
     """
-    return time.strftime("%Y-%m-%d", time.gmtime(at_ms / 1000))
+    moment = time.gmtime(max(0, min(at_ms // 1000, _LAST_SECOND)))
+    return time.strftime("%Y-%m-%d", moment)
 
 
 def safe(text: str) -> str:
@@ -61,12 +79,39 @@ def safe(text: str) -> str:
     return one_line(mask(text))
 
 
-def memory_table(title: str = "") -> Table:
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, expand=True, header_style=DIM)
-    table.add_column("id", style=DIM, no_wrap=True)
-    table.add_column("namespace", style=ACCENT, no_wrap=True)
-    table.add_column("date", no_wrap=True)
-    return table
+def show_memories(memories: Sequence[Memory], most: int) -> None:
+    """Memories on a terminal: a table where it is wide enough, else a line about each with its text below.
+
+    most: characters of a text that are shown in the table; below a line, three lines of it.
+    """
+    wide = terminal.out.width >= WIDE
+    owners = len({where(memory) for memory in memories}) > 1
+    table = Table(box=None, pad_edge=False, expand=True, header_style=DIM)
+    for name in ("id", "namespace", "date"):
+        table.add_column(name, style=ACCENT if name == "namespace" else DIM, no_wrap=True)
+    if owners:
+        table.add_column("of", no_wrap=True, max_width=24)
+    table.add_column("memory", ratio=1)
+    for memory in memories:
+        about = [memory.id, memory.namespace, day(memory.created_at), *([safe(where(memory))] if owners else [])]
+        tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
+        if wide:
+            table.add_row(*map(Text, about), Text(_shortened(safe(memory.content), most)).append_text(tags))
+        else:
+            head = (
+                Text("  ".join(about[:1]), style=DIM)
+                + Text(f"  {about[1]}", style=ACCENT)
+                + Text("  " + "  ".join(about[2:]), style=DIM)
+            )
+            terminal.out.print(head + tags, overflow="fold")
+            room = 3 * max(20, terminal.out.width - 4) - 4
+            terminal.out.print(Padding(Text(_shortened(safe(memory.content), room)), (0, 0, 0, 2)))
+    if wide:
+        terminal.out.print(table)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 2].rpartition(" ")[0] + " …"
 
 
 def where(memory: Memory) -> str:

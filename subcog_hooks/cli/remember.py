@@ -32,11 +32,9 @@ def remember(
     keyword: Annotated[
         list[str] | None, typer.Option("--keyword", help="A word it should be found by, though it has it not.")
     ] = None,
-    trigger: Annotated[
-        list[str] | None, typer.Option("--trigger", help="A regular expression (RE2) of prompts it is for.")
+    path: Annotated[
+        list[str] | None, typer.Option("--path", help="A glob of the files it is about, for `search --path`.")
     ] = None,
-    path: Annotated[list[str] | None, typer.Option("--path", help="A glob of the files it is about.")] = None,
-    priority: Annotated[int, typer.Option("--priority", min=0, max=100, help="0 to 100.")] = 0,
     user: Annotated[bool, typer.Option("--user", help="For all your projects, not only this one.")] = False,
     project: Annotated[str | None, typer.Option("--project", help="For this project instead of the one at hand.")] = None,
     expires: Annotated[
@@ -56,7 +54,7 @@ def remember(
     if user and project:
         raise UsageError("--user and --project exclude each other", "give one of them")
     at = None if user or project else session.here()
-    owner = project or (at.identity if at else None)
+    owner = session.project_named(project) if project else at.identity if at else None
     now = now_ms()
     memory, removed = cleaned(
         Memory(
@@ -67,9 +65,7 @@ def remember(
             project=owner,
             tags=tuple(tag or ()),
             keywords=tuple(keyword or ()),
-            triggers=tuple(trigger or ()),
             paths=tuple(path or ()),
-            priority=priority,
             created_at=now,
             updated_at=now,
             expires_at=expiry(expires, now) if expires else None,
@@ -87,23 +83,30 @@ def remember(
 
 def _store(memory: Memory, store: Store, supersedes: str | None) -> Memory:
     for same in store.by_hash(memory.content_hash):
-        if session.audience(same) == session.audience(memory) and same.status == "active":
-            terminal.say(f"already remembered as {same.id}")
+        if session.audience(same) == session.audience(memory) and same.is_live(memory.created_at):
+            terminal.say(f"already remembered as {same.id}; `subcog edit {same.id}` changes its fields")
+            if supersedes:
+                _supersede(session.find(store, supersedes), same, store)
             return same
     old = session.find(store, supersedes) if supersedes else None
     similar = [] if old else _similar(memory, store)
     if similar and terminal.interactive:
         old = _offer(similar)
+        similar = []
     store.add([memory])
     if old:
-        store.update([old.replaced(status="superseded", superseded_by=memory.id, updated_at=memory.created_at)])
-        terminal.say(f"superseded {old.id}")
+        _supersede(old, memory, store)
     elif similar:
         for other, share in similar:
             terminal.say(f"similar ({share:.0%}): {other.id} {safe(other.content)[:_PREVIEW]}")
         terminal.say(f"if it takes the place of one: subcog supersede {similar[0][0].id} {memory.id}")
     session.follow(store)
     return memory
+
+
+def _supersede(old: Memory, new: Memory, store: Store) -> None:
+    store.modify([old.id], lambda memory: memory.replaced(status="superseded", superseded_by=new.id, updated_at=now_ms()))
+    terminal.say(f"superseded {old.id}")
 
 
 def _similar(memory: Memory, store: Store) -> list[tuple[Memory, float]]:
@@ -133,10 +136,15 @@ def _text(words: list[str]) -> str:
 
 
 def expiry(text: str, now: int) -> int:
-    """The time that `--expires` names, in milliseconds. Raises InvalidMemory."""
-    if text.endswith("d") and text[:-1].isdigit():
-        return now + int(text[:-1]) * 86_400_000
+    """The time that `--expires` names, in milliseconds. Raises InvalidMemory when it is none, or is past."""
     try:
-        return jsonl.read_time(text)
-    except ValueError as error:
+        at = (
+            now + int(text[:-1]) * 86_400_000
+            if text.endswith("d") and text[:-1].isascii() and text[:-1].isdecimal()
+            else jsonl.read_time(text)
+        )
+    except (ValueError, OverflowError) as error:
         raise InvalidMemory(f"--expires is {text!r}", "expected a date such as 2027-01-31, or days such as 30d") from error
+    if at <= now:
+        raise InvalidMemory(f"--expires is {text}, which is past", "give a date to come, or days such as 30d")
+    return at

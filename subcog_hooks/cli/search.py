@@ -3,29 +3,21 @@
 import json
 import sys
 import time
-from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from subcog_hooks.capture.jsonl import read_time, written_time
 from subcog_hooks.cli import session
-from subcog_hooks.cli.output import ACCENT, day, memory_table, safe, terminal
+from subcog_hooks.cli.output import day, safe, show_memories, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
 from subcog_hooks.memory.model import STATUSES
 from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.recall import pipeline
 
 _PREVIEW = 600  # characters of a memory in the table; `show` has all of it
-
-
-class Mode(StrEnum):
-    """Which strategies search: words are the only one so far, so both names give the same."""
-
-    hybrid = "hybrid"
-    lexical = "lexical"
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +32,7 @@ def search(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help="How many results (search.limit).")
     ] = None,
-    page: Annotated[int, typer.Option("--page", min=1, help="Which page of them.")] = 1,
+    page: Annotated[int, typer.Option("--page", min=1, max=1_000_000, help="Which page of them.")] = 1,
     namespace: Annotated[
         list[str] | None, typer.Option("--namespace", "-s", help="Only this namespace; several are allowed.")
     ] = None,
@@ -52,10 +44,13 @@ def search(
     status: Annotated[
         list[str] | None, typer.Option("--status", help="Other than active: " + ", ".join(STATUSES[1:]) + ", all.")
     ] = None,
-    mode: Annotated[Mode, typer.Option("--mode", help="Which strategies search.")] = Mode.hybrid,  # noqa: ARG001 - one strategy yet
-    fast: Annotated[bool, typer.Option("--fast", help="The hook's recall: no neural query.")] = False,  # noqa: ARG001 - there is none yet
+    fast: Annotated[bool, typer.Option("--fast", help="The hook's recall: so far, always.")] = False,  # noqa: ARG001 - there is no other yet
     batch: Annotated[
-        str | None, typer.Option("--batch", help="Read queries from a JSONL file, or - for standard input.")
+        str | None,
+        typer.Option(
+            "--batch",
+            help='Answer queries from a JSONL file (- for standard input): {"id", "query", "project"?}; no project: all.',
+        ),
     ] = None,
 ) -> None:
     """Search memories by words. Exit code 1 when nothing is found.
@@ -75,8 +70,8 @@ def search(
     text = " ".join(query or ())
     if not batch and not text.strip():
         raise UsageError("no query was given", "for instance: subcog search token refresh")
-    if batch and query:
-        raise UsageError("a query and --batch exclude each other", "give one of them")
+    if batch and (query or ids or as_json or page > 1 or project):
+        raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
     if sum((as_json, jsonl, ids)) > 1:
         raise UsageError("--json, --jsonl and --ids exclude each other", "give one of them")
     started = time.perf_counter()
@@ -86,9 +81,20 @@ def search(
             _batch(batch, index, store, wanted, count)
             return
         offset = (page - 1) * count
-        hits = pipeline.search(text, index, store, wanted, count, offset) if index and store else []
+        hits: list[pipeline.Hit] = []
+        note = None
+        if index and store:
+            try:
+                hits = pipeline.search(text, index, store, wanted, count, offset)
+            except IndexUnusable:
+                index = sync.rebuild(session.home(), store)
+                hits = pipeline.search(text, index, store, wanted, count, offset)
+            if index.watermark() < store.revision():
+                note = "the index is being written by another process; the newest memories may be missing"
         elapsed = (time.perf_counter() - started) * 1000
-        _print(text, hits, as_json=as_json, jsonl=jsonl, ids=ids, elapsed=elapsed, offset=offset)
+        _print(_answer(text, hits, elapsed, note), hits, as_json=as_json, jsonl=jsonl, ids=ids, offset=offset)
+        if store and not hits:
+            session.note_unknown_project(store, project)
     if not hits:
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
@@ -112,9 +118,11 @@ def _since(text: str | None) -> int | None:
         raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
 
 
-def _print(text: str, hits: list[pipeline.Hit], *, as_json: bool, jsonl: bool, ids: bool, elapsed: float, offset: int) -> None:
+def _print(answer: dict[str, object], hits: list[pipeline.Hit], *, as_json: bool, jsonl: bool, ids: bool, offset: int) -> None:
+    if answer["note"] and not as_json:
+        terminal.say(str(answer["note"]))
     if as_json:
-        terminal.raw(json.dumps(_answer(text, hits, elapsed), ensure_ascii=False, indent=1) + "\n")
+        terminal.raw(json.dumps(answer, ensure_ascii=False, indent=1) + "\n")
     elif jsonl:
         terminal.raw("".join(json.dumps(_result(hit), ensure_ascii=False) + "\n" for hit in hits))
     elif ids:
@@ -122,7 +130,7 @@ def _print(text: str, hits: list[pipeline.Hit], *, as_json: bool, jsonl: bool, i
     elif not hits:
         terminal.say("nothing found")
     elif terminal.out.is_terminal:
-        _table(hits)
+        show_memories([hit.memory for hit in hits], _PREVIEW)
     else:
         for hit in hits:
             memory = hit.memory
@@ -131,26 +139,14 @@ def _print(text: str, hits: list[pipeline.Hit], *, as_json: bool, jsonl: bool, i
         terminal.say(f"from result {offset + 1}")
 
 
-def _table(hits: list[pipeline.Hit]) -> None:
-    table = memory_table()
-    table.add_column("memory", ratio=1)
-    for hit in hits:
-        memory = hit.memory
-        content = Text(safe(memory.content)[:_PREVIEW], overflow="ellipsis")
-        if memory.tags:
-            content.append("  " + " ".join(f"#{safe(tag)}" for tag in memory.tags), style=ACCENT)
-        table.add_row(memory.id, memory.namespace, day(memory.created_at), content)
-    terminal.out.print(table)
-
-
-def _answer(text: str, hits: list[pipeline.Hit], elapsed: float) -> dict[str, object]:
+def _answer(text: str, hits: list[pipeline.Hit], elapsed: float, note: str | None) -> dict[str, object]:
     """The object of DESIGN section 4. query_type comes with query analysis; until then it is null."""
     return {
         "query": text,
         "query_type": None,
         "confidence": hits[0].confidence if hits else "no_results",
-        "degraded": False,
-        "note": None,
+        "degraded": note is not None,
+        "note": note,
         "suggestions": [],
         "strategies_matched": [pipeline.LEXICAL] if hits else [],
         "agreement_scores": {},
@@ -207,9 +203,9 @@ def _batch(source: str, index: LexicalIndex | None, store: Store | None, wanted:
 def _lines(source: str) -> list[str]:
     try:
         if source == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig").splitlines()
-        with open(source, encoding="utf-8-sig") as file:
-            return file.read().splitlines()
+            return sys.stdin.buffer.read().decode("utf-8-sig").split("\n")
+        with open(source, encoding="utf-8-sig", newline="\n") as file:
+            return file.read().split("\n")
     except OSError as error:
         raise UsageError(f"{source} can not be read: {error.strerror}", "give a JSONL file, or -") from error
     except UnicodeDecodeError as error:

@@ -1,7 +1,7 @@
 """What a command works on: the home, the store, the index brought up to date, the project at hand."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -14,8 +14,6 @@ from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store, audience_of, audiences_of
 from subcog_hooks.paths import Home
-
-SLOW_CATCH_UP = 5_000  # more changes than this get a progress bar
 
 
 def home() -> Home:
@@ -30,12 +28,24 @@ def here() -> project.Project | None:
         return None  # the folder has been removed
 
 
+def project_named(name: str) -> str:
+    """The identity that an option names: a remote's URL in any spelling, or the identity as it is.
+
+    >>> project_named("git@github.com:Acme/shop.git"), project_named("github.com/acme/shop")
+    ('github.com/acme/shop', 'github.com/acme/shop')
+    """
+    is_url = "://" in name or ("@" in name and ":" in name)
+    return project.normalised(name, os.path.abspath(os.sep)) if is_url else name
+
+
 def settings() -> config.Settings:
     """The settings in force. Raises ConfigError naming the first thing that is wrong in a file."""
     at = here()
     found = config.load(home(), at.root if at else None)
-    if found.problems:
-        raise ConfigError(found.problems[0], "edit the file, or `subcog config set KEY VALUE`")
+    for problem in found.problems:
+        if not problem.startswith(config.PROJECT_FILE):  # somebody else's file is no reason to stop
+            raise ConfigError(problem, "correct the file")
+        terminal.say(problem)
     return found
 
 
@@ -50,23 +60,25 @@ def writing() -> Iterator[Store]:
 def reading() -> Iterator[Store | None]:
     """The store for reading, None when there is none yet."""
     at = home()
-    if not os.path.exists(at.memories_db):
+    if not os.path.exists(at.memories_db) or (os.path.isfile(at.memories_db) and not os.path.getsize(at.memories_db)):
+        if os.path.exists(at.root) and not os.path.isdir(at.root):
+            raise StoreError(f"{at.root} is not a folder", "move it away, or set SUBCOG_HOME")
         yield None
         return
     with Store.reader(at) as store:
         yield store
 
 
-def index_of(store: Store) -> LexicalIndex:
+def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
     """The index, caught up with the store; in a home that can not be written, one in memory. Raises StoreError."""
     at = home()
-    return sync.catch_up(at, store) if os.access(at.root, os.W_OK) else sync.in_memory(store)
+    return sync.catch_up(at, store, progress) if os.access(at.root, os.W_OK) else sync.in_memory(store)
 
 
-def follow(store: Store) -> None:
+def follow(store: Store, progress: Callable[[int], None] | None = None) -> None:
     """Bring the index up to date after a write. The memory is safe already: a failure here is said, and is no failure."""
     try:
-        index_of(store)
+        index_of(store, progress)
     except StoreError as error:
         terminal.say(f"the index will follow with the next command ({error.message})")
 
@@ -84,22 +96,30 @@ def wanted(
     """The filter that a command's options describe: by default this project, the user and the organisation."""
     if project_name and all_projects:
         raise UsageError("--project and --all-projects exclude each other", "give one of them")
-    at = here()
-    name = project_name or (at.identity if at else None)
+    at = None if project_name else here()
+    names = (project_named(project_name),) if project_name else at.names if at else ()
     return Filter(
-        audiences=None if all_projects else audiences_of(name),
+        audiences=None if all_projects else audiences_of(*names),
         statuses=statuses,
         namespaces=tuple(namespaces or ()),
         tags=tuple(tags or ()),
         paths=tuple(paths or ()),
         since=since,
-        include_expired=bool(set(statuses) - {"active"}),
+        include_expired=statuses != ("active",),
     )
+
+
+def note_unknown_project(store: Store, name: str | None) -> None:
+    """Say so when no memory is of the project that an option names."""
+    if name is not None and name not in (known := store.projects()):
+        terminal.say(f"no memory is of the project {name!r}; there are: {', '.join(known) or 'none'}")
 
 
 def find(store: Store, id_or_prefix: str) -> Memory:
     """The memory with this id, or the only one whose id begins so. Raises NoMemory, UsageError when several do."""
-    if len(id_or_prefix) >= 4:
+    if not id_or_prefix:
+        raise UsageError("the id is empty", "`subcog list` shows the ids")
+    if not id_or_prefix.startswith("subcog://"):
         ids = store.with_prefix(id_or_prefix, 3)
         if id_or_prefix not in ids and len(ids) == 1:
             return store.get(ids[0])

@@ -109,7 +109,8 @@ def _document(file: str) -> tomlkit.TOMLDocument:
     except FileNotFoundError:
         return tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        raise ConfigError(f"{file} can not be read: {error}", "correct it by hand") from error
+        _, problems = config.parse(file, of_project=False)
+        raise ConfigError(problems[0] if problems else f"{file} can not be read: {error}", "correct it by hand") from error
 
 
 def _write(file: str, text: str) -> None:

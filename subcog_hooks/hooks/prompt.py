@@ -3,7 +3,7 @@
 import os
 
 from subcog_hooks import config
-from subcog_hooks.errors import StoreError
+from subcog_hooks.errors import StoreCorrupt, StoreError
 from subcog_hooks.hooks.render import Entry, render_block, to_hook_output
 from subcog_hooks.intent import keywords
 from subcog_hooks.memory import project
@@ -11,7 +11,7 @@ from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.recall import pipeline
-from subcog_hooks.state import State
+from subcog_hooks.state import State, put_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 EVENT = "UserPromptSubmit"
 MAX_SESSION = 200  # characters of a session id that are kept
+SILENCE = "[nomem]"  # in a prompt: not this time
 PRINT_MS = 5.0  # what rendering and writing need at the end
 MIN_CONFIDENCE = 0.5  # of the intent; below it the hook stays silent (DESIGN section 6)
 COUNTS = ((0.8, 6), (0.65, 4), (0.0, 3))  # at most so many memories from that confidence on (DESIGN 7, the gate)
@@ -31,14 +32,24 @@ _left_open: list[State | Store] = []  # closing the last connection checkpoints 
 
 def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
     """Answer one prompt: `write` is called once with the output, or not at all. Raises StoreError."""
-    text = payload.get("prompt")
-    if not isinstance(text, str):
+    try:
+        _respond(payload, home, write, deadline)
+    except StoreCorrupt as error:
+        if home.state_db not in error.message:
+            raise
+        put_aside(home)  # nothing in it is the only copy; it is made anew
+        _respond(payload, home, write, deadline)
+
+
+def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+    text = _text(payload, "prompt")
+    if SILENCE in text:
         return
     intent = keywords.detect(text)
     if intent.confidence < MIN_CONFIDENCE or not os.path.exists(home.memories_db):
         return
-    folder = payload.get("cwd")
-    here = project.find(folder) if isinstance(folder, str) and os.path.isabs(folder) else None
+    folder = _text(payload, "cwd")
+    here = project.find(folder) if os.path.isabs(folder) else None
     state = State.open(home, max(1.0, deadline.left_ms() - PRINT_MS))
     _left_open.append(state)
     settings = config.load(home, here.root if here else None, state)
@@ -46,14 +57,21 @@ def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], 
         _log(home, problem)
     if not settings["surfacing.enabled"] or state.paused(now_ms()):
         return
-    session = payload.get("session_id")
-    session = session[:MAX_SESSION] if isinstance(session, str) else ""
+    session = _text(payload, "session_id")[:MAX_SESSION]
     given = state.injected(session) if session else set()
-    hits = _recall(text, home, audiences_of(here.identity if here else None), given, deadline)
+    hits = _recall(text, home, audiences_of(*here.names) if here else audiences_of(), given, deadline)
     relevant = [hit for hit in hits if hit.relevance >= settings["surfacing.min_relevance"]]
     if not relevant or deadline.left_ms() < PRINT_MS:
         return
     _inject(relevant, intent, settings, state, session, home, write)
+
+
+def _text(payload: dict[str, object], name: str) -> str:
+    """A field of the payload, "" when it is no text; half a surrogate pair, as a cut in JavaScript leaves it, becomes `?`."""
+    value = payload.get(name)
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 
 def _recall(text: str, home: "Home", audiences: tuple[str, ...], given: set[str], deadline: "Deadline") -> list[pipeline.Hit]:

@@ -21,19 +21,25 @@ _WRITE_GRACE_S = 1.0  # for a client that is slow to take an answer that has beg
 
 
 class Answer:
-    """Where an event writes its one answer; from then on the watchdog lets it finish."""
+    """Where an event writes its one answer; a write that has begun is let finish by the watchdog."""
 
-    __slots__ = ("_writing",)
+    __slots__ = ("_writing", "_written")
 
     def __init__(self) -> None:
         self._writing = _thread.allocate_lock()
+        self._written = _thread.allocate_lock()
+        self._written.acquire()
 
     def write(self, output: bytes) -> None:
-        """Write the answer. Raises OSError when nobody reads it."""
+        """Write the answer. Raises OSError when nobody reads it, or when the deadline has passed."""
         if not self._writing.acquire(blocking=False):
-            return
+            raise TimeoutError("the deadline has passed")
         while output:
             output = output[os.write(1, output) :]
+        self._written.release()
+
+    def wait_until_written(self, seconds: float) -> None:
+        self._written.acquire(timeout=seconds)
 
     def give_up(self) -> bool:
         """Called by the watchdog: whether nothing has been written, and nothing will be."""
@@ -43,6 +49,12 @@ class Answer:
 def main() -> None:
     """Run the hook on this process's streams. Never returns and never raises: it ends the process with exit code 0."""
     try:
+        if os.isatty(0):
+            os.write(
+                2, b"subcog hook answers one hook event of Claude Code: a JSON payload on standard input. See: subcog doctor\n"
+            )
+            return
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a library that panics over a damaged file says so there
         answer = Answer()
         deadline = Deadline(BUDGET_MS - STARTUP_MS)
         _thread.start_new_thread(_watch, (answer, deadline))
@@ -59,7 +71,7 @@ def _watch(answer: Answer, deadline: Deadline) -> None:
     clock.acquire()
     clock.acquire(timeout=deadline.left_ms() / 1000.0)
     if not answer.give_up():
-        clock.acquire(timeout=_WRITE_GRACE_S)
+        answer.wait_until_written(_WRITE_GRACE_S)
     os._exit(0)
 
 

@@ -96,7 +96,22 @@ def fold(text: str) -> str:
 
     decomposed = unicodedata.normalize("NFKD", text.replace("\u2019", "").replace("\u02bc", "").replace("'", ""))
     bare = "".join([c for c in decomposed if not "\u0300" <= c <= "\u036f"])  # only the marks that NFKD takes off letters
-    return unicodedata.normalize("NFC", bare)
+    return _apart(unicodedata.normalize("NFC", bare))
+
+
+def _apart(text: str) -> str:
+    """`text` with blanks where a script without spaces meets another one: `Redis` in `キャッシュにはRedisを使う` is a word."""
+    if not any(c > "\u0dff" for c in text):
+        return text
+    pieces: list[str] = []
+    before = ""
+    for c in text:
+        unspaced = c > "\u0dff" and _is_unspaced(ord(c))
+        if before and before.isalnum() and c.isalnum() and unspaced != (before > "\u0dff" and _is_unspaced(ord(before))):
+            pieces.append(" ")
+        pieces.append(c)
+        before = c
+    return "".join(pieces)
 
 
 def spread(text: str) -> str:

@@ -27,7 +27,7 @@ SMALL_HEAP = 15_000_000  # bytes, tantivy's least: for a handful of documents
 BULK_HEAP = 200_000_000
 MAX_SEGMENTS = 8  # above it opening takes 8 ms instead of .5 (measured with 78 segments)
 
-FAILURES = (ValueError, OSError, RuntimeError)  # what tantivy's binding raises
+_LATER = "run `subcog reindex`"
 
 
 class IndexUnusable(StoreError):  # noqa: N818 - errors are named by the fact
@@ -36,6 +36,25 @@ class IndexUnusable(StoreError):  # noqa: N818 - errors are named by the fact
 
 class IndexBusy(StoreError):  # noqa: N818 - errors are named by the fact
     """Another process is writing the index."""
+
+
+class _Guarded:
+    """Turns whatever tantivy's binding raises into IndexUnusable; a damaged file makes it panic, past `Exception` even."""
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, StoreError) or error is None:
+            return
+        if "LockBusy" in str(error):
+            raise IndexBusy(f"{self._what}: another process is writing it", "try again in a moment") from error
+        if isinstance(error, ValueError | OSError | RuntimeError) or type(error).__name__ == "PanicException":
+            raise IndexUnusable(f"{self._what}: {str(error)[:200]}", _LATER) from error
 
 
 def _schema() -> tantivy.Schema:
@@ -72,11 +91,15 @@ class LexicalIndex:
         """The current index. Raises IndexUnusable."""
         folder = _current(home)
         if folder is None:
-            raise IndexUnusable(f"{home.index} holds no index", "run `subcog reindex`")
+            raise IndexUnusable(f"{home.index} holds no index", _LATER)
         try:
-            return cls(tantivy.Index.open(folder), folder)
-        except FAILURES as error:
-            raise IndexUnusable(f"{folder} can not be opened: {error}", "run `subcog reindex`") from error
+            with _Guarded(f"{folder} can not be opened"):
+                return cls(tantivy.Index.open(folder), folder)
+        except IndexUnusable:
+            if (newer := _current(home)) in (None, folder):
+                raise
+            with _Guarded(f"{newer} can not be opened"):  # another process has swapped it in between
+                return cls(tantivy.Index.open(newer), newer)
 
     @classmethod
     def in_memory(cls) -> "LexicalIndex":
@@ -89,26 +112,26 @@ class LexicalIndex:
         make_private_folder(home.index)
         folder = os.path.join(home.index, f"lexical-{FORMAT}-{time.time_ns():x}-{os.getpid():x}")
         make_private_folder(folder)
-        return cls(tantivy.Index(_schema(), folder), folder)
+        with _Guarded(f"{folder} can not be written"):
+            return cls(tantivy.Index(_schema(), folder), folder)
 
     def put_in_place(self, home: Home) -> None:
-        """Make this the current index; the others are removed, where the system lets go of them."""
+        """Make this the current index. Its predecessor stays for those who have just read its name; older ones are removed."""
         name = os.path.basename(self.folder)
+        before = os.path.basename(_current(home) or "")
         pointer = os.path.join(home.index, "CURRENT")
         with open(f"{pointer}.{os.getpid()}", "w", encoding="ascii") as file:
             file.write(name + "\n")
             file.flush()
             os.fsync(file.fileno())
         os.replace(f"{pointer}.{os.getpid()}", pointer)
-        remove_others(home, keep=name)
+        remove_others(home, keep=(name, before))
 
     def search(self, query: tantivy.Query, limit: int) -> list[tuple[float, int]]:
         """The best `limit` matches as (BM25 score, row number), best first. Raises IndexUnusable."""
-        try:
+        with _Guarded(f"{self.folder} can not be searched"):
             found = self._searcher.search(query, limit, count=False).hits
             seqs = self._searcher.fast_field_values("seq", [address for _, address in found])
-        except FAILURES as error:
-            raise IndexUnusable(f"{self.folder} can not be searched: {error}", "run `subcog reindex`") from error
         return [(score, int(seq)) for (score, _), seq in zip(found, seqs, strict=True) if seq]
 
     def search_reaching(self, query: tantivy.Query, limit: int, audiences: tuple[str, ...]) -> list[tuple[float, int]]:
@@ -117,24 +140,19 @@ class LexicalIndex:
         Filtering behind the search lets tantivy skip blocks: .7 ms less than a filter inside it, from a cold process.
         Raises IndexUnusable.
         """
-        try:
+        with _Guarded(f"{self.folder} can not be searched"):
             found = self._searcher.search(query, limit, count=False).hits
             addresses = [address for _, address in found]
             seqs = self._searcher.fast_field_values("seq", addresses)
             reaches = self._searcher.fast_field_values("reach", addresses)
-        except FAILURES as error:
-            raise IndexUnusable(f"{self.folder} can not be searched: {error}", "run `subcog reindex`") from error
         wanted = {reach_of(audience) for audience in audiences}
         rows = zip(found, seqs, reaches, strict=True)
         return [(score, int(seq)) for (score, _), seq, reach in rows if seq and reach in wanted]
 
     def document_frequency(self, field: str, term: str) -> int:
-        """How many documents hold `term`, those of other projects and replaced ones included."""
-        return self._searcher.doc_freq(field, term)
-
-    def terms_with_prefix(self, field: str, prefix: str, limit: int) -> list[str]:
-        """Terms that begin with `prefix`."""
-        return [term for term, _ in self._searcher.terms_with_prefix(field, prefix, limit=limit)]
+        """How many documents hold `term`, those of other projects and replaced ones included. Raises IndexUnusable."""
+        with _Guarded(f"{self.folder} can not be read"):
+            return self._searcher.doc_freq(field, term)
 
     @property
     def documents(self) -> int:
@@ -146,30 +164,38 @@ class LexicalIndex:
 
     def watermark(self) -> int:
         """The store revision that this index has reached. Raises IndexUnusable."""
-        try:
+        with _Guarded(f"{self.folder} can not be read"):
             query = tantivy.Query.term_query(self.schema, "seq", WATERMARK_SEQ)
             hits = self._searcher.search(query, 1, count=False).hits
             if not hits:
                 return 0
             return int(self._searcher.fast_field_values("watermark", [hits[0][1]])[0] or 0)
-        except FAILURES as error:
-            raise IndexUnusable(f"{self.folder} can not be read: {error}", "run `subcog reindex`") from error
+
+    def check(self) -> None:
+        """Read something of every kind of file of every segment. Raises IndexUnusable."""
+        with _Guarded(f"{self.folder} is damaged"):
+            everything = self._searcher.search(tantivy.Query.all_query(), max(1, self._searcher.num_docs), count=False).hits
+            addresses = [address for _, address in everything]
+            for field in ("seq", "reach", "created", "expires", "watermark"):
+                self._searcher.fast_field_values(field, addresses)
+            for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK):
+                for first in "abcdefghijklmnopqrstuvwxyz0123456789":
+                    terms = [term for term, _ in self._searcher.terms_with_prefix(field, first, limit=20)]
+                    for term in terms:
+                        self._searcher.search(tantivy.Query.term_query(self.schema, field, term), 1, count=False)
+                    if len(terms) > 1 and field != analysis.CJK:
+                        self._searcher.search(tantivy.Query.phrase_query(self.schema, field, [*terms[:2]]), 1, count=False)
 
     def writer(self, heap: int = SMALL_HEAP, threads: int = 1) -> "IndexWriter":
         """The one writer of this index. Raises IndexBusy when another process has it, IndexUnusable."""
-        try:
+        with _Guarded(f"{self.folder} can not be written"):
             return IndexWriter(self, self._index.writer(heap, threads))
-        except FAILURES as error:
-            if "LockBusy" in str(error) or "lock" in str(error).lower():
-                raise IndexBusy(f"{self.folder} is being written by another process", "try again in a moment") from error
-            raise IndexUnusable(
-                f"{self.folder} can not be written: {error}", "check the disk, then run `subcog reindex`"
-            ) from error
 
     def refresh(self) -> None:
-        """See what has been committed since."""
-        self._index.reload()
-        self._searcher = self._index.searcher()
+        """See what has been committed since. Raises IndexUnusable."""
+        with _Guarded(f"{self.folder} can not be read"):
+            self._index.reload()
+            self._searcher = self._index.searcher()
 
 
 class IndexWriter:
@@ -183,33 +209,32 @@ class IndexWriter:
 
     def put(self, memories: "Iterable[Memory]", *, new: bool = False) -> None:
         """Index memories in place of what the index has of them (`new`: it has nothing). Deleted ones are taken out."""
-        for memory in memories:
-            if not new:
-                self._writer.delete_documents_by_term("seq", memory.seq)
-            if memory.status != "deleted":
-                self._writer.add_document(_document(memory))
+        with _Guarded(f"{self._index.folder} can not be written"):
+            for memory in memories:
+                if not new:
+                    self._writer.delete_documents_by_term("seq", memory.seq)
+                if memory.status != "deleted":
+                    self._writer.add_document(_document(memory))
 
     def remove(self, seqs: "Iterable[int]") -> None:
-        for seq in seqs:
-            self._writer.delete_documents_by_term("seq", seq)
+        with _Guarded(f"{self._index.folder} can not be written"):
+            for seq in seqs:
+                self._writer.delete_documents_by_term("seq", seq)
 
     def commit(self, revision: int) -> None:
         """Make all of it visible, together with the store revision that it reaches. Raises IndexUnusable."""
-        try:
+        with _Guarded(f"{self._index.folder} can not be written"):
             self._writer.delete_documents_by_term("seq", WATERMARK_SEQ)
             mark = tantivy.Document()
             mark.add_integer("seq", WATERMARK_SEQ)
             mark.add_integer("watermark", revision)
             self._writer.add_document(mark)
             self._writer.commit()
-        except FAILURES as error:
-            raise IndexUnusable(
-                f"{self._index.folder} can not be written: {error}", "check the disk, then run `subcog reindex`"
-            ) from error
 
     def finish(self) -> None:
         """Let merges end, so that segments stay few, and give the lock back."""
-        self._writer.wait_merging_threads()
+        with _Guarded(f"{self._index.folder} can not be written"):
+            self._writer.wait_merging_threads()
         self._index.refresh()
 
 
@@ -257,10 +282,10 @@ def _current(home: Home) -> str | None:
     return os.path.join(home.index, name)
 
 
-def remove_others(home: Home, keep: str) -> None:
-    """Delete index folders that are no longer current. One still open elsewhere stays until the next time (Windows)."""
+def remove_others(home: Home, keep: tuple[str, ...]) -> None:
+    """Delete the other index folders. One that is still open elsewhere stays until the next time (Windows)."""
     import shutil  # off the hook's path: only a rebuild comes here
 
     for name in os.listdir(home.index):
-        if name.startswith("lexical-") and name != keep:
+        if name.startswith("lexical-") and name not in keep:
             shutil.rmtree(os.path.join(home.index, name), ignore_errors=True)

@@ -27,6 +27,7 @@ TRUSTS = ("user", "file", "import", "transcript", "tool", "team")
 MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
 MAX_ENTRY = 1_000  # characters of one of them
+FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # milliseconds: the years 1 to 9999, what ISO 8601 can write
 MAX_IMPORTED_PRIORITY = 89  # 90 and more pin a memory: only the user's own word does that (DESIGN 7.9)
 
 _ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
@@ -190,6 +191,10 @@ def check(memory: Memory) -> Memory:
         raise InvalidMemory(f"scope is {memory.scope} and project is {memory.project!r}", "only scope project has a project")
     if not 0 <= memory.priority <= 100:
         raise InvalidMemory(f"priority is {memory.priority}", "expected 0 to 100")
+    for field in ("created_at", "updated_at", "expires_at"):
+        at = getattr(memory, field)
+        if at is not None and not FIRST_TIME <= at <= LAST_TIME:
+            raise InvalidMemory(f"{field} is outside of the years 1 to 9999", "give another date")
     if memory.superseded_by is not None:
         check_id(memory.superseded_by, "superseded_by")
     for field in ("paths", "tags", "keywords", "triggers"):
@@ -222,10 +227,14 @@ def _check_list(field: str, values: tuple[str, ...]) -> None:
 def _check_when(when: dict[str, object]) -> None:
     for key, value in when.items():
         values = value if isinstance(value, list) else [value]
-        if not key or len(key) > 64 or not all(isinstance(v, str | int | float | bool) for v in values):
+        if not key or len(key) > 64 or not all(map(_is_scalar, values)):
             raise InvalidMemory(f"when has {key[:80]!r}", "expected names with a text, a number, true, false or a list of them")
     if len(when) > MAX_LIST:
         raise InvalidMemory(f"when has {len(when)} conditions", f"at most {MAX_LIST} are kept")
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int) or (isinstance(value, float) and abs(value) < float("inf"))
 
 
 def _check_trigger(trigger: str) -> None:

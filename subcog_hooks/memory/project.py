@@ -6,13 +6,17 @@ MAX_GIT_FILE = 1_000_000  # bytes of .git/config that are read
 
 
 class Project:
-    """A project: `identity` is the normalised remote, else the main worktree's path; `root` is the worktree at hand."""
+    """A project: `identity` is the normalised remote, else the main worktree's path; `root` is the worktree at hand.
 
-    __slots__ = ("identity", "root")
+    `names` has the identity and the main worktree's path: what was remembered before there was a remote is still found.
+    """
 
-    def __init__(self, identity: str, root: str) -> None:
+    __slots__ = ("identity", "names", "root")
+
+    def __init__(self, identity: str, root: str, main: str) -> None:
         self.identity = identity
         self.root = root
+        self.names = (identity,) if identity == main else (identity, main)
 
 
 def find(folder: str) -> Project | None:
@@ -22,16 +26,15 @@ def find(folder: str) -> Project | None:
     """
     try:
         root, git = _walk_up(os.path.realpath(folder))
+        root.encode("utf-8")  # a name that is not Unicode could be stored, but not asked for again
         if git is None:
             return None
         common = _common_folder(git)
         url = _remote_url(os.path.join(common, "config"))
     except (OSError, ValueError):
         return None
-    if url:
-        return Project(normalised(url, root), root)
     main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
-    return Project(main, root)
+    return Project(normalised(url, main) if url else main, root, main)
 
 
 def _walk_up(folder: str) -> tuple[str, str | None]:
@@ -78,9 +81,10 @@ def _remote_url(config: str) -> str | None:
 
 
 def normalised(url: str, root: str) -> str:
-    """One spelling for a remote: host and path, without scheme, credentials, port or `.git`; a local path is made absolute.
+    """One spelling for a remote: host and path in small letters, without scheme, credentials, port or `.git` (hosts of
+    repositories take no notice of case); a local path is made absolute.
 
-    >>> normalised("git@GitHub.com:acme/shop.git", "/"), normalised("https://me:token@github.com/acme/shop", "/")
+    >>> normalised("git@GitHub.com:Acme/shop.git", "/"), normalised("https://me:token@github.com/acme/shop", "/")
     ('github.com/acme/shop', 'github.com/acme/shop')
     """
     rest = url
@@ -100,7 +104,7 @@ def normalised(url: str, root: str) -> str:
         if not colon or "/" in before or len(before) == 1:  # a path, or a Windows drive
             return os.path.normpath(os.path.join(root, os.path.expanduser(rest)))
     path = path.strip("/").removesuffix(".git").rstrip("/")
-    return f"{host.lower()}{slash}{path}" if path else host.lower()
+    return f"{host}{slash}{path}".lower() if path else host.lower()
 
 
 def _read(path: str) -> str:

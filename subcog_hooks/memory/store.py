@@ -3,14 +3,14 @@
 import apsw
 
 from subcog_hooks import database, wire
-from subcog_hooks.errors import InvalidMemory, NoMemory
+from subcog_hooks.errors import InvalidMemory, NoMemory, StoreBusy, StoreError
 from subcog_hooks.memory.model import Memory, check, now_ms
 from subcog_hooks.memory.schema import SCHEMA
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
 
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another; imports commit every IMPORT_CHUNK memories
@@ -62,9 +62,13 @@ def audience_of(scope: str, project: str | None) -> str:
     return f"project:{project}" if scope == "project" else scope
 
 
-def audiences_of(project: str | None) -> tuple[str, ...]:
-    """All that a session in `project` may see: its own memories, the user's and the organisation's."""
-    return (f"project:{project}", "user", "org") if project else ("user", "org")
+def audiences_of(*projects: str) -> tuple[str, ...]:
+    """All that a session in a project of these names may see: its own memories, the user's and the organisation's.
+
+    >>> audiences_of("github.com/acme/shop"), audiences_of()
+    (('project:github.com/acme/shop', 'user', 'org'), ('user', 'org'))
+    """
+    return (*(f"project:{name}" for name in projects), "user", "org")
 
 
 class Store:
@@ -127,10 +131,31 @@ class Store:
         marks = ",".join("?" * len(statuses))
         return self._memories(f"WHERE status IN ({marks}) ORDER BY id", tuple(statuses))
 
+    def readable(self) -> "Iterator[Memory]":
+        """Every memory that a damaged file still gives, row by row, in the order in which they were stored."""
+        try:
+            last = int(self._run("SELECT seq FROM sqlite_sequence WHERE name = 'memories'", ())[0][0] or 0)
+        except (StoreError, TypeError):
+            last = int(self._run("SELECT max(seq) FROM memories", ())[0][0] or 0)
+        for seq in range(1, last + 1):
+            try:
+                yield from list(self._memories("WHERE seq = ?", (seq,)))
+            except StoreError:
+                continue
+
     def matching_seqs(self, wanted: Filter) -> list[int]:
         """The row numbers of the wanted memories."""
         condition, values = _condition(wanted, now_ms())
         return [row[0] for row in self._run(f"SELECT seq FROM memories WHERE {condition}", values)]  # noqa: S608 - constants and marks
+
+    def projects(self) -> list[str]:
+        """The identities of all projects that have memories."""
+        return [row[0] for row in self._run("SELECT DISTINCT project FROM memories WHERE project IS NOT NULL ORDER BY 1", ())]
+
+    def count(self, wanted: Filter) -> int:
+        """How many memories are wanted."""
+        condition, values = _condition(wanted, now_ms())
+        return int(self._run(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
 
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Ids that begin with `prefix`."""
@@ -143,12 +168,6 @@ class Store:
     def counts(self) -> dict[str, int]:
         """How many memories have each status."""
         return dict(self._run("SELECT status, count(*) FROM memories GROUP BY status", ()))
-
-    def tags(self, wanted: Filter) -> dict[str, int]:
-        """How many wanted memories carry each tag."""
-        condition, values = _condition(wanted, now_ms())
-        sql = f"SELECT value, count(*) FROM memories, json_each(tags) WHERE {condition} GROUP BY value"  # noqa: S608 - constants and marks
-        return dict(self._run(sql, values))
 
     def revision(self) -> int:
         """The number of the latest write transaction, 0 for an empty store."""
@@ -196,27 +215,40 @@ class Store:
 
     def update(self, memories: "Iterable[Memory]") -> None:
         """Write changed memories over the ones of the same ids, in one transaction. Raises NoMemory."""
-        names = _COLUMNS.removeprefix("seq, id, ").split(", ")
-        sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE id = ?"  # noqa: S608 - constants
         changed = [check(memory) for memory in memories]
         with _Transaction(self) as revision:
-            for memory in changed:
-                self._connection.execute(sql, (*_row(memory)[1:], revision, memory.id))
-                if not self._connection.changes():
-                    raise NoMemory(f"no memory has the id {memory.id}", "`subcog list` shows the ids")
+            self._write(changed, revision)
+
+    def modify(self, ids: "Sequence[str]", change: "Callable[[Memory], Memory]") -> "list[Memory]":
+        """Change memories as they are at this moment, in one transaction; what they have become. Raises NoMemory.
+
+        change: gives the new memory for the stored one, which another process may have changed since it was last read.
+        """
+        with _Transaction(self) as revision:
+            changed = [check(change(self.get(id_))) for id_ in ids]
+            self._write(changed, revision)
+        return changed
 
     def purge(self, ids: "Sequence[str]") -> None:
-        """Erase memories for good: their bytes are overwritten in the file. Raises NoMemory."""
-        self._run("PRAGMA secure_delete = ON", ())
+        """Erase memories for good: their bytes are overwritten in the file. Raises NoMemory, StoreBusy when bytes remain."""
         with _Transaction(self) as revision:
             for id_ in ids:
                 rows = self._connection.execute("DELETE FROM memories WHERE id = ? RETURNING seq", (id_,)).fetchall()
                 if not rows:
                     raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
                 self._connection.execute("INSERT INTO purged VALUES (?, ?)", (rows[0][0], revision))
-        self._run("PRAGMA wal_checkpoint(TRUNCATE)", ())
+        if self._run("PRAGMA wal_checkpoint(TRUNCATE)", ())[0][0]:
+            raise StoreBusy("purged, but another process still reads the old bytes", "run `subcog reindex` when it has ended")
 
     # inside
+
+    def _write(self, memories: "Iterable[Memory]", revision: int) -> None:
+        names = _COLUMNS.removeprefix("seq, id, ").split(", ")
+        sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE id = ?"  # noqa: S608 - constants
+        for memory in memories:
+            self._connection.execute(sql, (*_row(memory)[1:], revision, memory.id))
+            if not self._connection.changes():
+                raise NoMemory(f"no memory has the id {memory.id}", "`subcog list` shows the ids")
 
     def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[tuple[Any, ...]]":
         try:
@@ -291,8 +323,8 @@ def _condition(wanted: Filter, now: int) -> "tuple[str, tuple[apsw.SQLiteValue, 
             clauses.append(f"{column} IN ({','.join('?' * len(allowed))})")
             values += allowed
     for tag in wanted.tags:
-        clauses.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)")
-        values.append(tag)
+        clauses.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE lower(value) = ?)")
+        values.append(tag.lower())
     for path in wanted.paths:
         clauses.append("EXISTS (SELECT 1 FROM json_each(paths) WHERE ? GLOB value OR value = ?)")
         values += (path, path)

@@ -8,7 +8,6 @@ import apsw
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory.index import (
     BULK_HEAP,
-    FAILURES,
     MAX_SEGMENTS,
     SMALL_HEAP,
     IndexBusy,
@@ -76,18 +75,13 @@ def _follow(index: LexicalIndex, store: Store, progress: "Progress | None") -> N
 
 def _write_changes(index: LexicalIndex, store: Store, progress: "Progress | None") -> None:
     writer = index.writer()
-    try:
-        index.refresh()  # under the lock: the writer before us may have come this far
-        after, until = index.watermark(), store.revision()
-        if after < until:
-            _put(writer, store, after, until, progress)
-            writer.remove(store.purged_after(after))
-            writer.commit(until)
-        writer.finish()
-    except FAILURES as error:
-        raise IndexUnusable(
-            f"{index.folder} can not be written: {error}", "check the disk, then run `subcog reindex`"
-        ) from error
+    index.refresh()  # under the lock: the writer before us may have come this far
+    after, until = index.watermark(), store.revision()
+    if after < until:
+        _put(writer, store, after, until, progress)
+        writer.remove(store.purged_after(after))
+        writer.commit(until)
+    writer.finish()
 
 
 def _put(writer: IndexWriter, store: Store, after: int, until: int, progress: "Progress | None") -> None:
@@ -117,8 +111,8 @@ def rebuild(home: Home, store: Store, progress: "Progress | None" = None, *, onl
             writer.commit(until)
             writer.finish()
             index.put_in_place(home)
-        except (*FAILURES, IndexUnusable) as error:
-            remove_others(home, keep=current)
+        except (OSError, IndexUnusable) as error:
+            remove_others(home, keep=(current,))
             raise StoreError(f"{home.index} can not be written: {error}", "check its permissions and the disk") from error
         return index
 

@@ -44,7 +44,12 @@ def test_a_sound_home_is_shown_with_the_bytes_that_the_model_would_see(
 
 
 def test_a_prompt_that_nothing_answers_prints_nothing(registered: Run) -> None:
-    assert "it printed nothing" in registered("doctor", "--prompt", "why is the sky blue").err
+    done = registered("doctor", "--prompt", "which berths are free by length of rope")
+    assert "it printed nothing" in done.err
+    assert "reason: no memory is relevant enough" in done.err
+    assert "Berths are allocated by length overall" in done.err
+    assert "reason: no memory has a word of it" in registered("doctor", "--prompt", "why is the sky blue").err
+    assert "reason: the prompt asks for nothing" in registered("doctor", "--prompt", "go on").err
 
 
 def test_a_hook_whose_executable_is_gone_is_named(registered: Run) -> None:
@@ -76,7 +81,7 @@ def test_a_damaged_page_is_found(registered: Run, home: Home) -> None:
         file.write(b"\xff" * 64)
     done = registered("doctor")
     assert done.code == 3
-    assert "restore a backup" in done.out or "is damaged" in done.out
+    assert "saves what can be read" in done.out or "is damaged" in done.out
 
 
 def test_a_lost_index_is_made_anew_and_it_is_said(registered: Run, home: Home) -> None:
@@ -93,6 +98,21 @@ def test_an_index_that_has_another_number_of_memories_is_wrong(registered: Run, 
     done = registered("doctor")
     assert done.code == 3
     assert "the index has 1 memories, the store 0; run `subcog reindex`" in done.out
+
+
+def test_a_damaged_state_is_put_aside(registered: Run, home: Home) -> None:
+    registered("pause")
+    with open(home.state_db, "r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (os.path.getsize(home.state_db) - 4096))
+    assert "is put aside and made anew" in registered("doctor").out
+    assert not State.open(home, 100).paused(0)
+
+
+def test_a_home_that_is_a_file_is_named(subcog: Run, home: Home) -> None:
+    Path(home.root).write_text("")
+    assert "is not a folder; move it away" in subcog("doctor").out
+    assert subcog("list").code == 3
 
 
 def test_files_that_others_can_read_are_named(registered: Run, home: Home) -> None:

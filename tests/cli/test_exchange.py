@@ -1,11 +1,14 @@
 """`import` and `export`: round trips, refusals by the line, trust, Markdown folders."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from subcog_hooks.capture import importing
+from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
 
 DATA = Path(__file__).parent.parent / "data"
@@ -73,7 +76,7 @@ def test_the_same_id_is_skipped_refused_or_replaced(subcog: Run) -> None:
     same = subcog("import", write([{"id": "a", "content": "one"}]))
     assert (same.code, same.out) == (0, "added 0, already there 1\n")
     other = subcog("import", write([{"id": "a", "content": "two"}, {"id": "b", "content": "three"}]))
-    assert (other.code, other.out) == (2, "added 1, refused 1\n")
+    assert (other.code, other.out) == (2, "added 1 (for all your projects: 1), refused 1\n")
     assert other.err == "subcog: rows.jsonl line 1: the id a is taken by another content; use --replace to overwrite it\n"
     replaced = subcog("import", write([{"id": "a", "content": "two"}]), "--replace")
     assert (replaced.code, replaced.out) == (0, "added 0, replaced 1\n")
@@ -82,7 +85,7 @@ def test_the_same_id_is_skipped_refused_or_replaced(subcog: Run) -> None:
 
 def test_rows_without_an_id_are_added_once(subcog: Run) -> None:
     rows = [{"content": "one"}, {"content": "one"}, {"content": "one", "project": "p"}]
-    assert subcog("import", write(rows)).out == "added 2, already there 1\n"
+    assert subcog("import", write(rows)).out == "added 2 (for all your projects: 1, p: 1), already there 1\n"
     assert subcog("import", write(rows)).out == "added 0, already there 3\n"
 
 
@@ -90,7 +93,7 @@ def test_an_id_twice_in_one_file_holds_to_the_same_rules(subcog: Run) -> None:
     done = subcog(
         "import", write([{"id": "a", "content": "one"}, {"id": "a", "content": "one"}, {"id": "a", "content": "two"}])
     )
-    assert done.out == "added 1, already there 1, refused 1\n"
+    assert done.out == "added 1 (for all your projects: 1), already there 1, refused 1\n"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +142,7 @@ def test_secrets_are_removed_on_the_way_in_and_counted(subcog: Run) -> None:
 
 def test_a_dry_run_stores_nothing_not_even_a_home(subcog: Run, tmp_path: Path) -> None:
     done = subcog("import", write([{"content": "x"}]), "--dry-run")
-    assert (done.code, done.out) == (0, "would add 1\n")
+    assert (done.code, done.out) == (0, "would add 1 (for all your projects: 1)\n")
     assert not (tmp_path / "subcog").exists()
 
 
@@ -158,7 +161,7 @@ def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch
     assert {row["namespace"] for row in rows} == {"decisions"}
     assert {row["trust"] for row in rows} == {"file"}
     assert {row["project"] for row in rows} == {str(project)}
-    assert all(row["source"].startswith("00") for row in rows)
+    assert all("/adr/0" in row["source"] for row in rows)
     again = subcog("import", str(DATA / "adr"))
     assert again.out == f"added 0, already there {len(rows)}\n"
 
@@ -194,3 +197,84 @@ def test_reindex_builds_the_index_from_the_store(subcog: Run, tmp_path: Path) ->
         path.unlink()
     assert subcog("reindex").out == "indexed 2 memories\n"
     assert subcog("search", "--ids", "alpha").out == "a\n"
+
+
+def test_markdown_imported_again_is_updated_and_what_is_gone_is_archived(subcog: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    text = "# Notes\n\n## Locks\n\nThe harbour lock opens at six in the morning, before the first tide of the day comes in.\n\n"
+    gone = "## Cranes\n\nThe crane of the east quay lifts forty tonnes and is serviced by the yard every second month.\n"
+    notes.write_text(text + gone)
+    subcog("import", "notes.md")
+    notes.write_text(text.replace("six", "five"))
+    done = subcog("import", "notes.md")
+    assert (done.code, done.out) == (0, "added 0, replaced 1, archived 1\n")
+    assert "at five" in subcog("search", "harbour lock").out
+    assert subcog("search", "crane").code == 1
+    assert subcog("search", "crane", "--status", "archived").code == 0
+
+
+def test_a_superseded_decision_record_comes_in_as_superseded(subcog: Run, tmp_path: Path) -> None:
+    record = (
+        "# 3. Use RabbitMQ\n\n## Status\n\nSuperseded by 4\n\n## Context\n\nWe needed a queue between the shop and the yard.\n"
+    )
+    (tmp_path / "0003-rabbit.md").write_text(record)
+    subcog("import", "0003-rabbit.md")
+    assert {json.loads(line)["status"] for line in subcog("export").out.splitlines()} == {"superseded"}
+
+
+def test_standard_input_can_be_imported(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write([{"id": "a", "content": "x"}])
+    with open(path, encoding="utf-8") as file:
+        monkeypatch.setattr("subcog_hooks.capture.importing.sys.stdin", file)
+        monkeypatch.setattr("tests.cli.conftest.sys.stdin", file)
+        importing.run("-", None, importing.Options(dry_run=True), lambda _: None)
+
+
+def test_a_file_of_another_kind_is_refused_by_its_name(subcog: Run) -> None:
+    Path("notes.txt").write_text("hello")
+    done = subcog("import", "notes.txt")
+    assert (done.code, "is neither JSONL nor Markdown by its name" in done.err) == (2, True)
+
+
+def test_secrets_in_conditions_are_removed_and_what_json_can_not_say_is_refused(subcog: Run) -> None:
+    done = subcog(
+        "import", write([{"id": "a", "content": "x", "when": {"k": KEY}}, '{"id": "b", "content": "y", "when": {"k": NaN}}'])
+    )
+    assert "line 2: when has 'k'" in done.err
+    assert KEY not in subcog("export").out
+
+
+def test_dates_that_can_not_be_written_are_refused(subcog: Run) -> None:
+    done = subcog("import", write([{"content": "x", "created_at": "0001-01-01T00:00:00+14:00"}]))
+    assert "created_at is outside of the years 1 to 9999" in done.err
+    for text in ("99999999d", "999999999999999999999d", "\u00b2d", "2020-01-01", "0d"):
+        assert subcog("remember", "x", "--expires", text).code == 2
+    assert subcog("export").code == 0
+
+
+def test_export_follows_links_and_writes_to_pipes_as_they_are(subcog: Run, tmp_path: Path) -> None:
+    subcog("remember", "x")
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    subcog("export", "link")
+    assert (tmp_path / "link").is_symlink()
+    assert '"content": "x"' in (tmp_path / "target").read_text()
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert subcog("export", "pipe").code == 0
+    assert b'"content": "x"' in os.read(reader, 1000)
+    os.close(reader)
+    (tmp_path / "folder").mkdir()
+    assert subcog("export", "folder").code == 2
+    assert not (tmp_path / "folder.partial").exists()
+
+
+def test_a_damaged_store_still_exports_what_can_be_read(subcog: Run, home: Home) -> None:
+    rows = [{"id": f"m{i:04}", "content": f"fact {i} " + "about tides " * 30} for i in range(400)]
+    subcog("import", write(rows))
+    with open(home.memories_db, "r+b") as file:
+        file.seek(40 * 4096)
+        file.write(b"\xff" * 8192)
+    done = subcog("export")
+    assert "exported is what can be read" in done.err
+    assert 300 < len(done.out.splitlines()) < 400

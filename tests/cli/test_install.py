@@ -83,6 +83,11 @@ def test_our_hook_is_known_in_every_form(hook: object, ours: bool) -> None:
     assert install._is_ours(hook) is ours
 
 
+def test_a_file_that_init_made_is_known_as_such_after_a_move_too() -> None:
+    moved = install.registered(install.registered(None, ["/old/place/subcog"]), COMMAND)
+    assert install.unregistered(moved) is None
+
+
 def test_a_hook_of_ours_beside_another_in_one_group_is_taken_out_alone() -> None:
     text = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}, {"command": "subcog hook"}]}]}}'
     assert install.unregistered(text) == '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}]}]}}'
@@ -134,9 +139,13 @@ def test_a_dry_run_writes_nothing(subcog: Run) -> None:
     assert not settings_path().exists()
 
 
-def test_project_settings_are_in_the_project(subcog: Run, tmp_path: Path) -> None:
+def test_project_settings_are_in_the_project_and_name_nobodys_folders(subcog: Run, tmp_path: Path) -> None:
+    assert subcog("init", "--project").code == 2
+    (tmp_path / ".git").mkdir()
     subcog("init", "--project")
     subcog("init", "--local")
+    shared = json.loads((tmp_path / ".claude" / "settings.json").read_text())
+    assert shared["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"] == "subcog"
     assert (tmp_path / ".claude" / "settings.json").exists()
     assert (tmp_path / ".claude" / "settings.local.json").exists()
     assert not settings_path().exists()

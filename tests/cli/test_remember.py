@@ -2,6 +2,7 @@
 
 import json
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
+from tests.conftest import Maker
 
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
@@ -29,19 +31,19 @@ def test_a_memory_is_stored_with_its_fields(subcog: Run) -> None:
         "auth",
         "--path",
         "src/*.ts",
-        "--priority",
-        "95",
+        "--keyword",
+        "k",
         "--expires",
         "2099-01-01",
     )
     assert (done.code, done.err) == (0, "")
     memory = shown(subcog, done.out.strip())
     assert memory["content"] == "Use PKCE"
-    assert (memory["namespace"], memory["tags"], memory["paths"], memory["priority"]) == (
+    assert (memory["namespace"], memory["tags"], memory["paths"], memory["keywords"]) == (
         "decisions",
         ["auth"],
         ["src/*.ts"],
-        95,
+        ["k"],
     )
     assert memory["expires_at"] == "2099-01-01T00:00:00Z"
     assert memory["trust"] == "user"
@@ -153,7 +155,7 @@ def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeyp
     [
         ("exit 3", "the editor ended with 3; nothing was changed", 2),
         ('echo gone > "$1"', "the line of dashes is gone", 2),
-        ("sed -i 's/^priority: 0/priority: high/' \"$1\"", "priority is 'high'", 2),
+        ("sed -i 's/^namespace: .*/namespace: Two Words/' \"$1\"", "namespace is 'Two Words'", 2),
         ("sed -i 's/^status: active/status: lost/' \"$1\"", "status is 'lost'", 2),
         ("sed -i 's/^tags:/colour:/' \"$1\"", "'colour' is not a field", 2),
         ("true", "nothing changed", 0),
@@ -181,7 +183,6 @@ def test_a_missing_editor_is_named(subcog: Run, monkeypatch: pytest.MonkeyPatch)
     ("arguments", "said"),
     [
         (["remember", "x", "-s", "Two Words"], "namespace is 'Two Words'"),
-        (["remember", "x", "--trigger", "("], "triggers has '('"),
         (["remember", "x", "--expires", "soon"], "--expires is 'soon'"),
         (["remember", "x", "--user", "--project", "y"], "--user and --project exclude each other"),
         (["remember"], "Missing argument"),
@@ -218,3 +219,77 @@ def test_a_write_that_the_index_can_not_follow_is_no_failure(subcog: Run, home: 
     assert done.code == 0
     with Store.reader(home) as store:
         assert store.get(done.out.strip()).content == "two is remembered all the same"
+
+
+def test_a_memory_that_has_expired_does_not_stand_in_the_way_of_its_own_text(subcog: Run, store: Store, make: Maker) -> None:
+    store.add([make("Zebra fact", id="old", expires_at=1)])
+    new = subcog("remember", "Zebra fact").out.strip()
+    assert new != "old"
+    assert set(subcog("list", "--status", "all", "--ids").out.split()) == {"old", new}
+
+
+def test_a_known_text_may_still_supersede_another(subcog: Run) -> None:
+    old, known = (subcog("remember", text).out.strip() for text in ("Sessions last an hour", "Tokens live for a day"))
+    subcog("remember", "Tokens live for a day", "--supersedes", old)
+    assert shown(subcog, old)["superseded_by"] == known
+
+
+def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subcog("remember", "one\r\ntwo", "-t", "a, b")
+    id_ = subcog("list", "--ids").out.strip()
+    before = subcog("export").out
+    monkeypatch.setenv("EDITOR", "true")
+    assert "nothing changed" in subcog("edit", id_).err
+    assert subcog("export").out == before
+    forgetting = f"{sys.executable} -c \"import subcog_hooks.__main__ as m, sys; sys.argv[1:] = ['forget', '{id_}']; m.main()\""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
+    monkeypatch.setenv("EDITOR", editor(tmp_path, f"{forgetting}; sed -i 's/^tags:.*/tags: c/' \"$1\""))
+    assert subcog("edit", id_).code == 0
+    assert (shown(subcog, id_)["status"], shown(subcog, id_)["tags"]) == ("deleted", ["c"])
+
+
+def test_what_the_editor_wrote_is_kept_when_it_can_not_be_taken(
+    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = subcog("remember", "Sessions last an hour").out.strip()
+    monkeypatch.setenv("EDITOR", editor(tmp_path, 'echo precious > "$1"'))
+    done = subcog("edit", id_)
+    kept = done.err.strip().rpartition(" ")[2]
+    assert Path(kept).read_text() == "precious\n"
+    Path(kept).unlink()
+
+
+def test_a_memory_can_be_moved_between_projects(subcog: Run) -> None:
+    id_ = subcog("remember", "Prices are in cents").out.strip()
+    subcog("edit", id_, "--project", "git@github.com:Acme/shop.git")
+    assert shown(subcog, id_)["project"] == "github.com/acme/shop"
+    assert "there are: github.com/acme/shop" in subcog("search", "prices", "--project", "acme").err
+    subcog("edit", id_, "--user")
+    assert "project" not in shown(subcog, id_)
+    assert subcog("edit", id_, "--project", "here").code == 2
+
+
+def test_what_was_remembered_before_there_was_a_remote_is_still_found(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    id_ = subcog("remember", "Prices are in cents").out.strip()
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    assert subcog("search", "--ids", "prices").out.strip() == id_
+
+
+def test_no_longer_superseded_means_by_nothing(subcog: Run) -> None:
+    old = subcog("remember", "Sessions last an hour").out.strip()
+    new = subcog("remember", "Tokens live for a day", "--supersedes", old).out.strip()
+    subcog("edit", old, "--status", "active")
+    assert "superseded_by" not in shown(subcog, old)
+    assert subcog("supersede", new, old).code == 0
+
+
+def test_a_damaged_index_does_not_keep_a_memory_out(subcog: Run, home: Home) -> None:
+    for i in range(30):
+        subcog("remember", f"berth fact number {i} of harbour {i * 7} has {i * 13} moorings", "--quiet")
+    for path in Path(home.index).rglob("*.term"):
+        path.write_bytes(bytes(b ^ 0x5A for b in path.read_bytes()))
+    done = subcog("remember", "the lighthouse keeper is on duty until nine")
+    assert done.code == 0
+    assert subcog("search", "--ids", "lighthouse keeper").out == done.out
+    assert subcog("doctor").code == 0

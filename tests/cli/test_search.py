@@ -1,9 +1,13 @@
 """`search`, `list` and `show`: forms of output, exit codes, batches."""
 
 import json
+import re
 
 import pytest
 
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
 
 KEYS = [
@@ -103,7 +107,7 @@ def test_the_number_of_results_comes_from_the_option_or_the_settings(filled: Run
         (["--tag", "auth"], ["pkce"]),
         (["--all-projects"], ["other", "pkce"]),
         (["--project", "github.com/acme/blog", "--since", "2026-06-01"], ["other"]),
-        (["--since", "2026-03-02", "--mode", "lexical", "--fast"], ["pkce"]),
+        (["--since", "2026-03-02", "--fast"], ["pkce"]),
     ],
 )
 def test_options_narrow_or_widen_the_search(filled: Run, arguments: list[str], ids: list[str]) -> None:
@@ -124,12 +128,13 @@ def test_a_batch_answers_each_line_in_one_process(filled: Run) -> None:
     ("arguments", "said"),
     [
         (["search"], "no query was given"),
-        (["search", "x", "--batch", "-"], "a query and --batch exclude each other"),
+        (["search", "x", "--batch", "-"], "--batch takes no query"),
         (["search", "x", "--json", "--ids"], "--json, --jsonl and --ids exclude each other"),
         (["search", "x", "--since", "yesterday"], "--since is 'yesterday'"),
         (["search", "x", "--status", "lost"], "--status is 'lost'"),
         (["search", "x", "-n", "0"], "Invalid value for '--limit'"),
-        (["search", "x", "--mode", "psychic"], "Invalid value for '--mode'"),
+        (["search", "x", "--page", "99999999999999999999"], "Invalid value for '--page'"),
+        (["search", "- x"], "put -- before a text that begins with a dash"),
         (["search", "--batch", "nowhere.jsonl"], "nowhere.jsonl can not be read"),
         (["search", "x", "--project", "a", "--all-projects"], "exclude each other"),
         (["frobnicate"], "No such command 'frobnicate'; see `subcog --help`"),
@@ -181,3 +186,49 @@ def test_control_characters_of_a_memory_do_not_reach_the_terminal(subcog: Run) -
 )
 def test_every_command_has_a_help_page(subcog: Run, command: list[str]) -> None:
     assert "Usage: subcog" in subcog(*command, "--help").out
+
+
+def test_without_a_command_the_help_is_shown(subcog: Run) -> None:
+    done = subcog()
+    assert (done.code, done.out.startswith("Usage: subcog")) == (0, True)
+    assert subcog("config").out.startswith("Usage: subcog config")
+
+
+def test_a_line_separator_inside_a_batch_query_does_not_end_it(filled: Run) -> None:
+    done = filled("search", "--batch", "-", stdin='{"id": 1, "query": "oauth2\u2028pkce"}'.encode())
+    assert json.loads(done.out)["results"][0]["id"] == "pkce"
+
+
+def test_while_another_process_writes_the_index_the_answer_is_marked(
+    filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "LOCK_WAIT_S", 0.05)
+    writer = LexicalIndex.open(home).writer()
+    filled("remember", "a xylophone")
+    answer = json.loads(filled("search", "oauth2", "--json").out)
+    assert (answer["degraded"], "may be missing" in answer["note"]) == (True, True)
+    writer.finish()
+    assert json.loads(filled("search", "xylophone", "--json").out)["degraded"] is False
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "80", "140"])
+def test_a_narrow_terminal_shows_the_text_too(filled: Run, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("LINES", "100")
+    monkeypatch.setattr("subcog_hooks.cli.output.terminal.out._force_terminal", True)
+    for arguments in (["search", "oauth2", "--all-projects"], ["list"]):
+        out = filled(*arguments).out
+        assert "OAuth2" in out
+        assert max(len(line) for line in re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()) <= int(columns)
+
+
+def test_markup_in_a_projects_name_is_shown_as_it_is(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled("remember", "odd name", "--project", "x[/]y")
+    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setattr("subcog_hooks.cli.output.terminal.out._force_terminal", True)
+    assert "x[/]y" in filled("list", "--all-projects").out
+
+
+def test_indentation_is_shown(subcog: Run) -> None:
+    id_ = subcog("remember", "-", stdin=b"def f():\n    return 1").out.strip()
+    assert "\n    return 1\n" in subcog("show", id_).out

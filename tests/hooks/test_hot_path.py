@@ -17,10 +17,9 @@ RUN = """
 import os, sys
 bare = set(sys.modules)
 def leave(code):
-    sys.stderr.write(repr(sorted(set(sys.modules) - bare)))
-    sys.stderr.flush()
+    os.write(stderr, repr(sorted(set(sys.modules) - bare)).encode())
     real(code)
-real, os._exit = os._exit, leave
+real, os._exit, stderr = os._exit, leave, os.dup(2)
 sys.argv = ["subcog", "hook"]
 from subcog_hooks.__main__ import main
 main()

@@ -124,7 +124,7 @@ def test_a_pause_silences_until_it_ends(ask: Ask, home: Home) -> None:
     state = State.open(home, 100)
     state.pause(None)
     assert ask() == []
-    state.resume()
+    state.resume(0)
     assert ask()
 
 
@@ -156,3 +156,23 @@ def test_prompts_that_ask_for_nothing_do_not_even_open_the_state(home: Home, sto
 def test_without_a_store_nothing_is_made(home: Home) -> None:
     prompt.respond({"prompt": QUESTION, "session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
     assert not os.path.exists(home.root)
+
+
+def test_a_word_in_the_prompt_asks_for_silence(ask: Ask) -> None:
+    assert ask(QUESTION + " [nomem]") == []
+    assert ask()
+
+
+def test_half_a_surrogate_pair_in_a_prompt_does_no_harm(ask: Ask) -> None:
+    assert ask(QUESTION + " \ud83d")
+
+
+def test_a_damaged_ledger_is_made_anew_at_once(ask: Ask, home: Home) -> None:
+    first = ask()
+    for suffix in ("", "-wal"):
+        if os.path.exists(home.state_db + suffix):
+            with open(home.state_db + suffix, "r+b") as file:
+                file.seek(4096)
+                file.write(b"\xff" * 60_000)
+    prompt._left_open.clear()
+    assert ask() == first

@@ -80,7 +80,7 @@ def test_a_row_number_is_never_used_twice(store: Store, make: Maker) -> None:
     [
         (Filter(), {"user", "org", "shop", "blog"}),
         (Filter(audiences=audiences_of("shop")), {"user", "org", "shop"}),
-        (Filter(audiences=audiences_of(None)), {"user", "org"}),
+        (Filter(audiences=audiences_of()), {"user", "org"}),
         (Filter(namespaces=("decisions",)), {"shop"}),
         (Filter(tags=("auth", "spa")), {"blog"}),
         (Filter(paths=("src/a.py",)), {"org"}),

@@ -47,7 +47,7 @@ def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store
     store.add([make("nothing of interest")])
     index = sync.catch_up(home, store)
     store.add([make("the rathole tunnel listens on port 2333", id="new"), make("rathole", id="other", project="x")])
-    hits = pipeline.for_prompt("which port does the rathole tunnel listen on", index, store, audiences_of(None))
+    hits = pipeline.for_prompt("which port does the rathole tunnel listen on", index, store, audiences_of())
     assert hits[0].memory.id == "new"
     assert "other" not in {hit.memory.id for hit in hits}
 
@@ -87,9 +87,9 @@ def test_a_damaged_index_is_rebuilt_from_the_store(home: Home, store: Store, mak
     assert callable(damage)
     damage(home)
     assert found(home, store, "alpha") == {"a"}
-    assert [name for name in os.listdir(home.index) if name.startswith("lexical")] == [
-        os.path.basename(LexicalIndex.open(home).folder)
-    ]
+    left = [name for name in os.listdir(home.index) if name.startswith("lexical")]
+    assert os.path.basename(LexicalIndex.open(home).folder) in left
+    assert len(left) <= 2  # the predecessor stays for those who have just read its name
 
 
 def test_an_index_of_another_store_is_rebuilt(

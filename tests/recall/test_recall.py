@@ -15,6 +15,7 @@ NOTES = {
     "client": "HttpClient retries three times, then raises UpstreamTimeout (see src/net/http_client.py).",
     "e0308": "E0308 mismatched types in parse_args came from the builder returning Option.",
     "tokyo": "東京リージョンでは認証サーバーを二重化している。",
+    "mixed": "キャッシュにはRedisを使う。",
     "cafe": "The café kiosk build runs on Raspberry Pi 4.",
     "tagged": "Restart the tunnel by hand when it hangs.",
     "dotted": "Berths are placed by Allocator.findBestFit in one pass.",
@@ -48,6 +49,8 @@ def first(text: str, index: LexicalIndex, store: Store) -> str | None:
         ("認証", "tokyo"),
         ("京", "tokyo"),
         ("サーバ", "tokyo"),
+        ("redis", "mixed"),
+        ("Redisの設定", "mixed"),
         ("cafe", "cafe"),
         ("CAFÉ kiosks", "cafe"),
         ("flakiest tests of tokens", "clock"),
@@ -90,7 +93,7 @@ def test_ties_across_the_cut_are_fetched(home: Home, store: Store, make: Maker, 
     ("wanted", "found"),
     [
         (Filter(audiences=audiences_of("shop")), {"mine", "user"}),
-        (Filter(audiences=audiences_of(None)), {"user"}),
+        (Filter(audiences=audiences_of()), {"user"}),
         (Filter(), {"mine", "user", "theirs"}),
         (Filter(statuses=("superseded",)), {"old"}),
         (Filter(statuses=(), include_expired=True), {"mine", "user", "theirs", "old", "expired"}),
@@ -143,7 +146,7 @@ def test_relevance_rises_with_the_lead_over_the_next_hit() -> None:
 
 
 def test_everyday_words_are_no_evidence(index: LexicalIndex, store: Store) -> None:
-    hits = pipeline.for_prompt("please make the build run and fix the test", index, store, audiences_of(None))
+    hits = pipeline.for_prompt("please make the build run and fix the test", index, store, audiences_of())
     assert all(hit.relevance < 0.25 for hit in hits)
 
 
