@@ -147,6 +147,7 @@ _OURS = (
         1,
     ),
     ("authorization header", r"(?i:authorization[\"']?[ \t]*[:=][ \t]*[\"']?)([A-Za-z0-9._~+/-]{20,}=*)", 1),
+    ("password", r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user)[ \t]+[\"']?[^\s:\"']{1,64}:([^\s\"'`]{3,})", 1),
     ("password", r"<[\w:.-]*(?i:password|passphrase|secret)>([^<>\s]{4,})</", 1),
     ("secret", r"--[\w-]{0,40}?(?:password|passwd|passphrase|token|secret|api-key)[ \t]+[\"']?([^\s\"'`,;<>|]{6,})", 1),
 )

@@ -35,7 +35,9 @@ def import_(
     ] = "import",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     user: Annotated[bool, typer.Option("--user", help="Markdown: for all your projects, not only this one.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Return when all can be found: so far, always.")] = False,  # noqa: ARG001 - so far
+    wait: Annotated[  # noqa: ARG001 - nothing is left to wait for yet
+        bool, typer.Option("--wait", help="Return when all can be found.")
+    ] = False,
 ) -> None:
     """Import memories. Lines that do not hold are named and left out; the others are stored. Exit code 2 when there were any.
 

@@ -267,6 +267,8 @@ def _has_harness_tag(text: str) -> bool:
     folded = _folded(text) if "&" in text or not text.isascii() else text
     if folded is None:
         return True
+    if "<|" in folded:  # <|im_start|> and its like: the turns of a chat as models are trained on them
+        return True
     names = folded.lower().replace("_", "-")
     if "&" not in names and not any(name in names for name in _ALL_NAMES):
         return False

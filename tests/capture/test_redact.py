@@ -383,3 +383,8 @@ def test_any_text_without_tags_comes_back_or_says_what_was_removed(text: str) ->
     found = redact(text)
 
     assert (found.text is text) == (not found.removed) or "private" in text.lower()
+
+
+def test_the_password_of_a_curl_command_goes() -> None:
+    secret = "s3cr3t" + "pw"
+    assert redact(f"curl -s -u admin:{secret} https://x").text == "curl -s -u admin:[redacted: password] https://x"
