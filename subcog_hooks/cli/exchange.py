@@ -41,8 +41,8 @@ def import_(
 ) -> None:
     """Import memories. Lines that do not hold are named and left out; the others are stored. Exit code 2 when there were any.
 
-    A line without "project" is for all your projects; Markdown is for the project at hand. Importing Markdown again updates what
-    has changed and archives the sections that are gone.
+    A line without "project" is for all your projects; Markdown is for the project at hand. Importing Markdown again updates
+    what has changed and archives the sections that are gone.
 
     Example: subcog import docs/adr --dry-run
     """
