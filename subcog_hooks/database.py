@@ -99,6 +99,9 @@ def _open(path: str, flags: int, busy_ms: float) -> apsw.Connection:
 
 def _version(connection: apsw.Connection, path: str) -> int:
     """The schema version, 0 for an empty file. Raises StoreCorrupt for another program's database."""
+    version = int(connection.pragma("user_version"))
+    if connection.pragma("application_id") == APPLICATION_ID:
+        return version
     connection.execute("BEGIN")  # one moment: another process may be making the tables right now
     try:
         version = int(connection.pragma("user_version"))

@@ -16,7 +16,7 @@ BUDGET_MS = 200.0  # the whole process (DESIGN section 10)
 STARTUP_MS = 25.0  # what the interpreter has used of it before the clock here starts: 12 ms on an idle machine
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; larger ones are refused quietly
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 16
 _WRITE_GRACE_S = 1.0  # for a client that is slow to take an answer that has begun
 
 

@@ -75,8 +75,8 @@ def _parts(index: LexicalIndex, term: Term) -> list[tantivy.Query]:
     for stem in term.stems:
         boost = PART_BOOST if term.is_identifier else STEM_BOOST * weight
         queries.append(make.boost_query(make.term_query(schema, analysis.BODY, stem), boost))
-        queries.append(make.boost_query(make.term_query(schema, LABELS, stem), LABEL_BOOST * weight))
-    return queries
+    labels = [make.term_query(schema, LABELS, stem) for stem in term.labels]
+    return [*queries, *(make.boost_query(label, LABEL_BOOST * weight) for label in labels)]
 
 
 def _quoted(character: str) -> str:

@@ -21,10 +21,11 @@ class Term:
     """One word, identifier or CJK bigram of a query.
 
     whole: it as one token (view `exact`, or `cjk`); stems: the word, or the parts of the identifier, in the view `body`;
+    labels: those of them that are tags or keywords of some memory;
     weight: how much it says, 0.0 to 1.5 (a smoothed inverse document frequency); known: some memory has it.
     """
 
-    __slots__ = ("is_cjk", "is_identifier", "known", "stems", "weight", "whole")
+    __slots__ = ("is_cjk", "is_identifier", "known", "labels", "stems", "weight", "whole")
 
     def __init__(self, whole: str, stems: tuple[str, ...], *, is_identifier: bool, is_cjk: bool) -> None:
         self.whole = whole
@@ -33,6 +34,7 @@ class Term:
         self.is_cjk = is_cjk
         self.weight = 0.0
         self.known = False
+        self.labels: tuple[str, ...] = ()
 
 
 class Query:
@@ -87,9 +89,9 @@ def _weigh(term: Term, index: LexicalIndex) -> None:
         frequency = index.document_frequency(analysis.CJK, term.whole)
         term.known = frequency > 0 or len(term.whole) == 1
     else:
-        counts = [
-            max(index.document_frequency(analysis.BODY, stem), index.document_frequency(LABELS, stem)) for stem in term.stems
-        ]
+        in_labels = [index.document_frequency(LABELS, stem) for stem in term.stems]
+        term.labels = tuple(stem for stem, count in zip(term.stems, in_labels, strict=True) if count)
+        counts = [max(index.document_frequency(analysis.BODY, stem), n) for stem, n in zip(term.stems, in_labels, strict=True)]
         frequency = index.document_frequency(analysis.EXACT, term.whole) if term.is_identifier else counts[0]
         frequency = frequency or min((count for count in counts if count), default=0)
         term.known = frequency > 0
