@@ -1,0 +1,58 @@
+"""Every example that a help page or README shows is run as it stands."""
+
+import inspect
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.cli import app, settings
+from tests.cli.conftest import Run
+
+ROOT = Path(__file__).parent.parent.parent
+MEMORIES = (
+    '{"id": "1m7x59aaaaaaaa", "content": "Tokens are refreshed a minute before they expire.", "namespace": "decisions"}\n'
+    '{"id": "1m7x60aaaaaaaa", "content": "The gate of the yard is closed at night."}\n'
+    '{"id": "OLD", "content": "Sessions last an hour."}\n{"id": "NEW", "content": "Tokens live for a day."}\n'
+)
+NO_EXAMPLE = {"hook"}  # nobody types it
+
+
+def examples() -> list[str]:
+    """The example of each command, from its help text."""
+    found = []
+    for command in (*app.app.registered_commands, *settings.commands.registered_commands):
+        callback = command.callback
+        assert callback is not None
+        name = command.name or callback.__name__
+        lines = re.findall(r"Example: (subcog .+)", inspect.getdoc(callback) or "")
+        assert len(lines) == (name not in NO_EXAMPLE), f"subcog {name} has {len(lines)} examples"
+        found += lines
+    return found
+
+
+def shown_in_readme() -> list[str]:
+    """The commands of README's section on use."""
+    section = (ROOT / "README.md").read_text().partition("## Use")[2].partition("\n## ")[0]
+    return [line.partition("  #")[0].strip() for line in section.splitlines() if line.startswith("    subcog ")]
+
+
+@pytest.fixture
+def prepared(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    (tmp_path / "rows.jsonl").write_text(MEMORIES)
+    (tmp_path / "notes.jsonl").write_text('{"content": "Ropes are replaced every spring."}\n')
+    shutil.copytree(ROOT / "tests" / "data" / "adr", tmp_path / "docs" / "adr")
+    monkeypatch.setenv("EDITOR", "true")
+    assert subcog("import", "rows.jsonl").code == 0
+    subcog("init")
+    subcog("pause")
+    return subcog
+
+
+@pytest.mark.parametrize("line", [*examples(), *shown_in_readme()])
+def test_an_example_does_what_it_says(prepared: Run, line: str) -> None:
+    done = prepared(*shlex.split(line)[1:])
+    assert done.code == 0, done.err
+    assert "Traceback" not in done.err
