@@ -84,7 +84,7 @@ def run(path: str, store: Store | None, options: Options, progress: "Callable[[i
     while chunk := list(islice(rows, CHUNK)):
         _take(chunk, store, options, report)
         for _, row in chunk:
-            if row.memory.id.startswith(SECTION):
+            if row.is_section:
                 imported.add(row.memory.id)
                 files.add(row.memory.source.rpartition(":")[0])
         progress(len(chunk))
@@ -216,7 +216,7 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
             created_at=document.date or modified,
             updated_at=document.date or modified,
         )
-        yield f"{shown} line {section.line}", jsonl.Row(memory, True, ())
+        yield f"{shown} line {section.line}", jsonl.Row(memory, True, is_section=True)
 
 
 class _Sorted:
@@ -270,9 +270,9 @@ def _sorted(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: 
                     found.skipped += 1
                     continue
                 found.new[memory.id] = memory
-            elif _is_same(before, memory, options):
+            elif _is_same(before, memory, row, options):
                 found.skipped += 1
-            elif not options.replace and not memory.id.startswith(SECTION):
+            elif not options.replace and not row.is_section:
                 raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
             elif memory.id in found.new:
                 found.new[memory.id] = memory
@@ -286,11 +286,11 @@ def _sorted(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: 
 _STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived", "obsolete": "archived"}
 
 
-def _is_same(before: Memory, memory: Memory, options: Options) -> bool:
+def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> bool:
     """Whether a row brings nothing new: the same content, and with --replace, or as a section, all else the same too."""
     if before.content_hash != memory.content_hash:
         return False
-    if memory.id.startswith(SECTION):
+    if row.is_section:
         return before.status == memory.status or before.status not in ("active", "archived")
     return not options.replace or jsonl.dump(before) == jsonl.dump(memory)
 

@@ -19,14 +19,18 @@ DERIVED = frozenset(("urn", "content_hash"))  # `show --json` adds them; they fo
 
 
 class Row:
-    """One line that was read: the memory, whether the line gave its id, and the names of fields that mean nothing."""
+    """One line that was read: the memory, whether the line gave its id, and the names of fields that mean nothing.
 
-    __slots__ = ("has_id", "memory", "unknown")
+    is_section: it is no line at all, but a section of a Markdown file, whose id follows from its place.
+    """
 
-    def __init__(self, memory: Memory, has_id: bool, unknown: tuple[str, ...]) -> None:
+    __slots__ = ("has_id", "is_section", "memory", "unknown")
+
+    def __init__(self, memory: Memory, has_id: bool, unknown: tuple[str, ...] = (), *, is_section: bool = False) -> None:
         self.memory = memory
         self.has_id = has_id
         self.unknown = unknown
+        self.is_section = is_section
 
 
 def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) -> Row:

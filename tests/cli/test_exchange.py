@@ -278,3 +278,17 @@ def test_a_damaged_store_still_exports_what_can_be_read(subcog: Run, home: Home)
     done = subcog("export")
     assert "exported is what can be read" in done.err
     assert 300 < len(done.out.splitlines()) < 400
+
+
+def test_an_export_of_some_sections_archives_no_others_and_replaces_none_unasked(subcog: Run, tmp_path: Path) -> None:
+    section = "The {} of the harbour is looked after by the yard, every second month of the year, in the morning.\n\n"
+    (tmp_path / "notes.md").write_text(
+        "# Notes\n\n## Locks\n\n" + section.format("lock") + "## Cranes\n\n" + section.format("crane")
+    )
+    subcog("import", "notes.md")
+    lines = subcog("export").out.splitlines()
+    assert len(lines) == 2
+    Path("some.jsonl").write_text(lines[0].replace("morning", "evening") + "\n")
+    done = subcog("import", "some.jsonl")
+    assert (done.code, "is taken by another content" in done.err) == (2, True)
+    assert subcog("export").out.splitlines() == lines
