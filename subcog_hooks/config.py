@@ -1,7 +1,7 @@
 """Settings: the table of keys, reading config.toml and a project's .subcog.toml, and their compiled form for the hook.
 
 Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once, keyed by its path, mtime and size, and kept
-in state.db. The user's file wins over the project's, which may set only the keys that tune.
+in state.db. The user's file wins over the project's. Every key tunes: a project may set it.
 """
 
 import os
@@ -23,16 +23,15 @@ Value = bool | int | float
 
 
 class Key:
-    """One setting: its type, default, range, whether a project may set it, and what it does."""
+    """One setting: its type, default, range, and what it does."""
 
-    __slots__ = ("default", "help", "high", "low", "name", "of_project")
+    __slots__ = ("default", "help", "high", "low", "name")
 
-    def __init__(self, name: str, default: Value, low: Value, high: Value, of_project: bool, help: str) -> None:  # noqa: A002
+    def __init__(self, name: str, default: Value, low: Value, high: Value, help: str) -> None:  # noqa: A002
         self.name = name
         self.default = default
         self.low = low
         self.high = high
-        self.of_project = of_project
         self.help = help
 
     def checked(self, value: object) -> Value:
@@ -72,18 +71,17 @@ class Key:
 KEYS = {
     key.name: key
     for key in (
-        Key("surfacing.enabled", True, False, True, True, "false keeps every hook silent"),
-        Key("surfacing.min_relevance", 0.25, 0.0, 1.0, True, "a memory is handed over from this relevance on"),
-        Key("surfacing.max_memories", 6, 1, 6, True, "at most so many memories for one prompt"),
+        Key("surfacing.enabled", True, False, True, "false keeps every hook silent"),
+        Key("surfacing.min_relevance", 0.25, 0.0, 1.0, "a memory is handed over from this relevance on"),
+        Key("surfacing.max_memories", 6, 1, 6, "at most so many memories for one prompt"),
         Key(
             "surfacing.max_characters",
             2000,
             200,
             9900,
-            True,
             "at most so many characters (UTF-16 units) for one prompt",
         ),
-        Key("search.limit", 10, 1, 1000, True, "how many results `subcog search` shows"),
+        Key("search.limit", 10, 1, 1000, "how many results `subcog search` shows"),
     )
 }
 
@@ -115,15 +113,15 @@ def load(home: Home, project_root: str | None = None, state: "State | None" = No
     """
     values: dict[str, Value] = {}
     problems: list[str] = []
-    files = [(os.path.join(project_root, PROJECT_FILE), True)] if project_root else []
-    for path, of_project in (*files, (home.config, False)):
-        found, wrong = _read(path, of_project, state)
+    files = [os.path.join(project_root, PROJECT_FILE)] if project_root else []
+    for path in (*files, home.config):
+        found, wrong = _read(path, state)
         values.update(found)
         problems += wrong
     return Settings(values, tuple(problems))
 
 
-def _read(path: str, of_project: bool, state: "State | None") -> tuple[dict[str, Value], list[str]]:
+def _read(path: str, state: "State | None") -> tuple[dict[str, Value], list[str]]:
     try:
         status = os.stat(path)
     except OSError:
@@ -132,9 +130,9 @@ def _read(path: str, of_project: bool, state: "State | None") -> tuple[dict[str,
         text = state.compiled(path, status.st_mtime_ns, status.st_size)
         if text is not None:
             stored: dict[str, Any] = wire.loads(text)  # type: ignore[assignment]  # written below
-            if stored["of"] == _SIGNATURE:
+            if stored.get("of") == _SIGNATURE:
                 return stored["values"], stored["problems"]
-    values, problems = parse(path, of_project)
+    values, problems = parse(path)
     if state is not None:
         import json  # only after the file has changed
 
@@ -146,7 +144,7 @@ def _read(path: str, of_project: bool, state: "State | None") -> tuple[dict[str,
     return values, problems
 
 
-def parse(path: str, of_project: bool) -> tuple[dict[str, Value], list[str]]:
+def parse(path: str) -> tuple[dict[str, Value], list[str]]:
     """What a settings file says: the values that hold, and one line for each that does not."""
     import tomllib  # 12 ms: only the terminal, and a hook after the file has changed
 
@@ -171,8 +169,6 @@ def parse(path: str, of_project: bool) -> tuple[dict[str, Value], list[str]]:
         place = f"{name} line {_line_of(text, key_name)}"
         if key is None:
             problems.append(f"{place}: {key_name} is not a setting (`subcog config list` shows all)")
-        elif of_project and not key.of_project:
-            problems.append(f"{place}: {key_name} can be set by the user only, in config.toml")
         else:
             try:
                 values[key_name] = key.checked(value)

@@ -48,6 +48,10 @@ def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
         raise translated(error, path) from error
     if version > len(schema.migrations):
         raise _too_new(path)
+    if version == 0:
+        raise StoreError(
+            f"{path} is empty", "another process is making it, or was stopped while it did; any writing command goes on"
+        )
     if version < len(schema.migrations):
         raise StoreError(f"{path} is of an earlier version", "run `subcog doctor`, which upgrades it")
     return connection
@@ -99,9 +103,8 @@ def _open(path: str, flags: int, busy_ms: float) -> apsw.Connection:
 
 def _version(connection: apsw.Connection, path: str) -> int:
     """The schema version, 0 for an empty file. Raises StoreCorrupt for another program's database."""
-    version = int(connection.pragma("user_version"))
-    if connection.pragma("application_id") == APPLICATION_ID:
-        return version
+    if connection.pragma("application_id") == APPLICATION_ID:  # set before, or together with, the version
+        return int(connection.pragma("user_version"))
     connection.execute("BEGIN")  # one moment: another process may be making the tables right now
     try:
         version = int(connection.pragma("user_version"))

@@ -58,15 +58,6 @@ def test_bytes_that_are_not_utf8_and_files_too_large_are_named(home: Home) -> No
     assert config.load(home).problems == ("config.toml is larger than 65536 bytes",)
 
 
-def test_a_project_may_not_set_what_is_the_users_alone(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = config.Key("surfacing.private", 1, 0, 2, False, "only the user's")
-    monkeypatch.setitem(config.KEYS, own.name, own)
-    write(str(tmp_path / "p" / ".subcog.toml"), "[surfacing]\nprivate = 2\n")
-    settings = config.load(home, str(tmp_path / "p"))
-    assert settings["surfacing.private"] == 1
-    assert settings.problems == (".subcog.toml line 2: surfacing.private can be set by the user only, in config.toml",)
-
-
 def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.create()
     state = State.open(home, 100)

@@ -1,4 +1,4 @@
-"""The one way in for a memory: every text of it is redacted, and what was removed is reported."""
+"""The one way in for a memory: its texts are redacted, and what was removed is reported."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -31,7 +31,9 @@ def cleaned(memory: Memory) -> tuple[Memory, Removed]:
             changes[field] = kept
     if memory.when:
         changes["when"] = {clean(key): _cleaned_value(value, clean) for key, value in memory.when.items()}
-    for field in ("source", "branch"):  # not the project: it has to equal what a session in it is called
+    if memory.project and (project := _storable(memory.project)) != memory.project:
+        changes["project"] = project  # not redacted: it has to equal what a session in it is called, which has no credentials
+    for field in ("source", "branch"):
         value = getattr(memory, field)
         if value and (kept_text := clean(value)) != value:
             changes[field] = kept_text

@@ -19,6 +19,8 @@ CHUNK = 1_000  # memories in one transaction: some 50 ms of the write lock
 ATTEMPTS = 3  # of a chunk, when another process gets in between
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
+_OF_THE_FILE = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
+_STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived", "obsolete": "archived"}
 SECTION = "md-"  # begins the ids of Markdown sections, which follow from their place
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
@@ -36,11 +38,13 @@ class Problem:
 class Report:
     """What an import did."""
 
-    __slots__ = ("added", "archived", "owners", "problems", "removed", "replaced", "skipped", "unknown")
+    __slots__ = ("added", "archived", "files", "owners", "problems", "removed", "replaced", "set_aside", "skipped", "unknown")
 
     def __init__(self) -> None:
         self.added = 0
         self.archived = 0
+        self.set_aside = 0  # of the added: what the file itself calls superseded or rejected
+        self.files: set[str] = set()  # the Markdown files that were read
         self.owners: Counter[str] = Counter()
         self.replaced = 0
         self.skipped = 0
@@ -73,38 +77,42 @@ class Options:
 def run(path: str, store: Store | None, options: Options, progress: "Callable[[int], None]") -> Report:
     """Import a JSONL file, a Markdown file or a folder of Markdown. `progress` is told how many rows each chunk had.
 
-    store: None where there is none yet and nothing will be written (`--dry-run`). Raises UsageError when the path can not be
-    read, StoreError when the store can not be written; what was committed before stays.
+    path: one that `check_source` lets through. store: None where there is none yet and nothing will be written (`--dry-run`).
+    Raises UsageError when the path can not be read, StoreError when the store can not be written; what was
+    committed before stays.
     """
-    check_source(path)
     report = Report()
     rows = _rows(path, options, report)
     imported: set[str] = set()
-    files: set[str] = set()
     while chunk := list(islice(rows, CHUNK)):
         _take(chunk, store, options, report)
         for _, row in chunk:
             if row.is_section:
                 imported.add(row.memory.id)
-                files.add(row.memory.source.rpartition(":")[0])
         progress(len(chunk))
-    if store and files:
-        _archive_what_is_gone(store, imported, files, options, report)
+    if store and report.files:
+        _archive_what_is_gone(store, imported, report.files, options, report)
     return report
 
 
 def _archive_what_is_gone(store: Store, imported: set[str], files: set[str], options: Options, report: Report) -> None:
-    """Sections that an earlier import took from these files and that are in them no longer: archived, not deleted."""
+    """Sections that an earlier import took from these files and that are in them no longer: archived, not deleted.
+
+    What the user has edited stays, and an archived one that the user brings back stays too: an edit moves `updated_at`.
+    """
     audience = audience_of("project" if options.project else "user", options.project)
     gone = [
-        memory
+        memory.replaced(status="archived")
         for memory in store.select(Filter(audiences=(audience,), statuses=("active",)))
-        if memory.id.startswith(SECTION) and memory.id not in imported and memory.source.rpartition(":")[0] in files
+        if memory.id.startswith(SECTION) and memory.id not in imported and _is_untouched(memory) and _file_of(memory) in files
     ]
     report.archived = len(gone)
-    if not options.dry_run:
-        now = now_ms()
-        store.update([memory.replaced(status="archived", updated_at=max(now, memory.updated_at)) for memory in gone])
+    if gone and not options.dry_run:
+        store.update(gone)
+
+
+def _file_of(section: Memory) -> str:
+    return section.source.rpartition(":")[0]
 
 
 def check_source(path: str) -> None:
@@ -197,6 +205,7 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
     except (OSError, UnicodeDecodeError) as error:
         report.problems.append(Problem(shown, f"can not be read: {error}"))
         return
+    report.files.add(shown)
     title = os.path.splitext(os.path.basename(shown))[0]
     document = markdown.read(text, title=title)
     seen: dict[str, int] = {}
@@ -219,7 +228,7 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
         yield f"{shown} line {section.line}", jsonl.Row(memory, True, is_section=True)
 
 
-class _Sorted:
+class _Outcome:
     """What the rows of a chunk come to, before anything of it is written."""
 
     __slots__ = ("changed", "new", "problems", "removed", "skipped", "unknown")
@@ -236,7 +245,7 @@ class _Sorted:
 def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options, report: Report) -> None:
     """Write one chunk. Another process may import the same rows: then they are looked at once more."""
     for attempt in range(ATTEMPTS):
-        found = _sorted(chunk, store, options)
+        found = _compared(chunk, store, options)
         try:
             if store and not options.dry_run:
                 store.add(found.new.values())
@@ -247,6 +256,7 @@ def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Op
             continue
         break
     report.added += len(found.new)
+    report.set_aside += sum(memory.status != "active" for memory in found.new.values())
     report.owners.update(memory.project or memory.scope for memory in found.new.values())
     report.replaced += len(found.changed)
     report.skipped += found.skipped
@@ -255,9 +265,9 @@ def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Op
     report.unknown |= found.unknown
 
 
-def _sorted(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options) -> _Sorted:
+def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options) -> _Outcome:
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
-    found = _Sorted()
+    found = _Outcome()
     hashes: set[tuple[str, str]] = set()
     for place, row in chunk:
         found.unknown.update(row.unknown)
@@ -272,27 +282,43 @@ def _sorted(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: 
                 found.new[memory.id] = memory
             elif _is_same(before, memory, row, options):
                 found.skipped += 1
-            elif not options.replace and not row.is_section:
-                raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
-            elif memory.id in found.new:
+            elif memory.id in found.new and (options.replace or row.is_section):
                 found.new[memory.id] = memory
             else:
-                found.changed[memory.id] = memory
+                found.changed[memory.id] = _replacement(before, memory, row, options)
         except InvalidMemory as error:
             found.problems.append(Problem(place, str(error)))
     return found
 
 
-_STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived", "obsolete": "archived"}
-
-
 def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> bool:
-    """Whether a row brings nothing new: the same content, and with --replace, or as a section, all else the same too."""
-    if before.content_hash != memory.content_hash:
-        return False
-    if row.is_section:
-        return before.status == memory.status or before.status not in ("active", "archived")
-    return not options.replace or jsonl.dump(before) == jsonl.dump(memory)
+    """Whether a row brings nothing new. A section that the user has forgotten or superseded stays so."""
+    if options.replace:
+        return jsonl.dump(before) == jsonl.dump(memory)
+    if not row.is_section:
+        return before.content_hash == memory.content_hash
+    if before.status in ("deleted", "superseded") and memory.status != "superseded":
+        return True
+    return all(getattr(before, field) == getattr(memory, field) for field in _OF_THE_FILE) or (
+        before.content_hash == memory.content_hash and not _is_untouched(before)
+    )
+
+
+def _replacement(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> Memory:
+    """What takes the place of `before`. Raises InvalidMemory unless --replace, or the file itself, allows it."""
+    if options.replace:
+        return memory
+    if not row.is_section:
+        raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
+    if not _is_untouched(before):
+        raise InvalidMemory(f"{memory.id} was edited since it was imported", "use --replace to take the file's text")
+    fields = {field: getattr(memory, field) for field in (*_OF_THE_FILE, "source", "created_at", "updated_at")}
+    return before.replaced(**fields)
+
+
+def _is_untouched(section: Memory) -> bool:
+    """Whether nothing but imports has written it: they leave both times equal."""
+    return section.updated_at == section.created_at
 
 
 def _is_known(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:

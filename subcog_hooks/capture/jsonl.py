@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_IMPORTED_PRIORITY, Memory
+from subcog_hooks.memory.project import identity_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ _TEXTS = ("namespace", "scope", "project", "branch", "status", "superseded_by", 
 _LISTS = ("tags", "keywords", "triggers", "paths")
 _TIMES = ("created_at", "updated_at", "expires_at")
 FIELDS = frozenset(("id", "content", "priority", "when", *_TEXTS, *_LISTS, *_TIMES))
-DERIVED = frozenset(("urn", "content_hash"))  # `show --json` adds them; they follow from the others
+DERIVED = frozenset(("urn", "content_hash", "score", "relevance"))  # of other outputs: not worth a remark
 
 
 class Row:
@@ -60,6 +61,8 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     if "content" not in values:
         raise InvalidMemory("there is no content", 'for instance {"content": "…"}')
     project = values.get("project")
+    if isinstance(project, str):
+        values["project"] = identity_of(project)
     values.setdefault("scope", "project" if project else "user")
     values.setdefault("namespace", DEFAULT_NAMESPACE)
     values.setdefault("created_at", now)

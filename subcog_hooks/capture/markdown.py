@@ -42,19 +42,23 @@ class Document(NamedTuple):
 
 
 def read(text: str, *, title: str) -> Document:
-    """The sections of a document, the namespace that suits it, and the tags, date and status of its front matter.
+    """The sections of a document, the namespace that suits it, its tags, date and status.
+
+    They come from its front matter; a decision record's date and status also from lines of their own.
 
     title: its name where it has no single top heading, usually the file's name without the suffix.
     """
     lines = _lines(text)
     fields = _fields(lines[: _front_matter(lines)])
     tags = (_simple(tag).lstrip("#") for tag in fields.get("tags", []))
+    namespace = suggest_namespace(title, text) or DEFAULT_NAMESPACE
+    is_record = namespace == DECISIONS
     return Document(
         split(text, title=title),
-        suggest_namespace(title, text) or DEFAULT_NAMESPACE,
+        namespace,
         tuple(dict.fromkeys(tag for tag in tags if tag and len(tag) <= _LONGEST_TAG)),
-        _milliseconds(_first(fields, "date", "created") or _dated(text)),
-        (_first(fields, "status") or _state(text)).lower(),
+        _milliseconds(_first(fields, "date", "created") or (_dated(text) if is_record else "")),
+        _first_word(_first(fields, "status") or (_state(text) if is_record else "")),
     )
 
 
@@ -145,13 +149,20 @@ def _dated(text: str) -> str:
 
 
 def _state(text: str) -> str:
-    """The first word of a decision record's status: `Status: Superseded by 4`, or the paragraph below that heading."""
-    found = _STATUS_LINE.search(text[:_PREAMBLE])
-    return found[1] if found else ""
+    """A decision record's status: `Status: Superseded by 4`, or the paragraph below that heading; "" unless there is one."""
+    found = _STATUS.findall(text)
+    return found[0] if len(found) == 1 else ""
 
 
-_STATUS_LINE = re.compile(
-    r"^(?:#{1,4}[ \t]*Status[ \t]*\n\s*|[ \t]*(?:[-*][ \t]+)?\**Status:?\**:?[ \t]*)\W{0,3}(\w+)", re.MULTILINE | re.IGNORECASE
+def _first_word(text: str) -> str:
+    found = _WORD.search(text)
+    return found[0].lower() if found else ""
+
+
+_WORD = re.compile(r"[A-Za-z]+")
+_STATUS = re.compile(
+    r"^(?:#{1,4}[ \t]*Status[ \t]*\n\s*|[ \t]*(?:[-*][ \t]+)?(?:\*\*Status:\*\*|\*\*Status\*\*:|Status:)[ \t]*)(\S.{0,80})",
+    re.MULTILINE | re.IGNORECASE,
 )
 _PREAMBLE = 2_000  # characters in which a record is dated
 _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}-\d{2})[ \t]*$", re.MULTILINE | re.IGNORECASE)

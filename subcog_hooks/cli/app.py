@@ -10,7 +10,7 @@ import typer
 from subcog_hooks import __version__
 from subcog_hooks.capture.leaks import mask
 from subcog_hooks.cli import browse, change, doctor, exchange, hooking, install, remember, search, settings
-from subcog_hooks.cli.output import prefer_utf8, terminal
+from subcog_hooks.cli.output import OutputFailed, ReaderGone, prefer_utf8, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
 
 EVERYWHERE = ("--quiet", "--debug")  # accepted before and behind the command's name
@@ -18,7 +18,6 @@ EVERYWHERE = ("--quiet", "--debug")  # accepted before and behind the command's 
 app = typer.Typer(
     name="subcog",
     help="Long-term memory for coding agents: notes go in with `remember` or `import`, the hook gives the few that matter.",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,12 +52,12 @@ def run() -> None:
     terminal.quiet = "--quiet" in flags
     try:
         code = app(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
-        sys.stdout.flush()
+        terminal.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except (KeyboardInterrupt, typer.Abort):
         terminal.err.print("interrupted")
         sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:  # the reader has seen enough: `subcog list | head`
+    except (ReaderGone, BrokenPipeError):  # the reader has seen enough: `subcog list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
     except typer.TyperException as error:
@@ -69,9 +68,9 @@ def run() -> None:
             traceback.print_exc()
         _complain(error.message, error.hint)
         sys.exit(error.exit_code)
-    except OSError as error:  # of standard output: whatever else may fail is caught where it is known
+    except OutputFailed as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        _complain(f"the output can not be written: {error.strerror}", "what was to be stored is stored")
+        _complain(f"the output can not be written: {error}", "what was to be stored is stored")
         sys.exit(EXIT_STORE)
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
         if "--debug" in flags:

@@ -14,9 +14,11 @@ from subcog_hooks.capture.redact import describe
 from subcog_hooks.cli import session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.cli.remember import expiry
-from subcog_hooks.errors import InvalidMemory, UsageError
+from subcog_hooks.errors import InvalidMemory, SubcogError, UsageError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES, Memory, now_ms
+from subcog_hooks.memory.project import identity_of
+from subcog_hooks.memory.store import Store
 
 _HEADER = "# Fields above the dashes may be changed, the text is below them. An empty text changes nothing."
 _DASHES = "---"
@@ -60,26 +62,32 @@ def edit(
             changes |= _owner(project, user=user)
         if expires:
             changes["expires_at"] = None if expires == "never" else expiry(expires, now_ms())
-        changes = changes or _in_editor(before)
         removed: list[Removed] = []
-
-        def change(stored: Memory) -> Memory:
-            after, gone = cleaned(_changed(stored, changes))
-            removed.append(gone)
-            return (
-                after
-                if jsonl.dump(after) == jsonl.dump(stored)
-                else after.replaced(updated_at=max(now_ms(), stored.updated_at))
-            )
-
-        if not changes or jsonl.dump(cleaned(_changed(before, changes))[0]) == jsonl.dump(before):
+        if changes:
+            after = _apply(before, changes, store, removed)
+        else:
+            with _Editor(before) as edited:
+                after = _apply(before, edited, store, removed)
+        if after is None:
             terminal.say("nothing changed")
             return
-        after = store.modify([before.id], change)[0]
         session.follow(store)
     if total(removed):
         terminal.say(describe(total(removed)))
     terminal.result(after.id)
+
+
+def _apply(before: Memory, changes: dict[str, object], store: Store, removed: list[Removed]) -> Memory | None:
+    """The memory after the changes, which are made to it as it is by now; None when they change nothing."""
+
+    def change(stored: Memory) -> Memory:
+        after, gone = cleaned(_changed(stored, changes))
+        removed.append(gone)
+        return after.replaced(updated_at=max(now_ms(), stored.updated_at + 1))
+
+    if not changes or jsonl.dump(cleaned(_changed(before, changes))[0]) == jsonl.dump(before):
+        return None
+    return store.modify([before.id], change)[0]
 
 
 def _changed(memory: Memory, changes: dict[str, object]) -> Memory:
@@ -97,7 +105,7 @@ def _owner(project: str | None, *, user: bool) -> dict[str, object]:
     at = session.here() if project == "here" else None
     if project == "here" and at is None:
         raise UsageError("this folder is in no project", "name the project, or go there")
-    return {"scope": "project", "project": at.identity if at else session.project_named(project or "")}
+    return {"scope": "project", "project": at.identity if at else identity_of(project or "")}
 
 
 def forget(
@@ -112,8 +120,8 @@ def forget(
         memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
         if purge:
             store.purge([memory.id for memory in memories])
-            sync.rebuild(session.home(), store)  # the words of the old one are gone with it
-            sync.rebuild(session.home(), store)  # and with its predecessor
+            sync.rebuild(session.home(), store, keep_predecessor=False)  # the old index still has the words
+            store.overwrite_log()
         else:
             store.modify(
                 [memory.id for memory in memories], lambda memory: memory.replaced(status="deleted", updated_at=now_ms())
@@ -144,35 +152,53 @@ def supersede(
     terminal.say(f"{before.id} is superseded by {after.id}")
 
 
-def _in_editor(memory: Memory) -> dict[str, object]:
-    """What the user changed in $EDITOR, by field. Raises UsageError when the editor fails."""
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
-    descriptor, path = tempfile.mkstemp(prefix=f"subcog-{memory.id}-", suffix=".md")  # mode 0600
-    keep = False
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(_written(memory))
+class _Editor:
+    """$EDITOR on a memory; entered, it gives what the user changed, by field.
+
+    The file is removed when all went well; when anything failed, the user is told where it is. Raises UsageError.
+    """
+
+    __slots__ = ("_memory", "_path")
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
         try:
-            done = subprocess.run([*shlex.split(command, posix=os.name != "nt"), path], check=False)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"the editor {command!r} can not be started: {error}", "set EDITOR") from error
-        if done.returncode:
-            raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
-        keep = True
-        try:
-            with open(path, encoding="utf-8-sig", newline="") as file:
-                changes = _read(file.read(), memory)
-        except UnicodeDecodeError as error:
-            raise InvalidMemory(
-                f"the editor has not written UTF-8 at byte {error.start}", f"what you wrote is in {path}"
+            descriptor, self._path = tempfile.mkstemp(prefix=f"subcog-{memory.id}-", suffix=".md")  # mode 0600
+            with open(descriptor, "w", encoding="utf-8", newline="") as file:
+                file.write(_written(memory))
+        except OSError as error:
+            raise UsageError(
+                f"no file to edit can be made: {error.strerror}", "set TMPDIR to a folder that can be written"
             ) from error
+
+    def __enter__(self) -> dict[str, object]:
+        command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+        try:
+            done = subprocess.run([*shlex.split(command, posix=os.name != "nt"), self._path], check=False)
+            if done.returncode:
+                raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
+        except (OSError, ValueError) as error:
+            os.unlink(self._path)
+            raise UsageError(f"the editor {command!r} can not be started: {error}", "set EDITOR") from error
+        except BaseException:
+            os.unlink(self._path)
+            raise
+        try:
+            with open(self._path, encoding="utf-8-sig", newline="") as file:
+                return _read(file.read(), self._memory)
+        except UnicodeDecodeError as error:
+            raise InvalidMemory(f"the editor has not written UTF-8 at byte {error.start}", self._kept) from error
         except InvalidMemory as error:
-            raise InvalidMemory(error.message, f"nothing was changed; what you wrote is in {path}") from error
-        keep = False
-        return changes
-    finally:
-        if not keep:
-            os.unlink(path)
+            raise InvalidMemory(error.message, self._kept) from error
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, SubcogError):
+            raise type(error)(error.message, self._kept) from error
+        os.unlink(self._path)
+
+    @property
+    def _kept(self) -> str:
+        return f"nothing was changed; what you wrote is in {self._path}"
 
 
 def _fields(memory: Memory) -> dict[str, str]:
@@ -188,7 +214,9 @@ def _written(memory: Memory) -> str:
 
 def _read(text: str, memory: Memory) -> dict[str, object]:
     """The fields that differ from what was written. Raises InvalidMemory."""
-    head, dashes, content = text.replace("\r\n", "\n", _written(memory).count("\n")).partition(f"\n{_DASHES}\n")
+    if "\r\n" not in memory.content:
+        text = text.replace("\r\n", "\n")  # the editor's own line ends
+    head, dashes, content = text.replace(f"\n{_DASHES}\r\n", f"\n{_DASHES}\n").partition(f"\n{_DASHES}\n")
     if not dashes:
         raise InvalidMemory("the line of dashes is gone")
     before = _fields(memory)

@@ -9,13 +9,14 @@ import typer
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.redact import describe
 from subcog_hooks.cli import session
-from subcog_hooks.cli.output import terminal
-from subcog_hooks.errors import EXIT_USAGE, StoreCorrupt, UsageError
+from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.errors import EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES, Memory
 from subcog_hooks.memory.store import Store
 
 SHOWN_PROBLEMS = 20
+SHOWN_OWNERS = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -56,11 +57,11 @@ def import_(
         replace=replace,
         dry_run=dry_run,
     )
+    importing.check_source(source)
     if dry_run:
         with session.reading() as store:
             report = _run(source, store, options)
     else:
-        importing.check_source(source)
         with session.writing() as store:
             report = _run(source, store, options)
             if changed := report.added + report.replaced + report.archived:
@@ -91,6 +92,7 @@ def _tell(report: importing.Report, *, dry_run: bool) -> None:
         terminal.say(describe(report.removed))
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     parts = [f"{added} ({_owners(report)})" if report.added else added]
+    parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
     parts += [f"{'would replace' if dry_run else 'replaced'} {report.replaced}"] if report.replaced else []
     parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
     parts += [f"already there {report.skipped}"] if report.skipped else []
@@ -101,7 +103,9 @@ def _tell(report: importing.Report, *, dry_run: bool) -> None:
 def _owners(report: importing.Report) -> str:
     """Who has the added memories, the most first: `for all your projects: 3`."""
     names = {"user": "for all your projects", "org": "for the organisation"}
-    return ", ".join(f"{names.get(name, name)}: {count}" for name, count in report.owners.most_common(3))
+    rest = len(report.owners) - SHOWN_OWNERS
+    shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(SHOWN_OWNERS)]
+    return ", ".join([*shown, f"and {rest} other projects"] if rest > 0 else shown)
 
 
 def export(
@@ -112,48 +116,64 @@ def export(
 
     Example: subcog export memories.jsonl
     """
+    source = _Source()
     with session.reading() as store:
-        memories = _memories(store, STATUSES if deleted else STATUSES[:-1]) if store else iter(())
+        memories = source.memories(store, STATUSES if deleted else STATUSES[:-1]) if store else iter(())
         if file == "-":
             for memory in memories:
                 terminal.raw(jsonl.dump(memory) + "\n")
-            return
+        else:
+            try:
+                count = _write(file, memories, source)
+            except OSError as error:
+                raise UsageError(f"{file} can not be written: {error.strerror}", "check the folder and the disk") from error
+            terminal.say(f"exported {count}")
+    if source.is_damaged:
+        raise typer.Exit(EXIT_STORE)
+
+
+class _Source:
+    """The memories to be exported; `is_damaged` when not all of them could be read."""
+
+    __slots__ = ("is_damaged",)
+
+    def __init__(self) -> None:
+        self.is_damaged = False
+
+    def memories(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
+        """All memories by id; of a damaged store those that can be read, and it is said."""
+        done: set[str] = set()
         try:
-            count = _write(file, memories)
-        except OSError as error:
-            raise UsageError(f"{file} can not be written: {error.strerror}", "check the folder and the disk") from error
-    terminal.say(f"exported {count}")
-
-
-def _memories(store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
-    """All memories by id; of a damaged store those that can be read, and it is said."""
-    done: set[str] = set()
-    try:
-        for memory in store.all(statuses):
-            done.add(memory.id)
-            yield memory
-    except StoreCorrupt as error:
-        terminal.err.print(f"subcog: {error.message}; exported is what can be read", markup=False)
-        for memory in store.readable():
-            if memory.id not in done and memory.status in statuses:
+            for memory in store.all(statuses):
+                done.add(memory.id)
                 yield memory
+        except StoreCorrupt as error:
+            self.is_damaged = True
+            terminal.err.print(f"subcog: {error.message}; exported is what can be read", markup=False)
+            for memory in store.readable():
+                if memory.id not in done and memory.status in statuses:
+                    yield memory
 
 
-def _write(file: str, memories: Iterator[Memory]) -> int:
+def _write(file: str, memories: Iterator[Memory], source: _Source) -> int:
     """Write the lines to a file, beside it first, so that an older export is never half overwritten; how many there were.
 
-    A link is followed; what is not a regular file (a pipe, a device) is written to as it is.
+    A link is followed; what is not a regular file (a pipe, a device) is written to as it is. What comes of a damaged store does
+    not take the place of an older export: it stays beside it.
     """
-    target = os.path.realpath(file)
-    if os.path.exists(target) and not os.path.isfile(target):
-        with open(target, "w", encoding="utf-8", newline="\n") as out:
+    if os.path.exists(file) and not os.path.isfile(file):
+        with open(file, "w", encoding="utf-8", newline="\n") as out:
             return _write_lines(out, memories)
+    target = os.path.realpath(file)
     partial = f"{target}.partial"
     try:
         with open(partial, "w", encoding="utf-8", newline="\n", opener=_private) as out:
             count = _write_lines(out, memories)
             out.flush()
             os.fsync(out.fileno())
+        if source.is_damaged and os.path.exists(target):
+            target = f"{target}.salvaged"
+            terminal.err.print(f"subcog: {file} is left as it was; what could be read is in {target}", markup=False)
         os.replace(partial, target)
     except BaseException:
         if os.path.exists(partial):

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -23,6 +23,10 @@ _LAST_SECOND = 32_503_679_999  # of the year 2999: the C library of Windows goes
 
 class ReaderGone(Exception):  # noqa: N818 - errors are named by the fact
     """Nobody reads standard output any more, as behind `subcog list | head`: the command has done what was wanted."""
+
+
+class OutputFailed(Exception):  # noqa: N818 - errors are named by the fact
+    """Standard output can not be written, as on a full disk."""
 
 
 class _Screen(Console):
@@ -46,15 +50,24 @@ class Terminal:
             self.err.print(escape(message))
 
     def result(self, text: str) -> None:
-        """The result, as it is."""
-        self.out.print(text, markup=False, soft_wrap=True)
+        """The result, as it is. Raises ReaderGone, OutputFailed."""
+        self._guarded(lambda: self.out.print(text, markup=False, soft_wrap=True))
 
     def raw(self, text: str) -> None:
-        """Data for other programs: no wrapping, no styles, UTF-8."""
+        """Data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""
+        self._guarded(lambda: sys.stdout.write(text))
+
+    def flush(self) -> None:
+        """Hand over what is still held back. Raises ReaderGone, OutputFailed."""
+        self._guarded(sys.stdout.flush)
+
+    def _guarded(self, write: Callable[[], object]) -> None:
         try:
-            sys.stdout.write(text)
+            write()
         except BrokenPipeError as error:
             raise ReaderGone from error
+        except OSError as error:
+            raise OutputFailed(error.strerror) from error
 
     @property
     def interactive(self) -> bool:

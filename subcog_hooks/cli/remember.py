@@ -13,6 +13,7 @@ from subcog_hooks.cli import session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.errors import InvalidMemory, StoreError, UsageError
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE, NAMESPACES, IdMaker, Memory, now_ms
+from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Store
 
 _PREVIEW = 100  # characters of a similar memory
@@ -54,7 +55,7 @@ def remember(
     if user and project:
         raise UsageError("--user and --project exclude each other", "give one of them")
     at = None if user or project else session.here()
-    owner = session.project_named(project) if project else at.identity if at else None
+    owner = identity_of(project) if project else at.identity if at else None
     now = now_ms()
     memory, removed = cleaned(
         Memory(
@@ -85,8 +86,9 @@ def _store(memory: Memory, store: Store, supersedes: str | None) -> Memory:
     for same in store.by_hash(memory.content_hash):
         if session.audience(same) == session.audience(memory) and same.is_live(memory.created_at):
             terminal.say(f"already remembered as {same.id}; `subcog edit {same.id}` changes its fields")
-            if supersedes:
-                _supersede(session.find(store, supersedes), same, store)
+            old = session.find(store, supersedes) if supersedes else None
+            if old and old.id != same.id:
+                _supersede(old, same, store)
             return same
     old = session.find(store, supersedes) if supersedes else None
     similar = [] if old else _similar(memory, store)

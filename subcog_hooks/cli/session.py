@@ -28,16 +28,6 @@ def here() -> project.Project | None:
         return None  # the folder has been removed
 
 
-def project_named(name: str) -> str:
-    """The identity that an option names: a remote's URL in any spelling, or the identity as it is.
-
-    >>> project_named("git@github.com:Acme/shop.git"), project_named("github.com/acme/shop")
-    ('github.com/acme/shop', 'github.com/acme/shop')
-    """
-    is_url = "://" in name or ("@" in name and ":" in name)
-    return project.normalised(name, os.path.abspath(os.sep)) if is_url else name
-
-
 def settings() -> config.Settings:
     """The settings in force. Raises ConfigError naming the first thing that is wrong in a file."""
     at = here()
@@ -97,7 +87,7 @@ def wanted(
     if project_name and all_projects:
         raise UsageError("--project and --all-projects exclude each other", "give one of them")
     at = None if project_name else here()
-    names = (project_named(project_name),) if project_name else at.names if at else ()
+    names = (project.identity_of(project_name),) if project_name else at.names if at else ()
     return Filter(
         audiences=None if all_projects else audiences_of(*names),
         statuses=statuses,
@@ -111,7 +101,7 @@ def wanted(
 
 def note_unknown_project(store: Store, name: str | None) -> None:
     """Say so when no memory is of the project that an option names."""
-    if name is not None and name not in (known := store.projects()):
+    if name is not None and project.identity_of(name) not in (known := store.projects()):
         terminal.say(f"no memory is of the project {name!r}; there are: {', '.join(known) or 'none'}")
 
 

@@ -109,7 +109,7 @@ def _document(file: str) -> tomlkit.TOMLDocument:
     except FileNotFoundError:
         return tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        _, problems = config.parse(file, of_project=False)
+        _, problems = config.parse(file)
         raise ConfigError(problems[0] if problems else f"{file} can not be read: {error}", "correct it by hand") from error
 
 

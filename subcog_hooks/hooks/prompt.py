@@ -37,7 +37,8 @@ def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], 
     except StoreCorrupt as error:
         if home.state_db not in error.message:
             raise
-        put_aside(home)  # nothing in it is the only copy; it is made anew
+        _log(home, f"{error.message}; it is put aside and made anew, without the ledger and a pause")
+        put_aside(home)
         _respond(payload, home, write, deadline)
 
 

@@ -80,9 +80,21 @@ def _remote_url(config: str) -> str | None:
     return urls.get("origin") or next(iter(urls.values()), None)
 
 
+def identity_of(name: str) -> str:
+    """The identity that a person means: a remote's URL in any spelling, an identity in any case, or a path.
+
+    >>> identity_of("git@github.com:Acme/shop.git"), identity_of("GitHub.com/Acme/Shop"), identity_of("/srv/Shop")
+    ('github.com/acme/shop', 'github.com/acme/shop', '/srv/Shop')
+    """
+    if "://" in name or ("@" in name and ":" in name):
+        return normalised(name, os.path.abspath(os.sep))
+    host = name.partition("/")[0]
+    return name.lower() if "." in host and host.strip(".") else name
+
+
 def normalised(url: str, root: str) -> str:
-    """One spelling for a remote: host and path in small letters, without scheme, credentials, port or `.git` (hosts of
-    repositories take no notice of case); a local path is made absolute.
+    """One spelling for a remote: host and path in small letters, without scheme, credentials, port or `.git` (the large
+    hosts of repositories take no notice of case); a local path is made absolute.
 
     >>> normalised("git@GitHub.com:Acme/shop.git", "/"), normalised("https://me:token@github.com/acme/shop", "/")
     ('github.com/acme/shop', 'github.com/acme/shop')

@@ -3,7 +3,7 @@
 import apsw
 
 from subcog_hooks import database, wire
-from subcog_hooks.errors import InvalidMemory, NoMemory, StoreBusy, StoreError
+from subcog_hooks.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError
 from subcog_hooks.memory.model import Memory, check, now_ms
 from subcog_hooks.memory.schema import SCHEMA
 from subcog_hooks.paths import Home
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
 
-WRITE_WAIT_MS = 10_000  # how long a writer waits for another; imports commit every IMPORT_CHUNK memories
+WRITE_WAIT_MS = 10_000  # how long a writer waits for another; an import commits every 1,000 memories
 READ_WAIT_MS = 2_000
 KEPT_REVISIONS = 10_000
 _READ_CHUNK = 500  # bound parameters in one statement
@@ -133,15 +133,18 @@ class Store:
 
     def readable(self) -> "Iterator[Memory]":
         """Every memory that a damaged file still gives, row by row, in the order in which they were stored."""
-        try:
-            last = int(self._run("SELECT seq FROM sqlite_sequence WHERE name = 'memories'", ())[0][0] or 0)
-        except (StoreError, TypeError):
-            last = int(self._run("SELECT max(seq) FROM memories", ())[0][0] or 0)
+        last = max((int(rows[0][0] or 0) for rows in map(self._rows_or_none, _LAST_SEQ) if rows), default=0)
         for seq in range(1, last + 1):
             try:
                 yield from list(self._memories("WHERE seq = ?", (seq,)))
             except StoreError:
                 continue
+
+    def _rows_or_none(self, sql: str) -> "list[tuple[Any, ...]]":
+        try:
+            return self._run(sql, ())
+        except StoreError:
+            return []
 
     def matching_seqs(self, wanted: Filter) -> list[int]:
         """The row numbers of the wanted memories."""
@@ -230,15 +233,20 @@ class Store:
         return changed
 
     def purge(self, ids: "Sequence[str]") -> None:
-        """Erase memories for good: their bytes are overwritten in the file. Raises NoMemory, StoreBusy when bytes remain."""
+        """Erase memories for good; `overwrite_log` takes the last of their bytes. Raises NoMemory."""
         with _Transaction(self) as revision:
             for id_ in ids:
                 rows = self._connection.execute("DELETE FROM memories WHERE id = ? RETURNING seq", (id_,)).fetchall()
                 if not rows:
                     raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
                 self._connection.execute("INSERT INTO purged VALUES (?, ?)", (rows[0][0], revision))
+
+    def overwrite_log(self) -> None:
+        """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""
         if self._run("PRAGMA wal_checkpoint(TRUNCATE)", ())[0][0]:
-            raise StoreBusy("purged, but another process still reads the old bytes", "run `subcog reindex` when it has ended")
+            raise StoreBusy(
+                "purged, but another process still reads the old bytes", "they go when the next command ends after it"
+            )
 
     # inside
 
@@ -262,6 +270,8 @@ class Store:
                 yield _memory(row)
         except apsw.Error as error:
             raise database.translated(error, self.path) from error
+        except (UnicodeDecodeError, ValueError) as error:  # a text that is no UTF-8, a list that is no JSON
+            raise StoreCorrupt(f"{self.path} is damaged ({error})", "`subcog export FILE` saves what can be read") from error
 
     def _in_chunks(self, column: str, keys: "Sequence[int] | Sequence[str]") -> "Iterator[Memory]":
         for start in range(0, len(keys), _READ_CHUNK):
@@ -323,8 +333,8 @@ def _condition(wanted: Filter, now: int) -> "tuple[str, tuple[apsw.SQLiteValue, 
             clauses.append(f"{column} IN ({','.join('?' * len(allowed))})")
             values += allowed
     for tag in wanted.tags:
-        clauses.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE lower(value) = ?)")
-        values.append(tag.lower())
+        clauses.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE lower(value) = lower(?))")
+        values.append(tag)
     for path in wanted.paths:
         clauses.append("EXISTS (SELECT 1 FROM json_each(paths) WHERE ? GLOB value OR value = ?)")
         values += (path, path)
@@ -376,4 +386,5 @@ def _memory(row: "tuple[apsw.SQLiteValue, ...]") -> Memory:
     return Memory(**values)  # type: ignore[arg-type]
 
 
+_LAST_SEQ = ("SELECT seq FROM sqlite_sequence WHERE name = 'memories'", "SELECT max(seq) FROM memories")
 _FIELDS = tuple(_COLUMNS.replace("conditions", "when").split(", "))

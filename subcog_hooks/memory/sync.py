@@ -93,11 +93,13 @@ def _put(writer: IndexWriter, store: Store, after: int, until: int, progress: "P
             progress(len(chunk))
 
 
-def rebuild(home: Home, store: Store, progress: "Progress | None" = None, *, only_if_needed: bool = False) -> LexicalIndex:
+def rebuild(
+    home: Home, store: Store, progress: "Progress | None" = None, *, only_if_needed: bool = False, keep_predecessor: bool = True
+) -> LexicalIndex:
     """A new index of the whole store, made beside the old one and swapped in. One process rebuilds at a time.
 
-    only_if_needed: when another process has done it meanwhile, its index is returned. Raises StoreError when the folder can
-    not be written; the old index stays.
+    only_if_needed: when another process has done it meanwhile, its index is returned. keep_predecessor: for hooks that have
+    just read its name. Raises StoreError when the folder can not be written; the old index stays.
     """
     with _RebuildLock(home):
         if only_if_needed and (index := _usable(home, store)) is not None:
@@ -111,6 +113,8 @@ def rebuild(home: Home, store: Store, progress: "Progress | None" = None, *, onl
             writer.commit(until)
             writer.finish()
             index.put_in_place(home)
+            if not keep_predecessor:
+                remove_others(home, keep=(os.path.basename(index.folder),))
         except (OSError, IndexUnusable) as error:
             remove_others(home, keep=(current,))
             raise StoreError(f"{home.index} can not be written: {error}", "check its permissions and the disk") from error

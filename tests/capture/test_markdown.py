@@ -283,4 +283,4 @@ def test_no_paragraph_is_lost(paragraphs: list[str]) -> None:
 
 @pytest.mark.parametrize("line", ["Date: 2026-03-02", "* Date: 2026-03-02", "**Date:** 2026-03-02", "- **Date**: 2026-03-02"])
 def test_a_decision_record_is_dated_by_a_line_of_its_own(line: str) -> None:
-    assert read(f"# 3. Use PKCE\n\n{line}\n\n## Context\n\nThe audit.\n", title="0003").date == 1772409600000
+    assert read(f"# 3. Use PKCE\n\n{line}\n\n## Context\n\nThe audit.\n", title="0003-use-pkce").date == 1772409600000

@@ -292,3 +292,102 @@ def test_an_export_of_some_sections_archives_no_others_and_replaces_none_unasked
     done = subcog("import", "some.jsonl")
     assert (done.code, "is taken by another content" in done.err) == (2, True)
     assert subcog("export").out.splitlines() == lines
+
+
+SECTIONS = (
+    "# Notes\n\n## Locks\n\nThe lock of the harbour is opened by the yard, every second month of the year, in the morning.\n\n"
+    "## Cranes\n\nThe crane of the harbour is looked after by the yard, every second month of the year, at noon.\n"
+)
+
+
+def sections(subcog: Run) -> dict[str, dict[str, object]]:
+    """The sections in the store, by the last word of their first line."""
+    rows = map(json.loads, subcog("export", "--deleted").out.splitlines())
+    return {row["content"].split("\n")[0].rpartition(" ")[2]: row for row in rows}
+
+
+def test_importing_again_leaves_what_the_user_has_decided(subcog: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    notes.write_text(SECTIONS)
+    subcog("import", "notes.md")
+    lock, crane = (str(sections(subcog)[name]["id"]) for name in ("Locks", "Cranes"))
+    subcog("edit", lock, "--content", "Notes > Locks\n\nMy own careful text")
+    subcog("forget", crane)
+    notes.write_text(SECTIONS.replace("morning", "evening").replace("noon", "night"))
+    done = subcog("import", "notes.md")
+    assert "was edited since it was imported; use --replace to take the file's text" in done.err
+    assert "careful" in str(sections(subcog)["Locks"]["content"])
+    assert sections(subcog)["Cranes"]["status"] == "deleted"
+    notes.write_text(
+        "# Notes\n\nNothing of all this is true any more, and the harbour has been filled up with sand and shells.\n"
+    )
+    subcog("import", "notes.md")
+    assert "careful" in str(sections(subcog)["Locks"]["content"])
+    assert sections(subcog)["Locks"].get("status", "active") == "active"
+
+
+def test_front_matter_that_changes_arrives(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md")
+    (tmp_path / "notes.md").write_text("---\ntags: [cache]\n---\n" + SECTIONS)
+    assert "replaced 2" in subcog("import", "notes.md").out
+    assert sections(subcog)["Locks"]["tags"] == ["cache"]
+
+
+def test_an_emptied_file_archives_its_sections(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md")
+    (tmp_path / "notes.md").write_text("")
+    assert "archived 2" in subcog("import", "notes.md").out
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (
+            "---\nstatus: superseded by ADR-0005\n---\n# 4. Use Kafka\n\n## Context\n\n" + "We needed a queue. " * 9,
+            "superseded",
+        ),
+        ("# 4. Use Kafka\n\nStatus: Rejected\n\n## Context\n\n" + "We needed a queue. " * 9, "archived"),
+        (
+            "# Payments\n\nStatus rejected means that the payment was refused by the bank of the customer, who is told so.\n",
+            "active",
+        ),
+        (
+            "# Config\n\n```yaml\nstatus: deprecated\n```\n\nis how a feature is marked, in the file of its own team.\n",
+            "active",
+        ),
+        ("# Decision log\n\nStatus: Rejected\n" + "Kafka. " * 20 + "\n\nStatus: Accepted\n" + "Rabbit. " * 20, "active"),
+    ],
+)
+def test_the_status_of_a_record_is_its_own_words_only(subcog: Run, tmp_path: Path, text: str, status: str) -> None:
+    (tmp_path / "0004-queue.md").write_text(text) if "Kafka\n" in text else (tmp_path / "notes.md").write_text(text)
+    subcog("import", ".")
+    assert {json.loads(line).get("status", "active") for line in subcog("export").out.splitlines()} == {status}
+
+
+def test_a_damaged_store_does_not_replace_an_older_export(subcog: Run, home: Home) -> None:
+    subcog("import", write([{"id": f"m{i:04}", "content": f"fact {i} " + "about tides " * 30} for i in range(400)]))
+    subcog("export", "backup.jsonl")
+    before = Path("backup.jsonl").read_bytes()
+    with open(home.memories_db, "r+b") as file:
+        file.seek(40 * 4096)
+        file.write(b"\xff" * 8192)
+    assert subcog("export", "backup.jsonl").code == 3
+    assert Path("backup.jsonl").read_bytes() == before
+    assert len(Path("backup.jsonl.salvaged").read_text().splitlines()) > 300
+
+
+def test_a_projects_url_is_taken_apart_on_the_way_in(subcog: Run) -> None:
+    token = "ghp_" + "a1B2" * 9
+    subcog(
+        "import",
+        write(
+            [
+                {"id": "a", "content": "x", "project": f"https://u:{token}@github.com/Acme/Shop.git"},
+                '{"id": "b", "content": "y", "project": "a\\ud800"}',
+            ]
+        ),
+    )
+    assert token not in subcog("export").out
+    assert json.loads(subcog("show", "a", "--json").out)["project"] == "github.com/acme/shop"

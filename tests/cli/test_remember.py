@@ -293,3 +293,35 @@ def test_a_damaged_index_does_not_keep_a_memory_out(subcog: Run, home: Home) -> 
     assert done.code == 0
     assert subcog("search", "--ids", "lighthouse keeper").out == done.out
     assert subcog("doctor").code == 0
+
+
+def test_a_memory_does_not_supersede_itself(subcog: Run) -> None:
+    id_ = subcog("remember", "Use PKCE").out.strip()
+    subcog("remember", "Use PKCE", "--supersedes", id_)
+    assert shown(subcog, id_).get("status", "active") == "active"
+
+
+def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    id_ = subcog("remember", "Sessions last an hour").out.strip()
+    script = "sed -i 's/^namespace: .*/namespace: My Notes/; s/an hour/precious/' \"$1\""
+    monkeypatch.setenv("EDITOR", editor(tmp_path, script))
+    done = subcog("edit", id_)
+    kept = Path(done.err.strip().rpartition(" ")[2])
+    assert "namespace is 'My Notes'; nothing was changed; what you wrote is in" in done.err
+    assert "precious" in kept.read_text()
+    kept.unlink()
+
+
+def test_an_editor_that_writes_windows_line_ends_does_not_bring_them_in(
+    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = subcog("remember", "-", stdin=b"one\ntwo").out.strip()
+    monkeypatch.setenv("EDITOR", editor(tmp_path, "sed -i 's/one/zero\\none/; s/$/\\r/' \"$1\""))
+    assert subcog("edit", id_).code == 0
+    assert shown(subcog, id_)["content"] == "zero\none\ntwo"
+
+
+def test_tags_beyond_ascii_are_found(subcog: Run) -> None:
+    id_ = subcog("remember", "The tide is late", "-t", "Ärger").out.strip()
+    assert subcog("list", "--tag", "Ärger", "--ids").out.strip() == id_
+    assert subcog("search", "tide", "--tag", "Ärger", "--ids").out.strip() == id_

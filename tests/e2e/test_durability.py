@@ -140,3 +140,27 @@ def test_many_writers_and_a_hook_do_not_get_into_each_others_way(
         == (WRITERS - 1) * NOTES
     )
     assert run([subcog_command, "doctor"], environment).returncode == 0
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(subcog_command: str, environment: dict[str, str], tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("\n".join(json.dumps({"content": f"bulk fact {i} about moorings " * 20}) for i in range(2_000)))
+    run([subcog_command, "import", str(rows)], environment)
+    for arguments in (["list", "-n", "2000"], ["export"], ["search", "moorings", "-n", "1000"]):
+        writer = subprocess.Popen([subcog_command, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert writer.stdout is not None
+        assert writer.stdout.readline()
+        writer.stdout.close()
+        _, errors = writer.communicate()
+        assert (writer.returncode, b"ReaderGone" in errors or b"Traceback" in errors) == (0, False), errors
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_output_that_can_not_be_written_is_one_line(subcog_command: str, environment: dict[str, str]) -> None:
+    run([subcog_command, "remember", "--user", "moorings"], environment)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [subcog_command, "export"], env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert "the output can not be written: No space left on device" in done.stderr

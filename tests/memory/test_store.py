@@ -61,6 +61,7 @@ def test_purged_memories_are_gone_from_the_file_and_known_to_the_caches(store: S
     memory = store.add([make("the launch code is swordfish")])[0]
     before = store.revision()
     store.purge([memory.id])
+    store.overwrite_log()
     with pytest.raises(NoMemory):
         store.get(memory.id)
     assert store.purged_after(before) == [memory.seq]
