@@ -54,21 +54,26 @@ class Report:
 
 
 class Options:
-    """How to import. project and root: whose Markdown it is, and where its files are named from; trusted: `--trust user`."""
+    """How to import. trusted: `--trust user`.
 
-    __slots__ = ("dry_run", "project", "replace", "root", "trusted")
+    project, root: whose Markdown it is, and where its files are named from; names: all names of that project.
+    """
+
+    __slots__ = ("dry_run", "names", "project", "replace", "root", "trusted")
 
     def __init__(
         self,
         *,
         project: str | None = None,
         root: str | None = None,
+        names: tuple[str, ...] = (),
         trusted: bool = False,
         replace: bool = False,
         dry_run: bool = False,
     ) -> None:
         self.project = project
         self.root = root
+        self.names = names
         self.trusted = trusted
         self.replace = replace
         self.dry_run = dry_run
@@ -98,12 +103,14 @@ def run(path: str, store: Store | None, options: Options, progress: "Callable[[i
 def _archive_what_is_gone(store: Store, imported: set[str], files: set[str], options: Options, report: Report) -> None:
     """Sections that an earlier import took from these files and that are in them no longer: archived, not deleted.
 
-    What the user has edited stays, and an archived one that the user brings back stays too: an edit moves `updated_at`.
+    That a project has got a remote, and so another name, is no reason to have its sections twice. What the user has edited
+    stays, and an archived one that the user brings back stays too: an edit moves `updated_at`.
     """
-    audience = audience_of("project" if options.project else "user", options.project)
+    names = options.names or ((options.project,) if options.project else ())
+    audiences = tuple(audience_of("project", name) for name in names) or ("user",)
     gone = [
         memory.replaced(status="archived")
-        for memory in store.select(Filter(audiences=(audience,), statuses=("active",)))
+        for memory in store.select(Filter(audiences=audiences, statuses=("active",)))
         if memory.id.startswith(SECTION) and memory.id not in imported and _is_untouched(memory) and _file_of(memory) in files
     ]
     report.archived = len(gone)

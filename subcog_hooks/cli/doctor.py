@@ -14,7 +14,7 @@ from subcog_hooks import config, log
 from subcog_hooks.cli import install, session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.errors import EXIT_CONFIG, EXIT_STORE, StoreCorrupt, StoreError
-from subcog_hooks.hooks.prompt import MIN_CONFIDENCE
+from subcog_hooks.hooks.prompt import MIN_CONFIDENCE, SILENCE
 from subcog_hooks.intent import keywords
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
@@ -33,10 +33,11 @@ _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
 class Findings:
     """What has been looked at; prints as it goes and remembers the worst."""
 
-    __slots__ = ("exit_code",)
+    __slots__ = ("exit_code", "is_silenced")
 
     def __init__(self) -> None:
         self.exit_code = 0
+        self.is_silenced = False  # by a pause or a setting: then the prompt is not the reason
 
     def good(self, what: str) -> None:
         self._line(_GOOD, "green", what)
@@ -79,7 +80,7 @@ def doctor(
     command = _registration(findings)
     if trial:
         spoke = _try_hook(command or install.executable(), trial, findings)
-        if not spoke:
+        if not spoke and not findings.is_silenced:
             _explain(home, trial)
     else:
         terminal.say('no prompt to try: `subcog doctor --prompt "…"` runs the hook')
@@ -166,6 +167,7 @@ def _state(home: Home, findings: Findings) -> None:
         put_aside(home)
         findings.note(f"{home.state_db} was damaged; it is put aside and made anew")
     elif paused:
+        findings.is_silenced = True
         findings.note("the hook is paused; `subcog resume` ends it")
     else:
         findings.good("state.db")
@@ -177,6 +179,7 @@ def _settings(home: Home, findings: Findings) -> None:
     for problem in settings.problems:
         findings.bad(problem, EXIT_CONFIG)
     if not settings["surfacing.enabled"]:
+        findings.is_silenced = True
         findings.note("surfacing.enabled is false: the hook is silent")
     if not settings.problems:
         findings.good("settings")
@@ -249,6 +252,9 @@ def _try_hook(command: list[str], prompt: str, findings: Findings) -> bool:
 
 def _explain(home: Home, prompt: str) -> None:
     """Why the hook is silent on a prompt, as far as the prompt and the memories are the reason."""
+    if SILENCE in prompt:
+        terminal.say(f"reason: {SILENCE} is in the prompt")
+        return
     intent = keywords.detect(prompt)
     if intent.confidence < MIN_CONFIDENCE:
         terminal.say("reason: the prompt asks for nothing (an order, an acknowledgement, a command)")

@@ -53,6 +53,7 @@ def import_(
     options = importing.Options(
         project=at.identity if at else None,
         root=at.root if at else None,
+        names=at.names if at else (),
         trusted=trust == "user",
         replace=replace,
         dry_run=dry_run,

@@ -172,7 +172,7 @@ class LexicalIndex:
             return int(self._searcher.fast_field_values("watermark", [hits[0][1]])[0] or 0)
 
     def check(self) -> None:
-        """Read something of every kind of file of every segment. Raises IndexUnusable."""
+        """Read a sample of the index: all numbers, some terms of each first letter. Raises IndexUnusable."""
         with _Guarded(f"{self.folder} is damaged"):
             everything = self._searcher.search(tantivy.Query.all_query(), max(1, self._searcher.num_docs), count=False).hits
             addresses = [address for _, address in everything]

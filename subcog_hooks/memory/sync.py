@@ -43,7 +43,7 @@ def catch_up(home: Home, store: Store, progress: "Progress | None" = None) -> Le
         try:
             _follow(index, store, progress)
         except IndexUnusable as error:  # swapped by another process meanwhile, or damaged
-            failure = error
+            failure = IndexUnusable(error.message, error.hint)  # without the frames that keep the writer, and its lock, alive
         else:
             return index
     raise failure

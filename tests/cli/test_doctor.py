@@ -165,3 +165,9 @@ def test_a_pause_begins_and_ends(subcog: Run, home: Home) -> None:
 @pytest.mark.parametrize("length", ["2", "h", "-1h", "2 weeks", "0m"])
 def test_a_length_of_time_that_means_nothing_is_refused(subcog: Run, length: str) -> None:
     assert subcog("pause", "--", length).code == 2
+
+
+def test_a_silence_that_was_asked_for_is_named_as_such(registered: Run) -> None:
+    assert "reason: [nomem] is in the prompt" in registered("doctor", "--prompt", "where are the berths? [nomem]").err
+    registered("pause")
+    assert "reason" not in registered("doctor", "--prompt", "why is the sky blue").err

@@ -391,3 +391,12 @@ def test_a_projects_url_is_taken_apart_on_the_way_in(subcog: Run) -> None:
     )
     assert token not in subcog("export").out
     assert json.loads(subcog("show", "a", "--json").out)["project"] == "github.com/acme/shop"
+
+
+def test_a_project_that_gets_a_remote_has_its_sections_once(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md")
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    assert "archived 2" in subcog("import", "notes.md").out
+    assert len(subcog("list", "--ids").out.split()) == 2
