@@ -1,11 +1,13 @@
 """The one entry point: `subcog hook` runs the hook without loading the terminal; everything else is the terminal's."""
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command in sys.argv; ends the process with its exit code."""
-    if next((word for word in sys.argv[1:] if word not in ("--quiet", "--debug")), "") == "hook":
+    os.umask(0o077)  # whatever is written is the user's alone
+    if next((word for word in sys.argv[1:] if not word.startswith("-")), "") == "hook":
         try:
             _make_light()
             from subcog_hooks.hooks import runner

@@ -145,11 +145,19 @@ def translated(error: apsw.Error, path: str) -> StoreError:
         is_truth = path.endswith("memories.db")
         remedy = "restore a backup, or move it away and import your last export" if is_truth else "delete it; it is made anew"
         return StoreCorrupt(f"{path} is damaged ({error})", remedy)
-    if isinstance(error, apsw.FullError):
-        return StoreError(f"{path} can not grow: the disk is full", "free some space and run the command again")
+    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(path)):
+        return StoreError(f"{path} can not be used: the disk is full", "free some space and run the command again")
     if isinstance(error, apsw.CantOpenError):
         reason = "it is a folder" if os.path.isdir(path) else "no such file" if not os.path.exists(path) else str(error)
         return StoreError(f"{path} can not be opened: {reason}", "check the path and its permissions")
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
         return StoreError(f"{path} can not be written", "check its permissions")
     return StoreError(f"{path}: {error}", "run `subcog doctor`")
+
+
+def _is_full(path: str) -> bool:
+    """Whether the disk has no block left: SQLite needs some even to read, and then calls it an I/O error."""
+    try:
+        return os.statvfs(os.path.dirname(path)).f_bavail == 0
+    except (AttributeError, OSError):  # Windows has no statvfs
+        return False

@@ -91,10 +91,7 @@ def doctor(
 
 
 def _home(home: Home, findings: Findings) -> None:
-    if os.path.exists(home.root) and not os.path.isdir(home.root):
-        findings.bad(f"{home.root} is not a folder; move it away, or set SUBCOG_HOME")
-        return
-    if not os.path.isdir(home.root):
+    if not os.path.isdir(home.root) and not os.path.exists(home.root):
         findings.note(f"{home.root} is not there yet; `subcog remember` makes it")
         return
     for path in (home.root, home.memories_db, home.state_db, home.config):
@@ -104,10 +101,10 @@ def _home(home: Home, findings: Findings) -> None:
 
 
 def _store(home: Home, findings: Findings) -> Store | None:
-    if not os.path.exists(home.memories_db):
-        findings.note("no memories yet")
-        return None
     try:
+        if not session.has_store(home):
+            findings.note("no memories yet")
+            return None
         store = Store.writer(home) if os.access(home.root, os.W_OK) else Store.reader(home)  # a writer migrates
         problems = store.problems()
         counts = store.counts()
@@ -156,6 +153,9 @@ def _state(home: Home, findings: Findings) -> None:
     try:
         state = State.open(home, WAIT_MS)
         damaged = bool(state.problems())
+        if not damaged:
+            state.begin()  # whoever holds the lock keeps every hook silent
+            state.commit()
         paused = not damaged and state.paused(now_ms())
         state.close()
     except StoreCorrupt:

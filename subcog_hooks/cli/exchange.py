@@ -10,7 +10,7 @@ from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.redact import describe
 from subcog_hooks.cli import session
 from subcog_hooks.cli.output import safe, terminal
-from subcog_hooks.errors import EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES, Memory
 from subcog_hooks.memory.store import Store
@@ -119,7 +119,10 @@ def export(
     """
     source = _Source()
     with session.reading() as store:
-        memories = source.memories(store, STATUSES if deleted else STATUSES[:-1]) if store else iter(())
+        if store is None:
+            terminal.say("no memories")
+            raise typer.Exit(EXIT_NOTHING_FOUND)
+        memories = source.memories(store, STATUSES if deleted else STATUSES[:-1])
         if file == "-":
             for memory in memories:
                 terminal.raw(jsonl.dump(memory) + "\n")

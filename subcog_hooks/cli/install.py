@@ -116,12 +116,13 @@ def registered(text: str | None, command: list[str]) -> str:
 
 def unregistered(text: str) -> str | None:
     """The settings file `text` without our hooks; None when `init` made the file. Raises ValueError when it is not JSON."""
+    before = text
     made_by_init = text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
     for event in list(_events(text)):
         while (found := _our_hook(text, event)) is not None:
             text = _without(text, event, found)
     root = json_edit.start_of(text)
-    return None if made_by_init and not json_edit.members(text, root) else text
+    return None if text != before and made_by_init and not json_edit.members(text, root) else text
 
 
 def registered_commands(text: str) -> list[list[str]]:

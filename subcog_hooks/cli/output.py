@@ -134,6 +134,8 @@ def where(memory: Memory) -> str:
 
 def prefer_utf8() -> None:
     """Standard streams write UTF-8 whatever the locale is, and never fail on a character."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - `>&-` has closed it
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole run
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace", newline="\n" if os.name != "nt" else None)

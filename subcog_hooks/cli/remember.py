@@ -91,16 +91,16 @@ def _store(memory: Memory, store: Store, supersedes: str | None) -> Memory:
                 _supersede(old, same, store)
             return same
     old = session.find(store, supersedes) if supersedes else None
+    store.add([memory])  # first of all: whatever is wrong with the index, the memory is safe
     similar = [] if old else _similar(memory, store)
     if similar and terminal.interactive:
         old = _offer(similar)
         similar = []
-    store.add([memory])
     if old:
         _supersede(old, memory, store)
-    elif similar:
-        for other, share in similar:
-            terminal.say(f"similar ({share:.0%}): {other.id} {safe(other.content)[:_PREVIEW]}")
+    for other, share in similar:
+        terminal.say(f"similar ({share:.0%}): {other.id} {safe(other.content)[:_PREVIEW]}")
+    if similar:
         terminal.say(f"if it takes the place of one: subcog supersede {similar[0][0].id} {memory.id}")
     session.follow(store)
     return memory

@@ -128,7 +128,7 @@ def _print(answer: dict[str, object], hits: list[pipeline.Hit], *, as_json: bool
     elif ids:
         terminal.raw("".join(hit.memory.id + "\n" for hit in hits))
     elif not hits:
-        terminal.say("nothing found")
+        terminal.say("nothing found; try fewer or other words, --all-projects, or --status all")
     elif terminal.out.is_terminal:
         show_memories([hit.memory for hit in hits], _PREVIEW)
     else:

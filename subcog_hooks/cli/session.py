@@ -46,13 +46,23 @@ def writing() -> Iterator[Store]:
         yield store
 
 
+def has_store(at: Home) -> bool:
+    """Whether there is a store in this home. Raises StoreError when that can not be seen."""
+    try:
+        return os.stat(at.memories_db).st_size > 0
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError as error:
+        raise StoreError(f"{at.root} is not a folder", "move it away, or set SUBCOG_HOME") from error
+    except OSError as error:
+        raise StoreError(f"{at.root} can not be read: {error.strerror}", "check its permissions") from error
+
+
 @contextmanager
 def reading() -> Iterator[Store | None]:
     """The store for reading, None when there is none yet."""
     at = home()
-    if not os.path.exists(at.memories_db) or (os.path.isfile(at.memories_db) and not os.path.getsize(at.memories_db)):
-        if os.path.exists(at.root) and not os.path.isdir(at.root):
-            raise StoreError(f"{at.root} is not a folder", "move it away, or set SUBCOG_HOME")
+    if not has_store(at):
         yield None
         return
     with Store.reader(at) as store:

@@ -24,6 +24,7 @@ ACKNOWLEDGEMENTS = frozenset(
     ok okay k yes yep yeah y no nope n sure thanks thank-you thx ty great good nice perfect cool done fine right correct exactly
     continue proceed go go-ahead go-on next stop wait cancel undo retry again try-again please yes-please sounds-good looks-good
     lgtm do-it ship-it nevermind never-mind got-it makes-sense agreed hello hi hey good-morning keep-going carry-on sgtm
+    好的 继续 可以 谢谢 はい お願いします 続けて
     """.split()
 )
 
@@ -35,6 +36,9 @@ ORDERS = frozenset(  # a prompt that begins so and names no problem is work to b
 )
 
 CHANGES = ("make", "change", "set", "turn", "put", "paint", "color", "colour", "align", "center", "centre", "resize")
+
+SMALL_WORK = ("fix",)  # in a handful of words: "fix the typo"
+_BEFORE_AN_ORDER = ("please", "now", "then", "and", "can", "could", "you", "just", "so")
 
 FAMILIES: tuple[tuple[str, float, tuple[str, ...]], ...] = (  # in the order in which ties are decided
     (
@@ -222,5 +226,5 @@ def _family(line: str) -> Intent:
 
 
 def _is_order(words: list[str], count: int) -> bool:
-    first = words[1] if words[0] in ("please", "now", "ok", "then", "and") and len(words) > 1 else words[0]
-    return first in ORDERS or (first in CHANGES and count <= 8)
+    first = next((word for word in words if word and word not in _BEFORE_AN_ORDER and word not in ACKNOWLEDGEMENTS), "")
+    return first in ORDERS or (first in CHANGES and count <= 8) or (first in SMALL_WORK and count <= 4)

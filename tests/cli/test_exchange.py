@@ -400,3 +400,10 @@ def test_a_project_that_gets_a_remote_has_its_sections_once(subcog: Run, tmp_pat
     (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
     assert "archived 2" in subcog("import", "notes.md").out
     assert len(subcog("list", "--ids").out.split()) == 2
+
+
+def test_an_export_of_nothing_leaves_an_older_one_alone(subcog: Run) -> None:
+    Path("backup.jsonl").write_text("precious")
+    done = subcog("export", "backup.jsonl")
+    assert (done.code, done.err) == (1, "no memories\n")
+    assert Path("backup.jsonl").read_text() == "precious"

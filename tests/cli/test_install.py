@@ -88,6 +88,11 @@ def test_a_file_that_init_made_is_known_as_such_after_a_move_too() -> None:
     assert install.unregistered(moved) is None
 
 
+@pytest.mark.parametrize("text", ["{\n}", "{\n\n}", "{}"])
+def test_a_file_that_never_had_the_hook_is_left_alone(text: str) -> None:
+    assert install.unregistered(text) == text
+
+
 def test_a_hook_of_ours_beside_another_in_one_group_is_taken_out_alone() -> None:
     text = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}, {"command": "subcog hook"}]}]}}'
     assert install.unregistered(text) == '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}]}]}}'
