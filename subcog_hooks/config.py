@@ -27,7 +27,7 @@ class Key:
 
     __slots__ = ("default", "help", "high", "low", "name")
 
-    def __init__(self, name: str, default: Value, low: Value, high: Value, help: str) -> None:  # noqa: A002
+    def __init__(self, name: str, default: Value, low: Value, high: Value, help: str) -> None:  # noqa: A002 - as typer calls it
         self.name = name
         self.default = default
         self.low = low

@@ -304,7 +304,7 @@ def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -
         return jsonl.dump(before) == jsonl.dump(memory)
     if not row.is_section:
         return before.content_hash == memory.content_hash
-    if before.status in ("deleted", "superseded") and memory.status != "superseded":
+    if before.status == "deleted" or before.superseded_by is not None:
         return True
     return all(getattr(before, field) == getattr(memory, field) for field in _OF_THE_FILE) or (
         before.content_hash == memory.content_hash and not _is_untouched(before)

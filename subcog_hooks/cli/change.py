@@ -145,8 +145,8 @@ def supersede(
             raise UsageError(f"{before.id} can not supersede itself", "give two ids")
         if after.superseded_by == before.id and after.status == "superseded":
             raise UsageError(f"{after.id} is itself superseded by {before.id}", "swap them, or edit the status first")
-        store.update(
-            [before.replaced(status="superseded", superseded_by=after.id, updated_at=max(now_ms(), before.updated_at))]
+        store.modify(
+            [before.id], lambda memory: memory.replaced(status="superseded", superseded_by=after.id, updated_at=now_ms())
         )
         session.follow(store)
     terminal.say(f"{before.id} is superseded by {after.id}")

@@ -131,7 +131,7 @@ def registered_commands(text: str) -> list[list[str]]:
     for event in _events(text):
         for group in _groups(text, event):
             ours = filter(_is_ours, _hooks_of(group.value))
-            found += [[str(hook["command"]), *map(str, hook.get("args") or [])] for hook in ours]  # type: ignore[call-overload]
+            found += [_words(hook) for hook in ours]
     return found
 
 
@@ -216,6 +216,11 @@ def _is_ours(hook: object) -> bool:
     words = [hook["command"], *map(str, arguments)] if arguments is not None else hook["command"].split()
     name = words[0].replace("\\", "/").rpartition("/")[2].strip('"').lower() if words else ""
     return (name in ("subcog", "subcog.exe") and words[1:2] == ["hook"]) or words[1:4] == ["-m", "subcog_hooks", "hook"]
+
+
+def _words(hook: dict[str, object]) -> list[str]:
+    arguments = hook.get("args")
+    return [str(hook["command"]), *map(str, arguments if isinstance(arguments, list) else [])]
 
 
 def _dumped(value: object) -> str:

@@ -102,7 +102,7 @@ class Store:
 
     # reading
 
-    def get(self, id: str) -> Memory:  # noqa: A002
+    def get(self, id: str) -> Memory:  # noqa: A002 - the field's name
         """The memory with this id, whatever its status. Raises NoMemory."""
         for memory in self._memories("WHERE id = ?", (id,)):
             return memory
@@ -381,9 +381,9 @@ def _memory(row: "tuple[apsw.SQLiteValue, ...]") -> Memory:
     values = dict(zip(_FIELDS, row, strict=True))
     for field in ("paths", "tags", "keywords", "triggers"):
         stored = values[field]
-        values[field] = () if stored == "[]" else tuple(wire.loads(stored))  # type: ignore[arg-type]
-    values["when"] = {} if values["when"] == "{}" else wire.loads(values["when"])  # type: ignore[arg-type]
-    return Memory(**values)  # type: ignore[arg-type]
+        values[field] = () if stored == "[]" else tuple(wire.loads(stored))  # type: ignore[arg-type]  # `_row` wrote it
+    values["when"] = {} if values["when"] == "{}" else wire.loads(values["when"])  # type: ignore[arg-type]  # `_row` did
+    return Memory(**values)  # type: ignore[arg-type]  # the columns are typed by the STRICT table
 
 
 _LAST_SEQ = ("SELECT seq FROM sqlite_sequence WHERE name = 'memories'", "SELECT max(seq) FROM memories")

@@ -407,3 +407,14 @@ def test_an_export_of_nothing_leaves_an_older_one_alone(subcog: Run) -> None:
     done = subcog("export", "backup.jsonl")
     assert (done.code, done.err) == (1, "no memories\n")
     assert Path("backup.jsonl").read_text() == "precious"
+
+
+def test_a_forgotten_section_stays_forgotten_whatever_its_file_says(subcog: Run, tmp_path: Path) -> None:
+    record = "# 3. Use RabbitMQ\n\nStatus: Accepted\n\n## Context\n\nWe needed a queue between shop and yard.\n"
+    (tmp_path / "0003-rabbit.md").write_text(record)
+    subcog("import", "0003-rabbit.md")
+    subcog("forget", *subcog("list", "--ids").out.split())
+    (tmp_path / "0003-rabbit.md").write_text(record.replace("Accepted", "Superseded by 4"))
+    done = subcog("import", "0003-rabbit.md")
+    assert (done.code, done.err) == (0, "")
+    assert {json.loads(line)["status"] for line in subcog("export", "--deleted").out.splitlines()} == {"deleted"}

@@ -3,8 +3,11 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
+
+from tests.e2e.machine import ANSWER, DATA, QUESTION, Machine
 
 
 @pytest.fixture(scope="session")
@@ -12,5 +15,28 @@ def subcog_command() -> str:
     """The path of the installed `subcog` executable."""
     beside = os.path.join(os.path.dirname(sys.executable), "subcog")
     found = beside if os.path.exists(beside) else shutil.which("subcog")
-    assert found, "subcog is not installed: pip install -e '.[dev]'"
+    assert found, "subcog is not installed: pip install '.[dev]'"
     return found
+
+
+@pytest.fixture(scope="module")
+def imported(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that holds the memories of tests/data and has answered a prompt, to be copied."""
+    machine = Machine(subcog_command, tmp_path_factory.mktemp("imported"))
+    done = machine.run("import", str(DATA / "memories.jsonl"), "--trust", "user")
+    assert done.code == 0, done.stderr
+    assert machine.recall(QUESTION) == [ANSWER]
+    return machine.home
+
+
+@pytest.fixture
+def bare(subcog_command: str, tmp_path: Path) -> Machine:
+    """A machine without memories."""
+    return Machine(subcog_command, tmp_path / "machine")
+
+
+@pytest.fixture
+def machine(bare: Machine, imported: Path) -> Machine:
+    """A machine with the memories of tests/data."""
+    shutil.copytree(imported, bare.home)
+    return bare

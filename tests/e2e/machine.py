@@ -1,0 +1,187 @@
+"""A user's machine for the tests of the installed executable: a home, a folder to work in, and what any answer must be."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+DATA = Path(__file__).parents[1] / "data"
+OF_A_TURN: dict[str, object] = {"prompt_id": "3eab2c34-6f28-4d78-8bcc-e9ea5f9beb6f", "permission_mode": "default"}
+
+QUESTION = "How do we store the session token in the browser, and why not in localStorage?"
+ANSWER = "tp-0001"
+RELATED = "Is the session token of the browser in an HttpOnly cookie, or did we put it into localStorage?"
+OF_THE_PROJECT = "On which port does PostgreSQL listen in local development, and where do the seeds come from?"
+ANSWER_OF_THE_PROJECT = "tp-0011"
+
+CONTENT = "The dredging barge Ellida is moored at pier 7 from November on and blocks the slipway."
+ABOUT_IT = "Where is the dredging barge Ellida moored, and does it block the slipway?"
+
+PROJECT = "github.com/tidepool/harbour"
+REMOTE = "git@github.com:tidepool/harbour.git"
+OTHER_REMOTE = "https://github.com/acme/shop"
+
+MAX_UNITS = 2_000  # UTF-16 units of what one prompt is given
+LONG_SECONDS = 5.0  # many times the hook's deadline of 200 ms: a process that takes longer hangs
+ATTEMPTS = 5  # a busy machine may need more than those 200 ms; the hook is silent then
+
+posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+
+
+class Done(NamedTuple):
+    """A process that has ended."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+
+
+class Machine:
+    """A user's machine: a home with memories, a folder to work in and the installed command."""
+
+    def __init__(self, command: str, root: Path) -> None:
+        self.command = command
+        self.root = root
+        self.home = root / "memories"
+        self.folder = root / "folder"
+        self.folder.mkdir(parents=True)
+        (root / "user").mkdir()
+        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR") if name in os.environ}
+        self.environment: dict[str, str] = {
+            **kept,
+            "HOME": str(root / "user"),
+            "USERPROFILE": str(root / "user"),
+            "SUBCOG_HOME": str(self.home),
+        }
+
+    def repository(self, name: str, remote: str) -> Path:
+        """A folder that git would take for a clone of `remote`."""
+        folder = self.root / name
+        (folder / ".git").mkdir(parents=True)
+        (folder / ".git" / "config").write_text(f'[core]\n\tbare = false\n[remote "origin"]\n\turl = {remote}\n')
+        return folder
+
+    def run(self, *arguments: str, cwd: Path | None = None, stdin: bytes = b"") -> Done:
+        """One command of the terminal, started in the working folder."""
+        return self.start([self.command, *arguments], stdin, cwd)
+
+    def start(self, command: Sequence[str], stdin: bytes = b"", cwd: Path | None = None) -> Done:
+        """Any command, with this machine's environment."""
+        started = time.monotonic()
+        done = subprocess.run(
+            command,
+            input=stdin,
+            capture_output=True,
+            cwd=cwd or self.folder,
+            env=self.environment,
+            timeout=60,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
+
+    def hook(self, stdin: bytes, *options: str) -> Done:
+        return self.run("hook", *options, stdin=stdin)
+
+    def payload(self, event: str, fields: Mapping[str, object], session: str | None = None, cwd: Path | None = None) -> bytes:
+        """A payload as the client writes it: one line of JSON and a line end. Without a session it is a new one."""
+        session = session or str(uuid.uuid4())
+        common = {
+            "session_id": session,
+            "transcript_path": str(self.root / "user" / ".claude" / "projects" / "-folder" / f"{session}.jsonl"),
+            "cwd": str(cwd or self.folder),
+            "hook_event_name": event,
+        }
+        return json.dumps({**common, **fields}, ensure_ascii=False).encode() + b"\n"
+
+    def asking(self, prompt: str = QUESTION, session: str | None = None, cwd: Path | None = None) -> bytes:
+        """The payload of a prompt."""
+        return self.payload("UserPromptSubmit", {**OF_A_TURN, "prompt": prompt}, session, cwd)
+
+    def prompt(self, text: str, session: str | None = None, cwd: Path | None = None) -> Done:
+        """The hook on one prompt."""
+        return self.hook(self.asking(text, session, cwd))
+
+    def answer(self, payload: bytes) -> str:
+        """The text for the model that a payload brings, "" for none.
+
+        The hook is asked again when it is silent, which a busy machine can make it.
+        """
+        for _ in range(ATTEMPTS):
+            done = self.hook(payload)
+            if done.stdout:
+                return context_of(done)
+        return ""
+
+    def recall(self, text: str, session: str | None = None, cwd: Path | None = None) -> list[str]:
+        """The ids that a prompt brings."""
+        return ids_in(self.answer(self.asking(text, session, cwd)))
+
+    def imports(self, *memories: Mapping[str, object]) -> None:
+        """Import these memories."""
+        file = self.root / "memories.jsonl"
+        file.write_text("".join(json.dumps(memory) + "\n" for memory in memories), encoding="utf-8")
+        done = self.run("import", str(file))
+        assert done.code == 0, done.stderr
+
+    @property
+    def index(self) -> Path:
+        """The folder of the current index."""
+        return self.home / "index" / (self.home / "index" / "CURRENT").read_text().strip()
+
+
+# ---- what is expected of every answer -------------------------------------------------------------------------------------
+
+
+def context_of(done: Done) -> str:
+    """The text for the model; the output around it has to be exactly what the client reads."""
+    assert_harmless(done)
+    assert done.stdout.isascii()
+    assert done.stdout.endswith(b"\n")
+    assert done.stdout.count(b"\n") == 1
+    answer = json.loads(done.stdout)
+    assert answer.keys() == {"hookSpecificOutput"}
+    assert answer["hookSpecificOutput"].keys() == {"hookEventName", "additionalContext"}
+    assert answer["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    context = answer["hookSpecificOutput"]["additionalContext"]
+    assert isinstance(context, str)
+    return context
+
+
+def ids_in(context: str) -> list[str]:
+    """The ids of the memories in a block, in order."""
+    if not context:
+        return []
+    begin, *lines, end = context.splitlines()
+    assert begin.startswith("<subcog-memories ")
+    assert end == "</subcog-memories>"
+    return [line.split("]")[0].split()[2] for line in lines]
+
+
+def assert_harmless(done: Done) -> None:
+    """Exit code 0, nothing on stderr, nothing or one JSON object on stdout, and no hanging."""
+    assert (done.code, done.stderr) == (0, b"")
+    assert done.stdout == b"" or json.loads(done.stdout).keys() == {"hookSpecificOutput"}
+    assert done.seconds < LONG_SECONDS
+
+
+def assert_silent(done: Done) -> None:
+    assert (done.code, done.stdout, done.stderr) == (0, b"", b"")
+    assert done.seconds < LONG_SECONDS
+
+
+def assert_one_line_error(done: Done, code: int) -> None:
+    """What the terminal says when something is wrong: one line, what and what to do."""
+    assert done.code == code
+    assert done.stdout == b""
+    assert done.stderr.startswith(b"subcog: ")
+    assert done.stderr.count(b"\n") == 1
+    assert b"Traceback" not in done.stderr

@@ -1,0 +1,179 @@
+"""The installed executable on payloads and streams that are not what they should be: exit 0, an answer or silence."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.e2e.machine import (
+    ANSWER,
+    QUESTION,
+    Done,
+    Machine,
+    assert_harmless,
+    assert_silent,
+    ids_in,
+    linux,
+    posix,
+)
+
+# ---- bad input ------------------------------------------------------------------------------------------------------------
+
+MALFORMED: dict[str, Callable[[bytes], bytes]] = {  # what is made of a good payload
+    "empty": lambda _: b"",
+    "blank": lambda _: b" \n\n",
+    "an empty object": lambda _: b"{}",
+    "an array": lambda good: b"[" + good + b"]",
+    "a string": lambda _: json.dumps(QUESTION).encode(),
+    "a number": lambda _: b"17",
+    "null": lambda _: b"null",
+    "plain text": lambda _: QUESTION.encode(),
+    "binary": lambda _: bytes(range(256)) * 64,
+    "UTF-16": lambda good: good.decode().encode("utf-16"),
+    "cut off": lambda good: good[: len(good) // 2],
+    "without its last brace": lambda good: good.rstrip().removesuffix(b"}"),
+    "two documents": lambda good: good + good,
+    "a document and a log line": lambda good: good + b"done\n",
+    "deep arrays": lambda _: b"[" * 200_000,
+    "deep objects": lambda _: b'{"a":' * 200_000 + b"1" + b"}" * 200_000,
+    "a deep field": lambda good: good.replace(b'{"session', b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b', "session', 1),
+    "a number of 100,000 digits": lambda good: good.replace(b'{"session', b'{"x": ' + b"7" * 100_000 + b', "session', 1),
+    "40 MB": lambda good: good.replace(b'"prompt": "', b'"prompt": "' + b"session token " * 3_000_000),
+    "40 MB of nothing": lambda _: bytes(40_000_000),
+}
+
+
+@pytest.mark.parametrize("form", MALFORMED)
+def test_malformed_payload_prints_nothing(machine: Machine, form: str) -> None:
+    assert_silent(machine.hook(MALFORMED[form](machine.asking())))
+
+
+@pytest.mark.parametrize("field", ["hook_event_name", "prompt"])
+@pytest.mark.parametrize("value", [None, True, 17, 1.5, [], {}, ["UserPromptSubmit", QUESTION], {"text": QUESTION}])
+def test_field_of_the_wrong_type_prints_nothing(machine: Machine, field: str, value: object) -> None:
+    payload = json.loads(machine.asking()) | {field: value}
+    assert_silent(machine.hook(json.dumps(payload).encode()))
+
+
+@pytest.mark.parametrize("field", ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"])
+@pytest.mark.parametrize("value", [None, True, 17, [], {}, "", "\0", "relative/path", "x" * 100_000, "\ud800"])
+def test_odd_value_beside_the_prompt_does_no_harm(machine: Machine, field: str, value: object) -> None:
+    payload = json.loads(machine.asking()) | {field: value}
+    assert_harmless(machine.hook(json.dumps(payload).encode()))
+
+
+@pytest.mark.parametrize("field", ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"])
+def test_payload_without_a_field_beside_the_prompt_brings_the_memory(machine: Machine, field: str) -> None:
+    payload = json.loads(machine.asking())
+    del payload[field]
+    assert ids_in(machine.answer(json.dumps(payload).encode())) == [ANSWER]
+
+
+ODD_PROMPTS: dict[str, bytes] = {  # as they stand between the quotes of the JSON document
+    "lone surrogates": QUESTION.encode() + rb" \ud800 \udfff\ud83d",
+    "escaped NUL": QUESTION.encode() + rb" \u0000",
+    "raw NUL": QUESTION.encode() + b" \0",
+    "raw control characters": bytes(range(1, 32)) + QUESTION.encode(),
+    "bytes that are not UTF-8": QUESTION.encode() + b" \xff\xfe\xc3(",
+    "an escape that is none": QUESTION.encode() + rb" \x",
+    "one long word": b"a" * 1_000_000,
+    "nothing but quotes": rb"\"" * 5_000,
+    "query syntax": rb'session AND (token OR "localStorage" -browser body:* [a TO z] ~2 ^3 \\'.replace(b'"', rb"\""),
+    "emoji": "👩‍👩‍👧‍👦⚓".encode() * 2_000,
+    "combining marks": ("e" + "\u0301" * 5_000).encode(),
+    "16 MB": b"session token " * 1_190_000,
+}
+
+
+@pytest.mark.parametrize("form", ODD_PROMPTS)
+def test_odd_prompt_does_no_harm(machine: Machine, form: str) -> None:
+    payload = machine.asking("PROMPT").replace(b"PROMPT", ODD_PROMPTS[form])
+    assert_harmless(machine.hook(payload))
+
+
+def test_byte_order_mark_before_the_payload_is_read_over(machine: Machine) -> None:
+    assert ids_in(machine.answer(b"\xef\xbb\xbf" + machine.asking())) == [ANSWER]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--help",), ("-h",), ("--version",), ("--no-such-option",), ("--json", "x"), ("extra", "words"), ("--",), ("--debug",)],
+    ids=" ".join,
+)
+def test_unknown_options_of_the_hook_do_no_harm(machine: Machine, options: tuple[str, ...]) -> None:
+    assert_harmless(machine.hook(machine.asking(), *options))
+
+
+@pytest.mark.parametrize("options", [("--help",), ("--no-such-option",)], ids=" ".join)
+def test_options_of_the_hook_without_a_payload_print_nothing(machine: Machine, options: tuple[str, ...]) -> None:
+    assert_silent(machine.hook(b"", *options))
+
+
+# ---- streams --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("with_payload", [False, True], ids=["empty", "holding a payload"])
+def test_stdin_that_never_closes_ends_with_the_deadline(machine: Machine, with_payload: bool) -> None:
+    started = time.monotonic()
+    with subprocess.Popen(
+        [machine.command, "hook"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=machine.folder,
+        env=machine.environment,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        if with_payload:
+            process.stdin.write(machine.asking())
+            process.stdin.flush()
+        try:
+            code = process.wait(60)
+        finally:
+            process.kill()
+        done = Done(code, process.stdout.read(), process.stderr.read(), time.monotonic() - started)
+    assert_silent(done)
+
+
+@posix
+def test_stdout_without_a_reader_does_no_harm_and_the_memory_comes_the_next_time(machine: Machine) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [machine.command, "hook"],
+            input=machine.asking(session="one session"),
+            stdout=write,
+            stderr=subprocess.PIPE,
+            cwd=machine.folder,
+            env=machine.environment,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert machine.recall(QUESTION, "one session") == [ANSWER]
+
+
+@posix
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_no_harm_and_nothing_is_written_into_the_store(machine: Machine, closed: str) -> None:
+    database = (machine.home / "memories.db").read_bytes()
+    command = ["/bin/sh", "-c", f'exec "$0" hook {closed}', machine.command]
+    assert_harmless(machine.start(command, machine.asking()))
+    assert (machine.home / "memories.db").read_bytes() == database
+    files = [file for file in machine.home.rglob("*") if file.is_file()]
+    assert [file for file in files if b"hookSpecificOutput" in file.read_bytes()] == []
+    assert machine.recall(QUESTION) == [ANSWER]
+
+
+@linux
+def test_full_device_as_stdout_does_no_harm(machine: Machine) -> None:
+    command = ["/bin/sh", "-c", 'exec "$0" hook >/dev/full', machine.command]
+    assert_silent(machine.start(command, machine.asking()))
