@@ -8,13 +8,15 @@ SubcogError                    exit code
 │   ├── StoreBusy              3   another writer held the store too long
 │   ├── StoreCorrupt           3   memories.db is not a sound database
 │   └── StoreTooNew            3   written by a later version
-└── ConfigError                4
+├── ConfigError                4
+└── ModelError                 5   an embedding model is missing, incomplete or of another shape
 """
 
 EXIT_NOTHING_FOUND = 1
 EXIT_USAGE = 2
 EXIT_STORE = 3
 EXIT_CONFIG = 4
+EXIT_MODEL = 5
 EXIT_INTERRUPTED = 130
 
 
@@ -73,3 +75,9 @@ class ConfigError(SubcogError):
     """A setting is unknown or outside its range."""
 
     exit_code = EXIT_CONFIG
+
+
+class ModelError(SubcogError):
+    """An embedding model is missing, incomplete or of another shape."""
+
+    exit_code = EXIT_MODEL

@@ -1,0 +1,198 @@
+"""Making pending vectors final: the neural model's in place of the provisional ones, one process at a time for each space."""
+
+import os
+from contextlib import contextmanager
+
+from subcog_hooks import log
+from subcog_hooks.errors import ModelError
+from subcog_hooks.memory import vector_sync
+from subcog_hooks.memory.lock import ProcessLock, is_held
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from subcog_hooks.embed.documents import DocumentEmbedder
+    from subcog_hooks.embed.models import Space
+    from subcog_hooks.memory.store import Store
+    from subcog_hooks.memory.vectors import VectorStore
+    from subcog_hooks.paths import Home
+
+    Progress = Callable[[int], None]
+
+# What is embedded and written at once, and so what a kill costs: about a second on one core, at 185 texts of 40 words.
+GROUP_TEXTS = 128
+GROUP_CHARACTERS = 40_000
+CHUNK = 512  # memories read at a time
+PACKAGED_READS = 1_500  # characters, about: what 256 tokens are made of
+PLAIN = "The gate is shut."  # a text that every model takes
+
+
+class Patience:
+    """How a process shares the work with others. wait_ms: for whoever is at it; is_urgent: whether that one gives way."""
+
+    __slots__ = ("is_urgent", "wait_ms")
+
+    def __init__(self, wait_ms: int, *, is_urgent: bool) -> None:
+        self.wait_ms = wait_ms
+        self.is_urgent = is_urgent
+
+
+FOREGROUND = Patience(120_000, is_urgent=True)  # the one at work gives way within its group
+BACKGROUND = Patience(1_000, is_urgent=False)  # whoever is at work does ours as well
+
+
+def lock_of(home: "Home", space: "Space") -> str:
+    """The file that the process at work on a space has locked."""
+    return os.path.join(home.index, f"vectors-{space.name}.lock")
+
+
+def _urgent_lock_of(home: "Home", space: "Space") -> str:
+    """The file that is locked while somebody sits and waits: a process in the background gives way then."""
+    return os.path.join(home.index, f"vectors-{space.name}.urgent.lock")
+
+
+@contextmanager
+def undisturbed(home: "Home", space: "Space") -> "Iterator[None]":
+    """Nobody is at work on the space meanwhile. Raises StoreBusy, StoreError."""
+    with (
+        ProcessLock(_urgent_lock_of(home, space), FOREGROUND.wait_ms, "embedding"),
+        ProcessLock(lock_of(home, space), FOREGROUND.wait_ms, "embedding"),
+    ):
+        yield
+
+
+def remove_locks(home: "Home", space: "Space") -> None:
+    """Take away what is left of a space that is no more. Raises OSError."""
+    for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_sync.lock_of(home, space.name)):
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def embed_pending(
+    home: "Home",
+    store: "Store",
+    vectors: "VectorStore",
+    space: "Space",
+    load: "Callable[[], DocumentEmbedder]",
+    patience: Patience = FOREGROUND,
+    progress: "Progress | None" = None,
+    is_wanted: "Callable[[], bool]" = lambda: True,
+) -> int:
+    """Give every memory of a space its final vector; how many got one.
+
+    Written group by group: a kill loses one, and nothing that was written is embedded again, not even for another memory of
+    the same text. A text that the model refuses gets the zero vector, which is near to nothing, and is counted in the log.
+    load: makes the model, called when there is a text to embed. progress: told how many vectors are final after each group.
+    is_wanted: asked before each group, the work ends when it says no. Raises StoreBusy when another process is at it for longer
+    than `patience`, StoreError, ModelError when the model fails on a plain text too.
+    """
+    urgent_lock = _urgent_lock_of(home, space)
+    work = _Work(store, vectors, space, load, progress)
+    try:
+        if not patience.is_urgent:
+            return _in_turns(lock_of(home, space), patience, work, lambda: is_held(urgent_lock) or not is_wanted())
+        with ProcessLock(urgent_lock, patience.wait_ms, "embedding"):
+            return _in_turns(lock_of(home, space), patience, work, lambda: not is_wanted())
+    finally:
+        if work.refused:
+            log.write(home, f"texts that {space.model} refused: {work.refused}; they are found by words alone")
+
+
+def _in_turns(lock: str, patience: Patience, work: "_Work", is_to_stop: "Callable[[], bool]") -> int:
+    """A writer that found the lock taken has left its memories to us: after each turn look again."""
+    done = 0
+    before: list[tuple[int, str]] = []
+    while (waiting := work.waiting()) and waiting != before and not is_to_stop():
+        before = waiting  # what stays has to wait for the vectors to follow the store
+        with ProcessLock(lock, patience.wait_ms, "embedding"):
+            done += work.turn(is_to_stop)
+    return done
+
+
+class _Work:
+    """What one process does."""
+
+    __slots__ = ("_embedder", "_load", "_progress", "_space", "_store", "_vectors", "refused")
+
+    def __init__(
+        self,
+        store: "Store",
+        vectors: "VectorStore",
+        space: "Space",
+        load: "Callable[[], DocumentEmbedder]",
+        progress: "Progress | None",
+    ) -> None:
+        self.refused = 0  # texts
+        self._store = store
+        self._vectors = vectors
+        self._space = space
+        self._load = load
+        self._progress = progress
+        self._embedder: DocumentEmbedder | None = None
+
+    def waiting(self) -> "list[tuple[int, str]]":
+        return [] if self._vectors.is_gone() else self._vectors.pending()
+
+    def turn(self, is_to_stop: "Callable[[], bool]") -> int:
+        """Work through what is pending; how many vectors are final now."""
+        done = 0
+        waiting = self.waiting()
+        most = PACKAGED_READS if self._space.is_packaged else GROUP_CHARACTERS
+        for start in range(0, len(waiting), CHUNK):
+            for group in _in_groups(self._texts(waiting[start : start + CHUNK]), most):
+                if is_to_stop() or self._vectors.is_gone():
+                    return done
+                done += (count := self._vectors.finish(self._made(group)))
+                if self._progress:
+                    self._progress(count)
+        return done
+
+    def _texts(self, chunk: "list[tuple[int, str]]") -> "dict[str, tuple[str, list[int]]]":
+        """The text and the keys of each content hash. A memory that was changed or purged meanwhile is left out."""
+        memories = self._store.by_seqs([self._vectors.seq_of(key) for key, _ in chunk])
+        texts: dict[str, tuple[str, list[int]]] = {}
+        for key, content_hash in chunk:
+            memory = memories.get(self._vectors.seq_of(key))
+            if memory is not None and memory.content_hash == content_hash:
+                texts.setdefault(content_hash, (memory.content, []))[1].append(key)
+        return texts
+
+    def _made(self, group: "list[tuple[str, str, list[int]]]") -> "list[tuple[int, str, bytes]]":
+        made = {content_hash: self._vectors.final_vector(content_hash) for content_hash, _, _ in group}
+        new = [(content_hash, text) for content_hash, text, _ in group if made[content_hash] is None]
+        if new:
+            vectors = self._embedded([text for _, text in new])
+            made.update(zip((content_hash for content_hash, _ in new), vectors, strict=True))
+        return [
+            (key, content_hash, vector) for content_hash, _, keys in group for key in keys if (vector := made[content_hash])
+        ]
+
+    def _embedded(self, texts: list[str]) -> list[bytes]:
+        self._embedder = self._embedder or self._load()
+        try:
+            return list(self._embedder.embed(texts))
+        except ModelError:
+            list(self._embedder.embed([PLAIN]))  # fails when it is the model, not a text
+        return [self._alone(self._embedder, text) for text in texts]
+
+    def _alone(self, embedder: "DocumentEmbedder", text: str) -> bytes:
+        try:
+            return next(embedder.embed([text]))
+        except ModelError:
+            self.refused += 1
+            return bytes(self._space.dimension)
+
+
+def _in_groups(texts: "dict[str, tuple[str, list[int]]]", most: int) -> "Iterator[list[tuple[str, str, list[int]]]]":
+    """Groups of (content hash, text, keys). most: characters of a text that the model reads."""
+    group: list[tuple[str, str, list[int]]] = []
+    characters = 0
+    for content_hash, (text, keys) in texts.items():
+        group.append((content_hash, text, keys))
+        characters += min(len(text), most)
+        if len(group) == GROUP_TEXTS or characters >= GROUP_CHARACTERS:
+            yield group
+            group, characters = [], 0
+    if group:
+        yield group

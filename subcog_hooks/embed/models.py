@@ -1,0 +1,246 @@
+"""The embedding models that there are: the packaged one, and those that the user has pulled. pull.py gets them."""
+
+import json
+import os
+import re
+import shutil
+
+from subcog_hooks.errors import ModelError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any  # of JSON that `pull` has written
+
+    from subcog_hooks.config import Settings
+    from subcog_hooks.paths import Home
+
+DESCRIPTION = "space.json"  # in the folder of a pulled model
+PARTIAL = ".partial-"  # how folders begin that are being made or deleted
+SETTING = "embedding.model"
+NEEDED = ("model.onnx", "tokenizer.json", "tokenizer_config.json")  # of the packaged model
+PACKAGED_CHECKSUM = "ca01abd364a5f87b"  # checksum_of(PACKAGED.folder, NEEDED); 23 MB are not read at every command
+RECIPE = 1  # raised whenever the same files give other vectors: DocumentEmbedder, StaticEncoder
+
+
+class Space:
+    """An embedding space: a model and where it lies. Vectors of one space can be compared, of two never.
+
+    name: safe as a file's; model: as fastembed calls it; dimension: of its vectors; folder: of its files.
+    """
+
+    __slots__ = ("dimension", "folder", "model", "name")
+
+    def __init__(self, name: str, model: str, dimension: int, folder: str) -> None:
+        self.name = name
+        self.model = model
+        self.dimension = dimension
+        self.folder = folder
+
+    @property
+    def is_packaged(self) -> bool:
+        return self.name == "minilm"
+
+    @property
+    def remedy(self) -> str:
+        """What to do when its files do not work."""
+        return "reinstall subcog" if self.is_packaged else f"`subcog models remove {self.name}`, then pull it again"
+
+    def answers_to(self, name: str) -> bool:
+        """Whether a user means this space by `name`."""
+        return name.lower() in (self.name, self.model.lower())
+
+
+PACKAGED = Space(
+    "minilm", "sentence-transformers/all-MiniLM-L6-v2", 384, os.path.join(os.path.dirname(os.path.abspath(__file__)), "minilm")
+)
+
+
+def slug(model: str) -> str:
+    """A model's name as that of a file.
+
+    >>> slug("BAAI/bge-small-en-v1.5")
+    'baai-bge-small-en-v1.5'
+    """
+    return re.sub(r"[^a-z0-9._]+", "-", model.lower()).strip("-.")
+
+
+def installed(home: "Home") -> list[Space]:
+    """The spaces whose models are on this machine, the packaged one first."""
+    try:
+        names = sorted(os.listdir(home.models))
+    except OSError:
+        names = []
+    pulled = (_described(os.path.join(home.models, name)) for name in names if not name.startswith(PARTIAL))
+    return [PACKAGED, *(space for space in pulled if space is not None)]
+
+
+def find(home: "Home", name: str) -> Space:
+    """The installed space that `name` means: its own name, or the model's. Raises ModelError.
+
+    A pulled copy of the packaged model goes by the model's name, the packaged one by `minilm` and `default`.
+    """
+    if name.lower() in ("default", PACKAGED.name):
+        return PACKAGED
+    for space in reversed(installed(home)):
+        if space.answers_to(name):
+            return space
+    raise ModelError(
+        f"the model {name[:80]} is not installed", f"`subcog models pull {name[:80]}`, or `subcog models use default`"
+    )
+
+
+def find_pulled(home: "Home", name: str) -> Space:
+    """The pulled space that `name` means. Raises ModelError, UsageError for the packaged one."""
+    space = find(home, name)
+    if space.is_packaged:
+        raise UsageError(f"{space.name} is part of subcog", "`subcog models list` shows those that can be removed")
+    return space
+
+
+def chosen(home: "Home", settings: "Settings") -> Space:
+    """The space of terminal search: the user's, else the packaged one. Raises ModelError when it is not installed."""
+    space = find(home, str(settings[SETTING]))
+    if lacking := missing(space):
+        raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
+    return space
+
+
+def missing(space: Space) -> list[str]:
+    """The files that are gone, or are not as large as when they came. A look at the folder: nothing is read through."""
+    if space.is_packaged:
+        return [name for name in NEEDED if not _size(os.path.join(space.folder, name))]
+    files = _description(space.folder).get("files", {})
+    return [name for name, size in files.items() if _size(os.path.join(space.folder, name)) != size]
+
+
+def verify(space: Space) -> None:
+    """Load the model and embed a text; half a second or more. Raises ModelError."""
+    from subcog_hooks.embed.documents import DocumentEmbedder  # heavy, and it builds on this module
+
+    if lacking := missing(space):
+        raise ModelError(f"{space.folder} lacks {lacking[0]}", space.remedy)
+    if not any(DocumentEmbedder(space).query("the berth of the harbour")):
+        raise ModelError(f"{space.model} gives vectors of nothing but zeros", space.remedy)
+
+
+def altered() -> list[str]:
+    """The packaged files that are gone or not as they were installed, for instance after a disk was full.
+
+    Compared with the hashes that the installer has written down; a checkout has none, and nothing is found wrong there.
+    """
+    import base64
+    import csv
+    import hashlib
+    from importlib import metadata  # 20 ms with its libraries, for `doctor` only
+
+    here = os.path.dirname(PACKAGED.folder)
+    try:
+        installed_as = metadata.distribution("subcog")
+    except metadata.PackageNotFoundError:
+        return []
+    wrong = []
+    # its `files` leaves out, from Python 3.12 on, those that are gone
+    for name, digest, _ in csv.reader((installed_as.read_text("RECORD") or "").splitlines()):
+        path = os.path.abspath(str(installed_as.locate_file(name)))
+        mode, _, expected = digest.partition("=")
+        if not expected or not path.startswith(here + os.sep) or path.endswith(".py"):
+            continue
+        try:
+            with open(path, "rb") as handle:
+                found = hashlib.file_digest(handle, mode).digest()
+        except OSError:
+            found = b""
+        if base64.urlsafe_b64encode(found).decode().rstrip("=") != expected:
+            wrong.append(path)
+    return wrong
+
+
+def made_by(space: Space) -> tuple[str, str]:
+    """What makes the final vectors of a space, and what the provisional ones: files and recipe; "" where that is not known.
+
+    A look at a header and a small file, so it is for every command. Vectors made by anything else are to be replaced.
+    """
+    if not space.is_packaged:
+        checksum = _description(space.folder).get("checksum")
+        return f"{checksum} {RECIPE}" if checksum else "", ""
+    from subcog_hooks.embed import static  # who only asks for the models does not need it
+
+    try:
+        encoder = static.StaticEncoder.open(static.PACKAGED)
+    except ModelError:  # whoever needs it is told
+        return f"{PACKAGED_CHECKSUM} {RECIPE}", ""
+    encoder.close()
+    return f"{PACKAGED_CHECKSUM} {RECIPE}", f"{encoder.checksum:08x} {static.MAX_TOKENS} {RECIPE}"
+
+
+def checksum_of(folder: str, names: "Iterable[str]") -> str:
+    """What tells these files of a folder from others of the same names. Raises OSError."""
+    import hashlib  # 2 ms, where a model is pulled
+
+    total = hashlib.sha256()
+    for name in sorted(names):
+        with open(os.path.join(folder, name), "rb") as file:
+            total.update(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return total.hexdigest()[:16]
+
+
+def size_of(space: Space) -> int:
+    """Bytes of the model on disk."""
+    return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(space.folder) for name in names)
+
+
+def remove(home: "Home", space: Space) -> None:
+    """Delete a pulled model, not its vectors; of a link to a folder the link. Raises ModelError."""
+    aside = os.path.join(home.models, f"{PARTIAL}removed-{space.name}")
+    try:
+        delete(aside)
+        os.rename(space.folder, aside)  # whoever looks sees all of it or nothing
+        delete(aside)
+    except OSError as error:
+        raise ModelError(f"{space.folder} can not be removed: {error.strerror}", "another process may be using it") from error
+
+
+def delete(path: str) -> None:
+    """Delete a folder and what is in it, or a link to one. Raises OSError."""
+    if os.path.islink(path):
+        os.unlink(path)
+    elif os.path.exists(path):
+        shutil.rmtree(path)
+
+
+def describe(space: Space, source: str) -> None:
+    """Write down in its folder what a pulled model is, and what its files are. Raises OSError."""
+    files = {
+        os.path.relpath(path, space.folder).replace(os.sep, "/"): os.path.getsize(path)
+        for folder, _, names in os.walk(space.folder)
+        for path in (os.path.join(folder, name) for name in sorted(names))
+    }
+    checksum = checksum_of(space.folder, files)
+    told = {"model": space.model, "dimension": space.dimension, "source": source, "checksum": checksum, "files": files}
+    with open(os.path.join(space.folder, DESCRIPTION), "w", encoding="utf-8") as file:
+        json.dump(told, file, indent=1)
+
+
+def _described(folder: str) -> Space | None:
+    told = _description(folder)
+    model, dimension = told.get("model"), told.get("dimension")
+    if not isinstance(model, str) or not isinstance(dimension, int):
+        return None
+    return Space(os.path.basename(folder), model, dimension, folder)
+
+
+def _description(folder: str) -> "dict[str, Any]":
+    try:
+        with open(os.path.join(folder, DESCRIPTION), encoding="utf-8") as file:
+            told = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0

@@ -1,0 +1,45 @@
+"""The spaces that memories are embedded in, and their first vectors there. What models there are is in models.py."""
+
+from subcog_hooks.embed import models
+from subcog_hooks.errors import ModelError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from subcog_hooks.config import Settings
+    from subcog_hooks.embed.models import Space
+    from subcog_hooks.memory.vector_sync import Encode
+    from subcog_hooks.paths import Home
+
+_MANY = 50  # texts from which numpy is worth its import and the reading of all rows
+
+
+def in_use(home: "Home", settings: "Settings") -> "list[Space]":
+    """The packaged space, which the hook uses, and the one that the user has chosen, when its model is there."""
+    try:
+        chosen = models.chosen(home, settings)
+    except ModelError:  # whoever searches is told
+        chosen = models.PACKAGED
+    return [models.PACKAGED] if chosen.is_packaged else [models.PACKAGED, chosen]
+
+
+def provisional(space: "Space") -> "Encode":
+    """What gives a space's new memories their first vectors: the static encoder in the packaged space, nothing elsewhere."""
+    if not space.is_packaged:
+        return lambda texts: [None] * len(texts)
+
+    def encode(texts: "Sequence[str]") -> list[bytes | None]:
+        if len(texts) >= _MANY:
+            from subcog_hooks.embed.bulk import encode_many  # with numpy, 65 ms
+
+            return [vector or None for vector in encode_many(texts)]
+        from subcog_hooks.embed.static import StaticEncoder  # most callers have nothing new
+
+        encoder = StaticEncoder.open()
+        try:
+            return [encoder.encode(text) or None for text in texts]
+        finally:
+            encoder.close()
+
+    return encode

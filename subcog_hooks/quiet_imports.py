@@ -1,0 +1,61 @@
+"""Libraries imported so that none of them writes, reports or looks up anything on its own. Their use is elsewhere."""
+
+import os
+import socket
+import warnings
+
+from subcog_hooks.errors import ModelError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fastembed import TextEmbedding
+
+# Read when fastembed and what it brings are imported. Without the first, onnxruntime 1.31 writes a device id under the user's
+# cache folder and looks up a telemetry host.
+_SWITCHES = {
+    "ORT_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_OFFLINE": "1",  # models are pulled by our own code
+    "HF_HUB_DISABLE_XET": "1",  # it keeps a log of its own
+    "DO_NOT_TRACK": "1",
+    "TOKENIZERS_PARALLELISM": "false",  # we say how many threads there are
+}
+_FATAL_ONLY = 4  # onnxruntime's severities; its failures reach us as exceptions
+
+
+class NoProbe:
+    """Inside, a library may be imported that brings urllib3; a socket of its own, to look for IPv6, it does not open.
+
+    urllib3 then holds that there is no IPv6, which is all the same: nothing of ours asks through it.
+    """
+
+    __slots__ = ("_has_ipv6",)
+
+    def __enter__(self) -> None:
+        self._has_ipv6 = socket.has_ipv6
+        socket.has_ipv6 = False
+
+    def __exit__(self, *exception: object) -> None:
+        socket.has_ipv6 = self._has_ipv6
+
+
+def text_embedding() -> "type[TextEmbedding]":
+    """fastembed's class, silent and offline; 600 ms for the first call in a process. Raises ModelError."""
+    os.environ.update(_SWITCHES)
+    try:
+        with NoProbe(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its own dependencies: nothing that a user could act on
+            import onnxruntime
+            from fastembed import TextEmbedding
+            from loguru import logger
+    except (ImportError, OSError) as error:  # no build for this system, or a broken one
+        raise ModelError(f"fastembed can not be imported: {first_line(error)}", "reinstall subcog") from error
+    onnxruntime.set_default_logger_severity(_FATAL_ONLY)
+    logger.disable("fastembed")
+    return TextEmbedding
+
+
+def first_line(error: BaseException) -> str:
+    """What a library complains of, short enough for one line of ours."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else text[:199] + "…"

@@ -1,0 +1,280 @@
+"""Pending vectors become final: once for each text, by one process at a time, and a kill loses one group."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from subcog_hooks import log
+from subcog_hooks.embed import catch_up, spaces
+from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
+from subcog_hooks.embed.documents import DocumentEmbedder
+from subcog_hooks.embed.models import Space
+from subcog_hooks.errors import ModelError, StoreBusy
+from subcog_hooks.memory import vector_sync
+from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+from tests.conftest import Maker
+from tests.embed.conftest import SPACE, Counting, Open
+
+IMPATIENT = Patience(0, is_urgent=False)
+
+
+def finish(home: Home, store: Store, vectors: VectorStore, embedder: Counting, patience: Patience = FOREGROUND) -> int:
+    return embed_pending(home, store, vectors, SPACE, lambda: embedder, patience)
+
+
+def not_wanted() -> NoReturn:
+    pytest.fail("the model was loaded")
+
+
+def test_every_memory_gets_the_models_vector(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    memories = [make(f"Pier {number} is closed.") for number in range(5)]
+    store.add(memories)
+    vectors = following()
+    assert vectors.counts() == (0, 5)
+    assert finish(home, store, vectors, embedder) == 5
+    assert vectors.counts() == (5, 0)
+    assert [vectors.final_vector(memory.content_hash) for memory in memories] == [
+        embedder.query(memory.content) for memory in memories
+    ]
+
+
+def test_progress_is_told_of_every_group(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "GROUP_TEXTS", 2)
+    store.add([make(f"Pier {number} is closed.") for number in range(5)])
+    told: list[int] = []
+    embed_pending(home, store, following(), SPACE, lambda: embedder, progress=told.append)
+    assert told == [2, 2, 1]
+
+
+def test_long_texts_come_in_smaller_groups(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "GROUP_CHARACTERS", 4_000)
+    store.add([make(f"{number} " + "quay " * 400) for number in range(5)])
+    told: list[int] = []
+    embed_pending(home, store, following(), SPACE, lambda: embedder, progress=told.append)
+    assert told == [3, 2]
+
+
+def test_it_ends_when_the_vectors_are_removed_under_it(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "GROUP_TEXTS", 2)
+    store.add([make(f"Pier {number} is closed.") for number in range(5)])
+    vectors = following()
+    done = embed_pending(home, store, vectors, SPACE, lambda: embedder, progress=lambda _: VectorStore.remove(home, SPACE.name))
+    assert (done, len(embedder.embedded)) == (2, 2)
+
+
+def test_equal_texts_are_embedded_once(home: Home, store: Store, make: Maker, following: Open, embedder: Counting) -> None:
+    store.add(
+        [make("The gate is shut.", project="p/one"), make("The gate is shut.", project="p/two"), make("It opens at six.")]
+    )
+    assert finish(home, store, following(), embedder) == 3
+    assert sorted(embedder.embedded) == ["It opens at six.", "The gate is shut."]
+
+
+def test_a_text_that_was_embedded_before_is_not_embedded_again(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    store.add([make("The gate is shut.")])
+    finish(home, store, following(), embedder)
+    store.add([make("The gate is shut.", project="p/two")])
+    vectors = following()
+    assert embed_pending(home, store, vectors, SPACE, not_wanted) == 0
+    assert vectors.counts() == (2, 0)
+
+
+def test_a_memory_that_is_edited_meanwhile_gets_the_vector_of_its_new_text(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    memory = make("The gate is shut.")
+    store.add([memory])
+    vectors = following()
+
+    def edit() -> None:
+        embedder.meanwhile = lambda: None
+        store.modify([memory.id], lambda stored: stored.replaced(content="The gate is open."))
+        following()
+
+    embedder.meanwhile = edit
+    finish(home, store, vectors, embedder)
+    assert vectors.counts() == (1, 0)
+    assert vectors.final_vector(store.get(memory.id).content_hash) == embedder.query("The gate is open.")
+    assert vectors.final_vector(memory.content_hash) is None
+
+
+def test_a_memory_that_is_purged_meanwhile_gets_no_vector(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    memory = make("The gate is shut.")
+    store.add([memory, make("It opens at six.")])
+    vectors = following()
+
+    def purge() -> None:
+        store.purge([memory.id])
+        following()
+
+    embedder.meanwhile = purge
+    assert finish(home, store, vectors, embedder) == 1
+    assert vectors.counts() == (1, 0)
+    assert vectors.final_vector(memory.content_hash) is None
+
+
+def test_memories_that_the_vectors_have_not_followed_are_left_for_later(
+    home: Home, store: Store, make: Maker, following: Open
+) -> None:
+    memory = make("The gate is shut.")
+    store.add([memory])
+    vectors = following()
+    store.purge([memory.id])
+    assert embed_pending(home, store, vectors, SPACE, not_wanted) == 0
+
+
+def test_a_memory_that_comes_while_the_lock_is_held_is_embedded_by_its_holder(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    store.add([make("The gate is shut.")])
+    vectors = following()
+
+    def another_comes() -> None:
+        embedder.meanwhile = lambda: None
+        store.add([make("It opens at six.")])
+        with pytest.raises(StoreBusy):
+            embed_pending(home, store, following(), SPACE, not_wanted, IMPATIENT)
+
+    embedder.meanwhile = another_comes
+    assert finish(home, store, vectors, embedder, BACKGROUND) == 2
+
+
+def test_the_background_gives_way_to_whoever_waits(home: Home, store: Store, make: Maker, following: Open) -> None:
+    store.add([make("The gate is shut.")])
+    vectors = following()
+    with catch_up.undisturbed(home, SPACE):
+        assert embed_pending(home, store, vectors, SPACE, not_wanted, BACKGROUND) == 0
+
+
+def test_a_lock_dies_with_its_owner(home: Home, store: Store, make: Maker, following: Open, embedder: Counting) -> None:
+    store.add([make("The gate is shut.")])
+    vectors = following()
+    code = (
+        "import sys, os\nfrom subcog_hooks.memory.lock import ProcessLock\n"
+        "with ProcessLock(sys.argv[1], 0, 'embedding'):\n    os.kill(os.getpid(), 9)\n"
+    )
+    path = catch_up.lock_of(home, SPACE)
+    killed = subprocess.run([sys.executable, "-c", code, path], cwd=Path(__file__).parents[2], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with ProcessLock(path, 0, "embedding"):
+        pass
+    assert finish(home, store, vectors, embedder, IMPATIENT) == 1
+
+
+def test_a_text_that_the_model_refuses_does_not_keep_the_others_from_theirs(
+    home: Home, store: Store, make: Maker, reads_on: Space
+) -> None:
+    good = [make(f"Pier {number} is closed.") for number in range(3)]
+    store.add([good[0], make("quay " * 700), *good[1:]])
+    encode = spaces.provisional(reads_on)
+    with vector_sync.open_following(home, store, reads_on.name, reads_on.dimension, encode, made_by=("", "")) as vectors:
+        assert embed_pending(home, store, vectors, reads_on, lambda: DocumentEmbedder(reads_on)) == 4
+        assert vectors.counts() == (4, 0)
+        found = vectors.nearest(DocumentEmbedder(reads_on).query("Which piers are closed?"), 9, None)
+    assert sorted(seq for _, seq in found) == [1, 3, 4]
+    assert f"texts that {reads_on.model} refused: 1; they are found by words alone" in Path(log.path(home)).read_text()
+
+
+def test_it_ends_when_it_is_not_wanted_any_more(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "GROUP_TEXTS", 2)
+    store.add([make(f"Pier {number} is closed.") for number in range(5)])
+    vectors = following()
+    wanted = [True]
+    done = embed_pending(
+        home,
+        store,
+        vectors,
+        SPACE,
+        lambda: embedder,
+        BACKGROUND,
+        progress=lambda _: wanted.clear(),
+        is_wanted=lambda: bool(wanted),
+    )
+    assert (done, vectors.counts()) == (2, (2, 3))
+
+
+def test_a_model_that_fails_leaves_everything_pending(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    store.add([make("The gate is shut.")])
+    vectors = following()
+
+    def fail() -> None:
+        raise ModelError("it can not embed")
+
+    embedder.meanwhile = fail
+    with pytest.raises(ModelError):
+        finish(home, store, vectors, embedder)
+    assert vectors.counts() == (0, 1)
+
+
+KILLED = """
+import os, sys
+from subcog_hooks.embed import catch_up, documents, models
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+
+catch_up.GROUP_TEXTS = 4
+space, home, left = models.PACKAGED, Home.find(), int(sys.argv[2])
+
+
+class Logged(documents.DocumentEmbedder):
+    __slots__ = ()
+
+    def embed(self, texts):
+        global left
+        if not left:
+            os.kill(os.getpid(), 9)
+        left -= 1
+        made = list(super().embed(texts))
+        with open(sys.argv[1], "a") as log:
+            log.writelines(text + "\\n" for text in texts)
+        return iter(made)
+
+
+with Store.reader(home) as store, VectorStore.writer(home, space.name, space.dimension) as vectors:
+    catch_up.embed_pending(home, store, vectors, space, lambda: Logged(space))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
+def test_killed_half_way_and_run_again_nothing_is_embedded_twice(
+    home: Home, store: Store, make: Maker, following: Open, tmp_path: Path
+) -> None:
+    texts = [f"Pier {number} is closed." for number in range(20)]
+    store.add([make(text) for text in texts])
+    vectors = following()
+    log = tmp_path / "embedded"
+
+    def run(groups: int) -> int:
+        command = [sys.executable, "-c", KILLED, str(log), str(groups)]
+        return subprocess.run(command, cwd=Path(__file__).parents[2], timeout=60, check=False).returncode
+
+    assert run(3) == -signal.SIGKILL
+    assert vectors.counts() == (12, 8)
+    assert run(99) == 0
+    assert vectors.counts() == (20, 0)
+    assert sorted(log.read_text().splitlines()) == sorted(texts)

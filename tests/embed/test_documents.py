@@ -1,0 +1,152 @@
+"""The neural embedder: its vectors, whatever the text, and what it does to the machine (nothing)."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from subcog_hooks.embed.documents import CHARACTERS_A_TOKEN, DocumentEmbedder, quantised
+from subcog_hooks.embed.models import Space
+from subcog_hooks.errors import ModelError
+from tests.embed.conftest import SPACE, Counting
+
+TEXTS = (
+    "The session token is kept in an HttpOnly cookie, because any script on the page can read localStorage.",
+    "The dredging barge Ellida is moored at pier 7 from November on.",
+    "Retries back off exponentially.",
+)
+TOKENS = 256  # that the packaged model was trained for
+UNUSUAL = ("🎉🎉🏗️", "\ud800 lone", "\0", "नमस्ते दुनिया", "x" * 500_000, "ropes " * 90_000, "\u202e\u200b", ".")
+
+
+def cosine(one: bytes, other: bytes) -> float:
+    a, b = (np.frombuffer(vector, np.int8).astype(float) for vector in (one, other))
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def by_the_recipe(text: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """The vector as all-MiniLM-L6-v2 was published: the mean over the tokens, cut at 256, of length 1."""
+    import onnxruntime  # after our own code has switched its telemetry off
+
+    tokenizer = Tokenizer.from_file(os.path.join(SPACE.folder, "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(256)
+    ids = np.array([tokenizer.encode(text).ids])
+    model = onnxruntime.InferenceSession(os.path.join(SPACE.folder, "model.onnx"), providers=["CPUExecutionProvider"])
+    given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    (states, *_) = model.run(None, given)
+    mean = states[0].mean(axis=0)
+    vector: np.ndarray[tuple[int], np.dtype[np.float32]] = mean / np.linalg.norm(mean)
+    return vector
+
+
+def test_a_question_lies_near_its_answer(embedder: Counting) -> None:
+    question = embedder.query("Where do we keep the token of a session in the browser?")
+    near, far, _ = (cosine(question, vector) for vector in embedder.embed(TEXTS))
+    assert near > 0.5
+    assert far < 0.2
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "quay " * 300])
+def test_a_vector_is_what_the_published_recipe_gives(embedder: Counting, text: str) -> None:
+    (vector,) = embedder.embed([text])
+    ours, published = (np.frombuffer(each, np.int8).astype(int) for each in (vector, quantised(by_the_recipe(text))))
+    assert np.abs(ours - published).max() <= 1  # of 127: sums on several threads are rounded in another order
+
+
+def test_a_vector_does_not_depend_on_its_neighbours_nor_on_the_threads(embedder: Counting) -> None:
+    alone = [next(embedder.embed([text])) for text in TEXTS]
+    assert list(embedder.embed(TEXTS)) == alone
+    assert list(DocumentEmbedder(SPACE, threads=3).embed(TEXTS * 4)) == alone * 4
+    assert [embedder.query(text) for text in TEXTS] == alone
+
+
+@pytest.mark.parametrize("text", UNUSUAL)
+def test_any_text_has_a_vector(embedder: Counting, text: str) -> None:
+    (vector,) = embedder.embed([text])
+    assert len(vector) == SPACE.dimension
+    assert max(abs(value) for value in np.frombuffer(vector, np.int8).astype(int)) == 127
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.text(st.characters()))
+def test_no_text_fails(embedder: Counting, text: str) -> None:
+    assert len(embedder.query(text)) == SPACE.dimension
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t", "\u2003" * 100])
+def test_an_empty_text_is_near_to_nothing(embedder: Counting, text: str) -> None:
+    assert next(embedder.embed([text])) == embedder.query(text) == bytes(SPACE.dimension)
+
+
+def test_a_text_is_read_as_far_as_the_model_was_trained_for(embedder: Counting) -> None:
+    read = "quay " * (TOKENS - 2)
+    assert embedder.query(read) == embedder.query(read + "barge " * 50)
+    assert embedder.query(read) != embedder.query(read.removesuffix("quay ") + "barge " * 50)
+    assert embedder.query(" " * TOKENS * CHARACTERS_A_TOKEN + "barge") == embedder.query("barge")
+
+
+def test_a_pulled_model_reads_as_far_as_its_own_files_say(reads_on: Space) -> None:
+    embedder = DocumentEmbedder(reads_on)
+    read = "quay " * 400
+    assert embedder.query(read) != embedder.query(read + "barge " * 50)
+    with pytest.raises(ModelError, match="can not embed"):
+        embedder.query("quay " * 700)  # further than the model itself goes
+
+
+def test_a_model_whose_folder_is_gone_does_not_bring_it_back(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="can not be loaded from"):
+        DocumentEmbedder(Space("other", SPACE.model, SPACE.dimension, str(tmp_path / "gone" / "model")))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0], []])
+def test_a_vector_without_a_direction_becomes_zeros(values: list[float]) -> None:
+    assert quantised(np.array(values, np.float32)) == bytes(len(values))
+
+
+def test_a_quantised_vector_keeps_its_direction() -> None:
+    vector = np.random.default_rng(7).normal(size=384).astype(np.float32)
+    whole = np.frombuffer(quantised(vector), np.int8).astype(float)
+    assert vector @ whole / np.linalg.norm(vector) / np.linalg.norm(whole) > 0.9999
+
+
+def test_a_model_that_can_not_be_loaded_is_one_line(tmp_path: Path) -> None:
+    shutil.copytree(SPACE.folder, tmp_path / "model")
+    os.truncate(tmp_path / "model" / "model.onnx", 1_000_000)
+    with pytest.raises(ModelError, match="can not be loaded from") as error:
+        DocumentEmbedder(Space("other", SPACE.model, SPACE.dimension, str(tmp_path / "model")))
+    assert "\n" not in str(error.value)
+    assert "subcog models remove other" in error.value.hint
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_embedding_opens_no_socket_and_writes_no_file(tmp_path: Path) -> None:
+    code = (
+        "from subcog_hooks.embed import documents, models\n"
+        "embedder = documents.DocumentEmbedder(models.PACKAGED, 2)\n"
+        "assert any(embedder.query('quay')) and len(list(embedder.embed(['pier', 'berth']))) == 2\n"
+    )
+    trace = tmp_path / "trace"
+    done = subprocess.run(
+        ["strace", "-f", "-qq", "-o", str(trace), "-e", "trace=%network,%file", sys.executable, "-B", "-c", code],
+        cwd=Path(__file__).parents[2],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    if b"ptrace" in done.stderr.lower():
+        pytest.skip("strace may not trace here")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    calls = [line for line in trace.read_text().splitlines() if "= -1 " not in line and "+++" not in line]
+    assert [line for line in calls if "socket(" in line or "connect(" in line or "sendto(" in line] == []
+    assert [line for line in calls if "O_WRONLY" in line or "O_RDWR" in line or "O_CREAT" in line or "mkdir(" in line] == []
+    assert os.listdir(tmp_path) == ["trace"]

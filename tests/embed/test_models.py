@@ -1,0 +1,330 @@
+"""The models there are: chosen, pulled from a folder or a hub, refused in one line, removed. The hub is a local server."""
+
+import base64
+import hashlib
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks import config
+from subcog_hooks.embed import models, pull, static
+from subcog_hooks.embed.documents import DocumentEmbedder
+from subcog_hooks.embed.models import Space
+from subcog_hooks.errors import ModelError, UsageError
+from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.paths import Home
+from tests.embed.conftest import OTHER, SPACE, WIDER, Counting
+
+SLUG = "snowflake-snowflake-arctic-embed-xs"
+
+
+def chosen(home: Home, text: str = "") -> Space:
+    home.create()
+    Path(home.config).write_text(text)
+    return models.chosen(home, config.load(home))
+
+
+def left_behind(home: Home) -> list[str]:
+    """What lies beside the models, the lock aside."""
+    return [name for name in os.listdir(home.models) if name.startswith(models.PARTIAL)] if os.path.isdir(home.models) else []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The packaged model's files, to be damaged."""
+    return Path(shutil.copytree(SPACE.folder, tmp_path / "files"))
+
+
+def test_the_packaged_model_is_there_in_an_empty_home_and_chosen(home: Home) -> None:
+    assert models.installed(home) == [models.PACKAGED]
+    assert chosen(home) is models.PACKAGED
+    assert models.missing(models.PACKAGED) == []
+    models.verify(models.PACKAGED)
+
+
+def test_the_packaged_models_checksum_is_that_of_its_files() -> None:
+    assert models.checksum_of(models.PACKAGED.folder, models.NEEDED) == models.PACKAGED_CHECKSUM
+
+
+def test_what_makes_vectors_changes_with_the_files_and_the_recipe(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    final, first = models.made_by(models.PACKAGED)
+    assert (models.PACKAGED_CHECKSUM in final, len(first) > 8) == (True, True)
+    pulled = pull.pull(home, OTHER, str(folder))
+    of_pulled = models.made_by(pulled)
+    assert (of_pulled[0] not in ("", final), of_pulled[1]) == (True, "")
+    models.remove(home, pulled)
+    assert models.made_by(pull.pull(home, OTHER, str(folder))) == of_pulled
+    settings = (folder / "tokenizer_config.json").read_text()
+    (folder / "tokenizer_config.json").write_text(settings + " ")
+    models.remove(home, pulled)
+    assert models.made_by(pull.pull(home, OTHER, str(folder)))[0] != of_pulled[0]
+    monkeypatch.setattr(models, "RECIPE", models.RECIPE + 1)
+    assert all(now != then for now, then in zip(models.made_by(models.PACKAGED), (final, first), strict=True))
+
+
+def test_an_encoder_that_can_not_be_read_leaves_open_what_has_made_the_first_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static, "PACKAGED", str(tmp_path / "nowhere"))
+    assert models.made_by(models.PACKAGED) == (f"{models.PACKAGED_CHECKSUM} {models.RECIPE}", "")
+
+
+def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folder: Path, embedder: Counting) -> None:
+    (folder / "README.md").write_text("not needed")
+    space = pull.pull(home, OTHER.upper(), str(folder))
+    assert (space.name, space.model, space.dimension) == (SLUG, OTHER, 384)
+    assert [found.name for found in models.installed(home)] == ["minilm", SLUG]
+    assert sorted(os.listdir(space.folder)) == [
+        "config.json",
+        "onnx",
+        "space.json",
+        "special_tokens_map.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ]
+    assert len(DocumentEmbedder(space).query("quay")) == 384
+    assert left_behind(home) == []
+
+
+@pytest.mark.parametrize("name", [OTHER, SLUG, SLUG.upper()])
+def test_a_setting_chooses_an_installed_model(home: Home, folder: Path, name: str) -> None:
+    pull.pull(home, OTHER, str(folder))
+    assert chosen(home, f'[embedding]\nmodel = "{name}"\n').name == SLUG
+    assert chosen(home, '[embedding]\nmodel = "sentence-transformers/all-MiniLM-L6-v2"\n') is models.PACKAGED
+    assert chosen(home, '[embedding]\nmodel = "default"\n') is models.PACKAGED
+
+
+def test_a_pulled_copy_of_the_packaged_model_goes_by_its_name(home: Home) -> None:
+    pulled = pull.pull(home, SPACE.model, SPACE.folder)
+    assert models.find(home, SPACE.model).name == pulled.name == "sentence-transformers-all-minilm-l6-v2"
+    assert models.find(home, "minilm") is models.PACKAGED
+
+
+def test_a_chosen_model_that_is_not_installed_is_named_with_the_remedy(home: Home) -> None:
+    with pytest.raises(ModelError, match="the model BAAI/bge-m3 is not installed; `subcog models pull BAAI/bge-m3`"):
+        chosen(home, '[embedding]\nmodel = "BAAI/bge-m3"\n')
+
+
+def test_a_chosen_model_that_has_lost_a_file_is_named(home: Home, folder: Path) -> None:
+    space = pull.pull(home, OTHER, str(folder))
+    os.truncate(os.path.join(space.folder, "onnx", "model.onnx"), 1_000)
+    assert models.missing(space) == ["onnx/model.onnx"]
+    with pytest.raises(ModelError, match=r"lacks onnx/model\.onnx; `subcog models remove snowflake"):
+        chosen(home, f'[embedding]\nmodel = "{OTHER}"\n')
+
+
+def test_a_project_may_not_choose_a_model(home: Home, tmp_path: Path) -> None:
+    (tmp_path / ".subcog.toml").write_text('[embedding]\nmodel = "theirs"\nbackground = false\n')
+    settings = config.load(home, str(tmp_path))
+    assert settings.problems == (
+        ".subcog.toml line 2: embedding.model is left to your own config.toml",
+        ".subcog.toml line 3: embedding.background is left to your own config.toml",
+    )
+    assert (settings["embedding.model"], settings["embedding.background"]) == ("minilm", True)
+
+
+@pytest.mark.parametrize("value", ["3", "true", '""', '"two words"', f'"{"x" * 201}"', '"a\\nb"'])
+def test_a_setting_that_is_no_name_is_refused(home: Home, value: str) -> None:
+    assert chosen(home, f"[embedding]\nmodel = {value}\n") is models.PACKAGED
+    assert "embedding.model is" in config.load(home).problems[0]
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx"])
+def test_an_incomplete_folder_is_refused(home: Home, folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(ModelError, match=rf"{folder} lacks (onnx/)?{name}; expected the files of {OTHER}"):
+        pull.pull(home, OTHER, str(folder))
+    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+
+
+def test_a_folder_that_is_not_there_is_refused(home: Home, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="nowhere is not a folder"):
+        pull.pull(home, OTHER, str(tmp_path / "nowhere"))
+
+
+def test_a_model_of_another_dimension_is_refused(home: Home, folder: Path) -> None:
+    with pytest.raises(ModelError, match=f"{WIDER} gives vectors of 384 dimensions, expected 768"):
+        pull.pull(home, WIDER, str(folder))
+    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx", "tokenizer_config.json"])
+def test_a_folder_with_a_damaged_file_is_refused_in_one_line(home: Home, folder: Path, name: str) -> None:
+    os.truncate(folder / name, os.path.getsize(folder / name) // 2)
+    with pytest.raises(ModelError, match=f"can not be loaded from {folder}") as error:
+        pull.pull(home, OTHER, str(folder))
+    assert "\n" not in str(error.value)
+    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_known(home: Home) -> None:
+    with pytest.raises(UsageError, match=r"'bge-smal-en' is not a text model .* BAAI/bge-small-en"):
+        pull.pull(home, "bge-smal-en", None)
+    with pytest.raises(UsageError, match="Supported_Models/ names all"):
+        pull.pull(home, "qqqqqqqqqqqqq", None)
+    assert not os.path.exists(home.models)
+
+
+def test_a_sound_model_is_not_pulled_again_and_a_damaged_one_is_replaced(home: Home, folder: Path, tmp_path: Path) -> None:
+    space = pull.pull(home, OTHER, str(folder))
+    assert pull.pull(home, OTHER, str(tmp_path / "nowhere")).folder == space.folder
+    os.unlink(os.path.join(space.folder, "tokenizer.json"))
+    assert models.missing(pull.pull(home, OTHER, str(folder))) == []
+    assert left_behind(home) == []
+
+
+def test_what_a_killed_pull_has_left_is_swept_away_and_never_listed(home: Home, folder: Path) -> None:
+    shutil.copytree(folder, os.path.join(home.models, f"{models.PARTIAL}abc"))
+    assert models.installed(home) == [models.PACKAGED]
+    pull.pull(home, OTHER, str(folder))
+    assert left_behind(home) == []
+
+
+def test_one_pull_at_a_time(home: Home, folder: Path) -> None:
+    with (
+        ProcessLock(os.path.join(home.models, "pull.lock"), 0, "pulling"),
+        pytest.raises(ModelError, match="another process is pulling a model"),
+    ):
+        pull.pull(home, OTHER, str(folder))
+
+
+def test_a_removed_model_is_gone_and_the_packaged_one_stays(home: Home, folder: Path) -> None:
+    space = pull.pull(home, OTHER, str(folder))
+    models.remove(home, space)
+    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+    with pytest.raises(UsageError, match="minilm is part of subcog"):
+        models.find_pulled(home, "minilm")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_of_a_model_that_is_linked_the_link_is_removed(home: Home, folder: Path, tmp_path: Path) -> None:
+    space = pull.pull(home, OTHER, str(folder))
+    elsewhere = shutil.move(space.folder, tmp_path / "elsewhere")
+    os.symlink(elsewhere, space.folder)
+    assert [found.name for found in models.installed(home)] == ["minilm", SLUG]
+    for _ in range(2):
+        models.remove(home, space)
+        assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+        os.symlink(elsewhere, space.folder)
+    assert "space.json" in os.listdir(elsewhere)
+
+
+def test_a_packaged_file_that_is_not_as_it_was_installed_is_found(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    shutil.move(folder, site / "subcog_hooks" / "embed" / "minilm")
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"as installed").digest()).decode().rstrip("=")
+    names = ("config.json", "model.onnx", "gone.json")
+    (site / "subcog-9.dist-info").mkdir()
+    (site / "subcog-9.dist-info" / "METADATA").write_text("Name: subcog\nVersion: 9\n")
+    (site / "subcog-9.dist-info" / "RECORD").write_text(
+        "".join(f"subcog_hooks/embed/minilm/{name},sha256={digest},12\n" for name in names)
+    )
+    (site / "subcog_hooks" / "embed" / "minilm" / "config.json").write_bytes(b"as installed")
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setattr(models.PACKAGED, "folder", str(site / "subcog_hooks" / "embed" / "minilm"))
+    assert [os.path.basename(path) for path in models.altered()] == ["model.onnx", "gone.json"]
+
+
+# the hub
+
+
+class Hub(ThreadingHTTPServer):
+    """Serves the packaged model's files as those of every repository. `ways`: what it does instead, by a file's name."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.ways: dict[str, str] = {}
+        self.asked: list[str] = []
+        self.end = threading.Event()
+
+
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Hub)
+        self.server.asked.append(self.path)
+        name = os.path.basename(self.path)
+        way = self.server.ways.get(name, "")
+        path = Path(SPACE.folder, name)
+        if way == "hang":
+            self.server.end.wait(30)
+        if way.isdecimal() or not path.exists():
+            self.send_error(int(way or 404))
+            return
+        body = path.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) // 2] if way == "break off" else body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with Hub() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}/")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        yield server
+        server.end.set()
+        server.shutdown()
+        thread.join()
+
+
+def test_a_model_comes_from_the_hub_with_progress(home: Home, hub: Hub) -> None:
+    told: list[tuple[int, int | None]] = []
+    space = pull.pull(home, OTHER, None, lambda done, total: told.append((done, total)))
+    assert models.missing(space) == []
+    assert told[-1][0] == told[-1][1] == models.size_of(space) - os.path.getsize(os.path.join(space.folder, "space.json"))
+    assert hub.asked[0] == "/Snowflake/snowflake-arctic-embed-xs/resolve/main/tokenizer.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "complaint"),
+    [
+        ("model.onnx", "404", r"onnx/model\.onnx is not there"),
+        ("tokenizer.json", "503", r"tokenizer\.json can not be fetched: 503"),
+        ("model.onnx", "break off", r"model\.onnx broke off after \d+ of \d+ bytes"),
+        ("tokenizer.json", "hang", "can not be reached: timed out"),
+    ],
+)
+def test_a_hub_that_fails_is_one_line_and_nothing_is_left(
+    home: Home, hub: Hub, monkeypatch: pytest.MonkeyPatch, name: str, way: str, complaint: str
+) -> None:
+    monkeypatch.setattr(pull, "SILENCE_S", 0.2)
+    hub.ways[name] = way
+    with pytest.raises(ModelError, match=complaint) as error:
+        pull.pull(home, OTHER, None)
+    assert "give its folder with --from" in error.value.hint
+    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+
+
+@pytest.mark.parametrize(
+    ("address", "complaint"),
+    [
+        ("http://127.0.0.1:9", "can not be reached: Connection refused"),
+        ("https://models.invalid", "can not be reached: "),
+        ("file:///etc", "HF_ENDPOINT is not the address of a web server"),
+        ("http://[", "can not be reached"),
+    ],
+)
+def test_without_network_there_is_one_line(home: Home, monkeypatch: pytest.MonkeyPatch, address: str, complaint: str) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", address)
+    with pytest.raises(ModelError, match=complaint):
+        pull.pull(home, OTHER, None)
+    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])

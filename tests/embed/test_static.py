@@ -1,0 +1,192 @@
+"""The static encoder: the vectors of its recipe, without numpy, for any text."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from subcog_hooks.embed import layout
+from subcog_hooks.embed.bulk import encode_many
+from subcog_hooks.embed.static import MAX_TOKENS, StaticEncoder
+from tests.embed import material
+
+Recipe = Callable[[str], np.ndarray[tuple[int], np.dtype[np.float32]]]
+ROOT = Path(__file__).parents[2]
+TRAINED = ROOT.parent / "shared" / "models" / "query-minilm" / "encoder.npz"  # beside the checkout where encoders are trained
+TEXTS = [*material.texts(11, 300), "ქართული ენა ᠮᠣᠩᠭᠣᠯ", "😀" * 50, "the " * 1000, "a" * 500]
+TOKENIZER = material.library()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    made = str(tmp_path_factory.mktemp("encoder") / "encoder.bin")
+    vocabulary = material.vocabulary()
+    layout.write(made, vocabulary, *material.random_rows(1, len(vocabulary)), *material.random_rows(2, material.BIGRAMS))
+    return made
+
+
+@pytest.fixture(scope="module")
+def encoder(path: str) -> Iterator[StaticEncoder]:
+    opened = StaticEncoder.open(path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def recipe() -> Recipe:
+    """The published recipe in numpy's arithmetic, on the ids of `tokenizers`; not a number where there is no token."""
+    tokens = dequantised(*material.random_rows(1, len(material.vocabulary())))
+    bigrams = dequantised(*material.random_rows(2, material.BIGRAMS))
+
+    def vector(text: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+        ids = TOKENIZER.encode(text, add_special_tokens=False).ids[:MAX_TOKENS]
+        total = tokens[ids].sum(axis=0)
+        for a, b in pairwise(ids):
+            total += bigrams[(a * 1000003 + b * 7919) % material.BIGRAMS]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(total / np.linalg.norm(total), np.float32)
+
+    return vector
+
+
+def dequantised(rows: "layout.Rows", scales: "layout.Scales") -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    return rows * scales[:, None]
+
+
+def signed(encoded: bytes) -> list[int]:
+    return memoryview(encoded).cast("b").tolist()
+
+
+def small(path: Path, tokens: list[list[int]], scales: list[float]) -> StaticEncoder:
+    """An encoder of four dimensions with the tokens a, b, c ... and no bigrams to speak of."""
+    vocabulary = {chr(ord("a") + i): i for i in range(len(tokens))}
+    nothing = np.zeros((1, 4), np.int8), np.array([1e-30], np.float32)
+    layout.write(str(path), vocabulary, np.array(tokens, np.int8), np.array(scales, np.float32), *nothing)
+    return StaticEncoder.open(str(path))
+
+
+def test_vectors_are_those_of_the_recipe(encoder: StaticEncoder, recipe: Recipe) -> None:
+    for text in TEXTS:
+        found, expected = encoder.vector(text), recipe(text)
+        if found:
+            assert np.abs(found - expected).max() < 1e-5, ascii(text)
+        else:
+            assert np.isnan(expected).all(), ascii(text)
+
+
+def test_bytes_are_the_vector_with_its_largest_value_at_127(encoder: StaticEncoder) -> None:
+    for text in TEXTS:
+        vector, encoded = np.array(encoder.vector(text)), signed(encoder.encode(text))
+        assert len(vector) == len(encoded)
+        if encoded:
+            assert max(map(abs, encoded)) == 127
+            assert np.abs(vector * (127 / np.abs(vector).max()) - encoded).max() < 0.5 + 1e-9, ascii(text)
+
+
+def test_many_texts_at_once_give_the_same_bytes_but_for_rounding(encoder: StaticEncoder, path: str) -> None:
+    texts = [*TEXTS, "lone \ud800 surrogate \udfff[MA\ud800SK]", ""]
+    for text, encoded in zip(texts, encode_many(texts, path), strict=True):
+        one = signed(encoder.encode(text))
+        assert len(one) == len(signed(encoded))
+        assert all(abs(a - b) <= 1 for a, b in zip(one, signed(encoded), strict=True)), ascii(text)
+
+
+def test_no_texts_give_no_vectors(path: str) -> None:
+    assert encode_many([], path) == []
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\x00\x07\x1b", "\u200b\ufeff", "\u0301", "\ud800"])
+def test_a_text_without_a_token_has_no_vector(text: str, encoder: StaticEncoder) -> None:
+    assert encoder.encode(text) == b""
+    assert encoder.vector(text) == []
+
+
+def test_tokens_behind_the_first_256_are_not_looked_at(encoder: StaticEncoder) -> None:
+    start = "tenant " * MAX_TOKENS
+    assert encoder.encode(start + "and a deadlock") == encoder.encode(start)
+    assert encoder.encode("tenant and a deadlock", max_tokens=1) == encoder.encode("tenant")
+
+
+@pytest.mark.parametrize("piece", ["a", "word ", "😀", "東", "."])
+def test_half_a_million_characters_have_a_vector(piece: str, encoder: StaticEncoder, recipe: Recipe) -> None:
+    text = piece * (500_000 // len(piece))
+    assert np.abs(encoder.vector(text) - recipe(text)).max() < 1e-5
+
+
+def test_a_language_that_the_model_does_not_know_has_a_vector(encoder: StaticEncoder) -> None:
+    assert len(encoder.encode("ᠮᠣᠩᠭᠣᠯ ᠬᠡᠯᠡ")) == material.DIMENSION
+
+
+@pytest.mark.parametrize("extreme", [[127, -128, 127, -128], [-128, -128, -128, -128], [127, 127, 127, 127]])
+def test_no_sum_overflows(extreme: list[int], tmp_path: Path) -> None:
+    encoder = small(tmp_path / "e", [extreme], [0.5])
+    expected = np.array(extreme) / np.linalg.norm(extreme)
+    assert encoder.vector("a " * 600, max_tokens=600) == pytest.approx(expected.tolist(), abs=1e-6)
+    encoder.close()
+
+
+def test_scales_of_any_size_add_up(tmp_path: Path) -> None:
+    encoder = small(tmp_path / "e", [[100, 0, 0, 0], [0, 50, 0, 0], [0, 0, 80, 0]], [1e30, 1e30, 1e-30])
+    assert encoder.vector("a b c") == pytest.approx([2 / 5**0.5, 1 / 5**0.5, 0, 0], abs=1e-5)
+    encoder.close()
+
+
+def test_rows_that_cancel_out_give_no_vector(tmp_path: Path) -> None:
+    encoder = small(tmp_path / "e", [[100, 0, 0, -5], [-100, 0, 0, 5]], [1, 1])
+    assert encoder.encode("a b") == b""
+    assert encode_many(["a b"], str(tmp_path / "e")) == [b""]
+    encoder.close()
+
+
+@pytest.mark.parametrize("scale", [b"\x00\x00\xc0\x7f", b"\x00\x00\x80\x7f", b"\x00\x00\x00\x00", b"\x00\x00\x80\xbf"])
+def test_a_scale_that_is_no_number_above_zero_is_damage(scale: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "e"
+    small(path, [[1, 2, 3, 4]], [1]).close()
+    content = path.read_bytes()
+    path.write_bytes(content[:-12] + scale + content[-8:])  # the last record but one, which is the token's
+    encoder = StaticEncoder.open(str(path))
+    with pytest.raises(layout.EncoderUnusable, match="damaged"):
+        encoder.encode("a")
+    with pytest.raises(layout.EncoderUnusable, match="damaged"):
+        encode_many(["a"], str(path))
+    encoder.close()
+
+
+def test_a_missing_encoder_is_said() -> None:
+    with pytest.raises(layout.EncoderUnusable, match=r"nowhere\.bin can not be opened"):
+        StaticEncoder.open("nowhere.bin")
+    with pytest.raises(layout.EncoderUnusable, match=r"nowhere\.bin can not be opened"):
+        encode_many(["a"], "nowhere.bin")
+
+
+@pytest.mark.skipif(not TRAINED.exists(), reason="the trained encoder is not beside this checkout")
+def test_the_trained_encoder_gives_its_published_vectors(tmp_path: Path) -> None:
+    trained = np.load(TRAINED)
+    path = str(tmp_path / "encoder.bin")
+    rows = (trained["tokens"], trained["token_scale"], trained["bigrams"], trained["bigram_scale"])
+    layout.write(path, material.vocabulary(), *rows)
+    encoder = StaticEncoder.open(path)
+    deadlocks = encoder.vector("how do we handle deadlocks in the postgres job queue?")
+    assert deadlocks[:4] == pytest.approx([-0.10515, -0.01108, -0.07082, -0.00311], abs=1e-5)
+    failing = encoder.vector("tests are failing with exit code 101")
+    assert failing[:4] == pytest.approx([0.02309, -0.00191, -0.00651, 0.00590], abs=1e-5)
+    encoder.close()
+
+
+def test_encoding_an_ascii_text_loads_nothing_but_its_own_modules(path: str) -> None:
+    code = f"""
+import sys
+bare = set(sys.modules)
+from subcog_hooks.embed.static import StaticEncoder
+assert StaticEncoder.open({path!r}).encode("how do we handle deadlocks?")
+print(sorted(set(sys.modules) - bare))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    own = {"subcog_hooks", "subcog_hooks.errors", "subcog_hooks.embed"}
+    own |= {f"subcog_hooks.embed.{name}" for name in ("layout", "static", "wordpiece")}
+    assert set(ast.literal_eval(done.stdout.decode())) - {"itertools"} == own

@@ -1,0 +1,147 @@
+"""WordPiece: the same ids as the `tokenizers` library, whatever the text."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.embed import layout, wordpiece
+from tests.embed import material
+
+TOKENIZER = material.library()
+TEXT = st.text(st.characters(codec="utf-8"))
+MIXED = st.lists(TEXT | st.sampled_from([*wordpiece.SPECIAL, "##", "[", "e\u0301", "東", "don't"])).map("".join)
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[layout.Packed]:
+    path = tmp_path_factory.mktemp("encoder") / "encoder.bin"
+    vocabulary = material.vocabulary()
+    layout.write(str(path), vocabulary, *material.random_rows(1, len(vocabulary), 4), *material.random_rows(2, 1, 4))
+    opened = layout.Packed(str(path))
+    yield opened
+    opened.close()
+
+
+def of_library(text: str) -> list[int]:
+    return list(TOKENIZER.encode(text, add_special_tokens=False).ids)
+
+
+def differing(texts: list[str], packed: layout.Packed) -> list[str]:
+    encoded = TOKENIZER.encode_batch(texts, add_special_tokens=False)
+    return [text for text, expected in zip(texts, encoded, strict=True) if wordpiece.ids(text, packed.match) != expected.ids]
+
+
+@pytest.mark.parametrize("between", [" {} ", "a{}b"])
+def test_every_character_gives_what_the_library_gives(between: str, packed: layout.Packed) -> None:
+    """Those that no Unicode version knows yet included: what the tables say of newer marks holds under every Python."""
+    alike = (
+        *range(0x3400, 0xD7A0, 89),
+        *range(0xE000, 0xF900, 89),
+        *range(0x20000, 0x110000, 89),
+    )  # ideographs, Hangul, private
+    characters = [chr(code) for code in (*range(0x3400), *range(0x9FF0, 0xAC00), *range(0xF900, 0x20000), *alike)]
+    chunks = [characters[start : start + 500] for start in range(0, len(characters), 500)]
+    wrong = [chunk for chunk in chunks if differing([" ".join(map(between.format, chunk))], packed)]
+    assert not differing([between.format(c) for chunk in wrong for c in chunk], packed)
+
+
+def test_ten_thousand_texts_of_every_kind_give_what_the_library_gives(packed: layout.Packed) -> None:
+    assert not differing(material.texts(1, 10_000), packed)
+
+
+@given(MIXED)
+def test_any_text_gives_what_the_library_gives(packed: layout.Packed, text: str) -> None:
+    assert wordpiece.ids(text, packed.match) == of_library(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Does OAuth2 use PKCE?", ["does", "oauth2", "use", "pkce", "?"]),
+        ("src/app/db.py:42", ["src", "/", "app", "/", "db", ".", "py", ":", "42"]),
+        ("Ångström’s CAFÉ", ["angstrom", "’", "s", "cafe"]),
+        ("キャッシュにRedis", ["キャッシュにredis"]),
+        ("東京で", ["東", "京", "て"]),
+        ("a\u200bb\x00c\ufffdd\u00ade", ["abcde"]),
+        ("a\u2028b\u3000c", ["a", "b", "c"]),
+        ("≠", ["="]),
+    ],
+)
+def test_words_are_clean_bare_and_lower_case_with_punctuation_and_ideographs_apart(text: str, words: list[str]) -> None:
+    assert wordpiece.words(text) == words
+
+
+def test_special_tokens_are_found_in_the_text_in_their_own_writing_only(packed: layout.Packed) -> None:
+    ids = material.vocabulary()
+    assert wordpiece.ids("un[MASK]able", packed.match) == [ids["un"], ids["[MASK]"], ids["able"]]
+    assert wordpiece.ids("[mask]", packed.match) == [ids["["], ids["mask"], ids["]"]]
+
+
+def test_a_word_above_a_hundred_characters_is_unknown(packed: layout.Packed) -> None:
+    unknown = [material.vocabulary()["[UNK]"]]
+    assert wordpiece.ids("a" * 101, packed.match) == unknown == of_library("a" * 101)
+    assert wordpiece.ids("a" * 100, packed.match) == of_library("a" * 100) != unknown
+
+
+@given(text=MIXED, limit=st.integers(0, 20))
+def test_a_limit_gives_the_first_ids(packed: layout.Packed, text: str, limit: int) -> None:
+    assert wordpiece.ids(text, packed.match, limit) == of_library(text)[:limit]
+
+
+def test_words_that_are_known_need_no_vocabulary(packed: layout.Packed) -> None:
+    def unasked(piece: bytes) -> tuple[int, int]:
+        raise AssertionError(piece)
+
+    known: dict[str, list[int]] = {}
+    first = wordpiece.ids("tenants and migrations", packed.match, known=known)
+    assert wordpiece.ids("migrations and tenants", unasked, known=known) == [*first[2:], first[1], first[0]]
+
+
+def test_lone_surrogates_count_for_nothing(packed: layout.Packed) -> None:
+    assert wordpiece.ids("tab\ud800le \udfff [MA\ud800SK]", packed.match) == of_library("table [MA\x00SK]")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "a ",
+        "word ",
+        "word\n",
+        "😀",
+        "東",
+        "한",
+        "é",
+        "か",
+        ".",
+        "[",
+        "[PAD",
+        "[MASK]",
+        "\x00",
+        "\u200b",
+        "\u0301\u0327",
+        "\u1df6\u302e",
+    ],
+)
+def test_half_a_million_characters_give_what_the_library_gives(piece: str, packed: layout.Packed) -> None:
+    text = piece * (500_000 // len(piece))
+    assert wordpiece.ids(text, packed.match, 256) == of_library(text)[:256]
+
+
+def test_texts_are_cut_into_stretches_only_where_words_end(packed: layout.Packed) -> None:
+    texts = ["".join(material.texts(seed, 400)) for seed in range(2, 4)]
+    assert min(map(len, texts)) > 2 * wordpiece._STRETCH
+    assert not differing(texts, packed)
+
+
+def test_an_ascii_text_loads_no_unicode_tables() -> None:
+    code = (
+        "import sys; from subcog_hooks.embed.wordpiece import words; words('plain text'); print('unicodedata' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, check=True)
+    assert done.stdout.strip() == b"False"

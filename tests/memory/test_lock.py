@@ -1,0 +1,55 @@
+"""A lock between processes: one holder at a time, gone with its owner, and what is in its way is said."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.errors import StoreBusy, StoreError
+from subcog_hooks.memory.lock import ProcessLock, is_held
+
+ROOT = Path(__file__).parents[2]
+
+HOLD = """
+import sys
+from subcog_hooks.memory.lock import ProcessLock
+with ProcessLock(sys.argv[1], 0, "holding"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_one_process_holds_it_until_it_is_killed(tmp_path: Path) -> None:
+    path = str(tmp_path / "folder" / "x.lock")
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, path], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert is_held(path)
+        with pytest.raises(StoreBusy, match="another process has been waiting for a test for long"):
+            ProcessLock(path, 10, "waiting for a test").__enter__()
+    finally:
+        holder.send_signal(signal.SIGKILL)
+        holder.communicate()
+    with ProcessLock(path, 0, "waiting for a test"):
+        assert is_held(path)
+    assert not is_held(path)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
+def test_a_lock_that_can_not_be_taken_leaves_nothing_open(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    path.write_bytes(b"garbage" * 1_000)
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(StoreError, match=r"x\.lock is damaged") as told:
+        ProcessLock(str(path), 0, "testing").__enter__()
+    assert len(os.listdir("/proc/self/fd")) == before  # while the error, and with it every frame, is alive
+    del told
+
+
+def test_a_lock_where_a_folder_lies_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="can not be opened: it is a folder"):
+        ProcessLock(str(tmp_path), 0, "testing").__enter__()
