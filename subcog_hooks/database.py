@@ -29,32 +29,48 @@ class Schema:
 def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     """A read-only connection. Raises StoreError when the file is missing, damaged, or of another version.
 
-    A WAL database in a folder that can not be written has nowhere to put its shared memory; it is read as immutable.
+    A WAL database in a folder that can not be written, or on a disk that is full, has nowhere to put its shared memory; it is
+    read as immutable.
     """
     if os.path.isdir(path):
         raise StoreError(f"{path} can not be opened: it is a folder", "move it away")
     try:
-        connection = _open(path, apsw.SQLITE_OPEN_READONLY, busy_ms)
         try:
-            version = _version(connection, path)
-        except (apsw.CantOpenError, apsw.ReadOnlyError):
-            if os.access(os.path.dirname(path), os.W_OK):
+            return _opened_reader(path, schema, apsw.SQLITE_OPEN_READONLY, busy_ms, path)
+        except apsw.Error as error:
+            if not _has_no_room_beside(path, error):
                 raise
-            connection.close()
-            uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?immutable=1"
-            connection = _open(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, busy_ms)
-            version = _version(connection, path)
+        uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?immutable=1"
+        return _opened_reader(uri, schema, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, busy_ms, path)
     except apsw.Error as error:
         raise translated(error, path) from error
-    if version > len(schema.migrations):
-        raise _too_new(path)
-    if version == 0:
-        raise StoreError(
-            f"{path} is empty", "another process is making it, or was stopped while it did; any writing command goes on"
-        )
-    if version < len(schema.migrations):
-        raise StoreError(f"{path} is of an earlier version", "run `subcog doctor`, which upgrades it")
+
+
+def _opened_reader(name: str, schema: Schema, flags: int, busy_ms: float, path: str) -> apsw.Connection:
+    connection = _open(name, flags, busy_ms)
+    try:
+        version = _version(connection, path)
+        if version > len(schema.migrations):
+            raise _too_new(path)
+        if version == 0:
+            raise StoreError(
+                f"{path} is empty", "another process is making it, or was stopped while it did; any writing command goes on"
+            )
+        if version < len(schema.migrations):
+            raise StoreError(f"{path} is of an earlier version", "run `subcog doctor`, which upgrades it")
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
+    """Whether SQLite failed because it can not put its shared memory beside a file that is complete without its log."""
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) and not os.access(os.path.dirname(path), os.W_OK):
+        return True
+    if not (isinstance(error, apsw.FullError | apsw.IOError | apsw.CantOpenError) and _is_full(path)):
+        return False
+    return not os.path.exists(f"{path}-wal") or os.path.getsize(f"{path}-wal") == 0
 
 
 def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
@@ -81,18 +97,32 @@ def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
 
 def _opened_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE, busy_ms)
-    version = _version(connection, path)
-    if version > len(schema.migrations):
-        raise _too_new(path)
-    if connection.readonly("main"):  # SQLite falls back to that by itself
-        raise StoreError(f"{path} can not be written", "check its permissions")
-    if version < len(schema.migrations):
-        _migrate(connection, schema)
-    connection.pragma("synchronous", schema.synchronous)
-    if schema.synchronous == "FULL":
-        connection.pragma("fullfsync", True)  # macOS: there a plain fsync stops at the drive's cache
-        connection.pragma("secure_delete", True)  # what is edited or purged does not stay in free pages
+    try:
+        version = _version(connection, path)
+        if version > len(schema.migrations):
+            raise _too_new(path)
+        if connection.readonly("main"):  # SQLite falls back to that by itself
+            raise StoreError(f"{path} can not be written", "check its permissions")
+        if version < len(schema.migrations):
+            _migrate(connection, schema)
+        connection.pragma("synchronous", schema.synchronous)
+        if schema.synchronous == "FULL":
+            connection.pragma("fullfsync", True)  # macOS: there a plain fsync stops at the drive's cache
+            connection.pragma("secure_delete", True)  # what is edited or purged does not stay in free pages
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def overwrite_log(connection: apsw.Connection, path: str) -> None:
+    """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before, StoreError."""
+    try:
+        is_read = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    if is_read:
+        raise StoreBusy("purged, but another process still reads the old bytes", "they go when the next command ends after it")
 
 
 def _open(path: str, flags: int, busy_ms: float) -> apsw.Connection:
@@ -145,7 +175,7 @@ def translated(error: apsw.Error, path: str) -> StoreError:
         is_truth = path.endswith("memories.db")
         remedy = "restore a backup, or move it away and import your last export" if is_truth else "delete it; it is made anew"
         return StoreCorrupt(f"{path} is damaged ({error})", remedy)
-    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(path)):
+    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path)):
         return StoreError(f"{path} can not be used: the disk is full", "free some space and run the command again")
     if isinstance(error, apsw.CantOpenError):
         reason = "it is a folder" if os.path.isdir(path) else "no such file" if not os.path.exists(path) else str(error)

@@ -19,14 +19,24 @@ class Home:
 
     @classmethod
     def find(cls) -> "Home":
-        """The home of this process. Raises StoreError when there is no home folder to put it in."""
+        """The home of this process. Raises StoreError when there is no home folder to put it in, or its name is no text."""
         named = os.environ.get("SUBCOG_HOME")
         if named:
-            return cls(os.path.abspath(os.path.expanduser(named)))
+            return cls._of_text(os.path.abspath(os.path.expanduser(named)), "SUBCOG_HOME")
         user = os.path.expanduser("~")
         if not os.path.isabs(user):
             raise StoreError("there is no home folder for this user", "set HOME, or SUBCOG_HOME to a folder")
-        return cls(os.path.join(user, ".subcog"))
+        return cls._of_text(os.path.join(user, ".subcog"), "HOME")
+
+    @classmethod
+    def _of_text(cls, root: str, variable: str) -> "Home":
+        """Raises StoreError for bytes that are not UTF-8: SQLite and tantivy take no such path."""
+        try:
+            root.encode()
+        except UnicodeEncodeError as error:
+            shown = root.encode("utf-8", "replace").decode()
+            raise StoreError(f"{shown} is not UTF-8", f"set {variable} to a folder whose name is") from error
+        return cls(root)
 
     @property
     def memories_db(self) -> str:
@@ -43,6 +53,10 @@ class Home:
     @property
     def config(self) -> str:
         return os.path.join(self.root, "config.toml")
+
+    @property
+    def models(self) -> str:
+        return os.path.join(self.root, "models")
 
     @property
     def log(self) -> str:

@@ -3,7 +3,7 @@
 import apsw
 
 from subcog_hooks import database, wire
-from subcog_hooks.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError
+from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
 from subcog_hooks.memory.model import Memory, check, now_ms
 from subcog_hooks.memory.schema import SCHEMA
 from subcog_hooks.paths import Home
@@ -71,6 +71,14 @@ def audiences_of(*projects: str) -> tuple[str, ...]:
     return (*(f"project:{name}" for name in projects), "user", "org")
 
 
+def reach_of(audience: str) -> int:
+    """An audience as a number of 62 bits (FNV-1a), for a cache. Two with one number are told apart by the store's row."""
+    number = 0xCBF29CE484222325
+    for byte in audience.encode("utf-8", "surrogatepass"):
+        number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return number >> 2
+
+
 class Store:
     """An open memories.db. Every method raises StoreError when SQLite does."""
 
@@ -115,6 +123,10 @@ class Store:
     def by_seqs(self, seqs: "Sequence[int]") -> dict[int, Memory]:
         """The memories among these row numbers that exist, by row number."""
         return {memory.seq: memory for memory in self._in_chunks("seq", seqs)}
+
+    def seqs_of(self, ids: "Iterable[str]") -> list[int]:
+        """The row numbers of the memories among `ids` that exist."""
+        return [seq for id_ in ids for (seq,) in self._run("SELECT seq FROM memories WHERE id = ?", (id_,))]
 
     def by_hash(self, content_hash: str) -> list[Memory]:
         """The memories of exactly this content, not the deleted ones."""
@@ -243,10 +255,7 @@ class Store:
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""
-        if self._run("PRAGMA wal_checkpoint(TRUNCATE)", ())[0][0]:
-            raise StoreBusy(
-                "purged, but another process still reads the old bytes", "they go when the next command ends after it"
-            )
+        database.overwrite_log(self._connection, self.path)
 
     # inside
 

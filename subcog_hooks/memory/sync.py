@@ -3,8 +3,6 @@
 import os
 import time
 
-import apsw
-
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory.index import (
     BULK_HEAP,
@@ -16,8 +14,9 @@ from subcog_hooks.memory.index import (
     LexicalIndex,
     remove_others,
 )
+from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home, make_private_folder
+from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def rebuild(
     only_if_needed: when another process has done it meanwhile, its index is returned. keep_predecessor: for hooks that have
     just read its name. Raises StoreError when the folder can not be written; the old index stays.
     """
-    with _RebuildLock(home):
+    with ProcessLock(os.path.join(home.index, "rebuild.lock"), REBUILD_WAIT_MS, "rebuilding the index"):
         if only_if_needed and (index := _usable(home, store)) is not None:
             return index
         current = _current_name(home)
@@ -136,27 +135,3 @@ def _current_name(home: Home) -> str:
         return os.path.basename(LexicalIndex.open(home).folder)
     except IndexUnusable:
         return ""
-
-
-class _RebuildLock:
-    """A lock between processes that dies with its owner, on every system: SQLite's own, on an empty file."""
-
-    __slots__ = ("_connection", "_home")
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
-
-    def __enter__(self) -> None:
-        make_private_folder(self._home.index)
-        path = os.path.join(self._home.index, "rebuild.lock")
-        try:
-            self._connection = apsw.Connection(path)
-            self._connection.set_busy_timeout(REBUILD_WAIT_MS)
-            self._connection.execute("BEGIN EXCLUSIVE")
-        except apsw.BusyError as error:
-            raise StoreError("another process has been rebuilding the index for long", "wait for it to end") from error
-        except apsw.Error as error:
-            raise StoreError(f"{path} can not be written: {error}", "check its permissions and the disk") from error
-
-    def __exit__(self, *exception: object) -> None:
-        self._connection.close()

@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
-from subcog_hooks.memory.store import Filter, Store, audiences_of
+from subcog_hooks.memory.store import Filter, Store, audiences_of, reach_of
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
 
@@ -172,3 +172,10 @@ def test_revisions_are_forgotten_beyond_the_last_ten_thousand(
         store.add([make()])
         seen.append(store.revision())
     assert [store.has_revision(number) for number in seen] == [False, False, False, True, True, True]
+
+
+def test_audiences_have_numbers_that_sqlite_can_hold() -> None:
+    names = [f"project:github.com/acme/{i}" for i in range(10_000)] + ["user", "org", "", "\ud800"]
+    numbers = {reach_of(name) for name in names}
+    assert len(numbers) == len(names)
+    assert all(0 <= number < 1 << 62 for number in numbers)

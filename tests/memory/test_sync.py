@@ -11,6 +11,7 @@ from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline
+from subcog_hooks.recall.candidates import Sources
 from tests.conftest import Maker
 
 
@@ -47,7 +48,7 @@ def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store
     store.add([make("nothing of interest")])
     index = sync.catch_up(home, store)
     store.add([make("the rathole tunnel listens on port 2333", id="new"), make("rathole", id="other", project="x")])
-    hits = pipeline.for_prompt("which port does the rathole tunnel listen on", index, store, audiences_of())
+    hits = pipeline.for_prompt("which port does the rathole tunnel listen on", Sources(index, store), audiences_of()).hits
     assert hits[0].memory.id == "new"
     assert "other" not in {hit.memory.id for hit in hits}
 

@@ -1,0 +1,132 @@
+"""Keeping a space's vectors where the store is: every memory gets a first vector at once, its final one later."""
+
+import os
+
+from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import VectorStore, VectorsUnusable
+from subcog_hooks.paths import Home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from subcog_hooks.memory.model import Memory
+    from subcog_hooks.memory.vectors import MadeBy
+
+    Encode = Callable[[Sequence[str]], Sequence[bytes | None]]  # texts to provisional int8 vectors, None where there is none
+    Progress = Callable[[int], None]
+
+LOCK_WAIT_MS = 3_000  # for another process that is at it; then a command goes on with what there is
+LONG_WAIT_MS = 120_000  # for those who have come for the vectors alone
+CHUNK = 1_000  # memories in one transaction: the document model's writer waits half a second for it at most
+
+
+def lock_of(home: Home, space: str) -> str:
+    """The file that the process which brings a space's vectors up to date, or makes them anew, has locked."""
+    return os.path.join(home.index, f"vectors-{space}.following.lock")
+
+
+def open_following(
+    home: Home,
+    store: Store,
+    space: str,
+    dimension: int,
+    encode: "Encode",
+    progress: "Progress | None" = None,
+    *,
+    made_by: "MadeBy",
+    anew: bool = False,
+    wait_ms: int | None = None,
+) -> VectorStore:
+    """The vectors of a space, brought to the store's revision; a damaged file is made anew. Raises StoreError.
+
+    One process does so at a time. wait_ms: for how long another one is waited for, None for LOCK_WAIT_MS; then StoreBusy is
+    raised: that process, or the next one, brings the rest. made_by: what has made others, is replaced. anew: the whole file is
+    read for damage, and every memory is looked at again; vectors of unchanged texts are kept. Raises ExtensionMissing without
+    sqlite-vec.
+    """
+    patience = LOCK_WAIT_MS if wait_ms is None else wait_ms
+    with ProcessLock(lock_of(home, space), patience, "bringing the vectors up to date"):
+        try:
+            return _followed(home, store, space, dimension, encode, progress, made_by, anew=anew)
+        except VectorsUnusable:  # found at the beginning, or on the way
+            VectorStore.remove(home, space)
+            return _followed(home, store, space, dimension, encode, progress, made_by)
+
+
+def _followed(
+    home: Home,
+    store: Store,
+    space: str,
+    dimension: int,
+    encode: "Encode",
+    progress: "Progress | None",
+    made_by: "MadeBy",
+    *,
+    anew: bool = False,
+) -> VectorStore:
+    vectors = VectorStore.writer(home, space, dimension)
+    try:
+        if anew and (problems := vectors.problems()):
+            raise VectorsUnusable(f"{vectors.path}: {problems[0]}")
+        vectors.expect(made_by)
+        if anew:
+            vectors.begin()
+            vectors.forget_progress()
+            vectors.commit()
+        follow(vectors, store, encode, progress)
+    except BaseException:
+        vectors.close()
+        raise
+    return vectors
+
+
+def follow(vectors: VectorStore, store: Store, encode: "Encode", progress: "Progress | None" = None) -> None:
+    """Bring the vectors to the store's revision: new texts get provisional vectors, the others keep what they have.
+
+    Until nothing has been stored meanwhile, so that whoever did not wait finds its memories here. Each chunk is read and
+    written under the file's write lock, so a later state never gives way to an earlier one. Raises StoreError.
+    """
+    while True:
+        after, until = vectors.watermark(), store.revision()
+        if after >= 0 and not store.has_revision(after):
+            after = -1  # the store was put back from a backup, perhaps an older one: look at all of it
+        if after >= until:
+            return
+        _take_over(vectors, store, after, until, encode, progress)
+
+
+def _take_over(
+    vectors: VectorStore, store: Store, after: int, until: int, encode: "Encode", progress: "Progress | None"
+) -> None:
+    from_seq = 0
+    every: list[int] = []
+    while True:
+        vectors.begin()
+        try:
+            chunk = store.changes(after, until, from_seq, CHUNK)
+            if chunk:
+                vectors.put(chunk, _provisional(vectors.lacking(chunk), encode))
+            else:
+                vectors.remove_memories(store.purged_after(after))
+                if after < 0:
+                    vectors.keep_only(every)
+                    vectors.forget_progress()
+                vectors.reach_revision(until)
+            vectors.commit()
+        except BaseException:
+            vectors.rollback()
+            raise
+        if not chunk:
+            return
+        from_seq = chunk[-1].seq + 1
+        if after < 0:
+            every += [memory.seq for memory in chunk]
+        if progress:
+            progress(len(chunk))
+
+
+def _provisional(lacking: "list[Memory]", encode: "Encode") -> dict[int, bytes]:
+    made = encode([memory.content for memory in lacking]) if lacking else []
+    return {memory.seq: vector for memory, vector in zip(lacking, made, strict=True) if vector}

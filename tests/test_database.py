@@ -1,0 +1,77 @@
+"""SQLite files on a disk that is full: what is complete is read, what can not be done is said as what it is."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+FULL = """
+import os, sys
+from subcog_hooks.errors import StoreError
+from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+
+disk, with_log = sys.argv[1], sys.argv[2] == "with a log"
+home = Home(os.path.join(disk, "home"))
+store = Store.writer(home)
+store.add([Memory(id="a", content="The gate is shut.", created_at=1, updated_at=1)])
+if with_log:  # a process that is killed leaves it behind
+    log = open(home.memories_db + "-wal", "rb").read()
+store.close()
+if with_log:
+    open(home.memories_db + "-wal", "wb").write(log)
+VectorStore.writer(home, "small", 64).close()
+with open(os.path.join(disk, "filler"), "wb", buffering=0) as filler:
+    for size in (4096, 1):
+        try:
+            while filler.write(bytes(size)):
+                pass
+        except OSError:
+            pass
+for attempt in (
+    lambda: Store.reader(home).get("a").content,
+    lambda: VectorStore.reader(home, "small", 64).watermark(),
+    lambda: VectorStore.writer(home, "other", 64).watermark(),
+    lambda: Store.writer(home).revision(),
+    lambda: [ProcessLock(os.path.join(home.index, f"{i}" * 200), 0, "testing").__enter__() for i in range(10)] and None,
+):
+    try:
+        print(attempt())
+    except StoreError as error:
+        print(error.message.replace(disk, "DISK"))
+"""
+
+
+def on_a_full_disk(tmp_path: Path, *arguments: str) -> list[str]:
+    """What the script says on a disk of its own, in a namespace of its own."""
+    if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    mounted = f'mount -t tmpfs -o size=400k,nr_inodes=30 none "{tmp_path}" && exec "$0" "$@"'
+    command = ["unshare", "-rm", "sh", "-c", mounted, sys.executable, "-c", FULL, str(tmp_path), *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    if "mount" in done.stderr:
+        pytest.skip("no file system can be mounted here")
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+def test_a_full_disk_is_read_and_what_can_not_be_written_is_said(tmp_path: Path) -> None:
+    memory, watermark, *failures = on_a_full_disk(tmp_path, "")
+    assert (memory, watermark) == ("The gate is shut.", "-1")
+    assert [line.rpartition(": ")[2] for line in failures] == ["the disk is full"] * 3, failures
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+def test_a_file_whose_log_is_not_empty_is_not_read_without_it(tmp_path: Path) -> None:
+    said = on_a_full_disk(tmp_path, "with a log")[0]
+    assert said == "DISK/home/memories.db can not be used: the disk is full"
