@@ -1,7 +1,8 @@
 """Settings: the table of keys, reading config.toml and a project's .subcog.toml, and their compiled form for the hook.
 
 Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once, keyed by its path, mtime and size, and kept
-in state.db. The user's file wins over the project's. Every key tunes: a project may set it.
+in state.db. The user's file wins over the project's. A project may tune; what names a model or starts a process is for the user
+to say.
 """
 
 import os
@@ -18,16 +19,28 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = ".subcog.toml"
 MAX_FILE = 64 * 1024  # bytes
+ALPHA = 0.6  # near S4's .7; not swept yet
+MAX_NAME = 200  # characters
 
-Value = bool | int | float
+Value = bool | int | float | str
 
 
 class Key:
-    """One setting: its type, default, range, and what it does."""
+    """One setting: its type, default, range, and what it does. is_personal: a project's file may not set it."""
 
-    __slots__ = ("default", "help", "high", "low", "name")
+    __slots__ = ("default", "help", "high", "is_personal", "low", "name")
 
-    def __init__(self, name: str, default: Value, low: Value, high: Value, help: str) -> None:  # noqa: A002 - as typer calls it
+    def __init__(
+        self,
+        name: str,
+        default: Value,
+        low: float,
+        high: float,
+        help: str,  # noqa: A002 - as typer calls it
+        *,
+        is_personal: bool = False,
+    ) -> None:
+        self.is_personal = is_personal
         self.name = name
         self.default = default
         self.low = low
@@ -68,6 +81,29 @@ class Key:
             raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}") from None
 
 
+class NameKey(Key):
+    """A setting that is a name; whether there is such a thing is found out where it is used."""
+
+    __slots__ = ("_expected",)
+
+    def __init__(self, name: str, default: str, expected: str, help: str) -> None:  # noqa: A002 - as typer calls it
+        super().__init__(name, default, 0, 0, help, is_personal=True)
+        self._expected = expected
+
+    def checked(self, value: object) -> str:
+        """`value`, when it is one printable word. Raises ConfigError."""
+        if isinstance(value, str) and value.isprintable() and value and " " not in value and len(value) <= MAX_NAME:
+            return value
+        raise ConfigError(f"{self.name} is {str(value)[:MAX_NAME]!r}, expected {self.expected}")
+
+    @property
+    def expected(self) -> str:
+        return self._expected
+
+    def from_text(self, text: str) -> str:
+        return self.checked(text.strip())
+
+
 KEYS = {
     key.name: key
     for key in (
@@ -81,7 +117,17 @@ KEYS = {
             9900,
             "at most so many characters (UTF-16 units) for one prompt",
         ),
+        Key("fusion.alpha", ALPHA, 0.0, 1.0, "the share of meaning in a score: 0 is words alone, 1 meaning alone"),
         Key("search.limit", 10, 1, 1000, "how many results `subcog search` shows"),
+        NameKey("embedding.model", "minilm", "a model of `subcog models list`", "embeds what `subcog search` compares"),
+        Key(
+            "embedding.background",
+            True,
+            False,
+            True,
+            "false: new memories wait for `subcog reindex` to be embedded",
+            is_personal=True,
+        ),
     )
 }
 
@@ -169,6 +215,8 @@ def parse(path: str) -> tuple[dict[str, Value], list[str]]:
         place = f"{name} line {_line_of(text, key_name)}"
         if key is None:
             problems.append(f"{place}: {key_name} is not a setting (`subcog config list` shows all)")
+        elif key.is_personal and name == PROJECT_FILE:
+            problems.append(f"{place}: {key_name} is left to your own config.toml")
         else:
             try:
                 values[key_name] = key.checked(value)

@@ -41,7 +41,7 @@ else:
         text = text.strip(_BLANK)
         try:
             value, end = _scan(text, 0)
-        except (StopIteration, RecursionError) as error:
+        except (StopIteration, RecursionError, SystemError) as error:  # the last where json, whose error it is, is not loaded
             raise ValueError("not a JSON document") from error
         if end != len(text):
             raise ValueError("text after the JSON document")

@@ -1,6 +1,9 @@
 """JSON without the json module: the same values, the same refusals."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -29,6 +32,22 @@ def test_strings_are_written_as_the_standard_module_writes_them(text: str) -> No
 def test_what_is_not_one_document_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of several kinds, all of them ValueError
         wire.loads(text)
+
+
+@pytest.mark.parametrize("text", ["{", '{"a":', '{"a": "b', "hello"])
+def test_what_is_cut_short_is_refused_where_the_json_module_is_not_loaded(text: str) -> None:
+    root = str(Path(__file__).parent.parent)
+    code = f"""
+import sys; sys.path.insert(0, {root!r})
+from subcog_hooks import wire
+assert "json" not in sys.modules
+try:
+    wire.loads({text!r})
+except ValueError:
+    print("refused")
+"""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "refused\n"
 
 
 def test_raw_control_characters_inside_strings_are_let_through() -> None:

@@ -15,6 +15,7 @@ import re2
 from subcog_hooks.capture.assignments import HEAD, assigned
 from subcog_hooks.capture.leaks import without_private
 from subcog_hooks.capture.secret_values import HOLDS, MARKER, is_token
+from subcog_hooks.quiet_imports import NoProbe
 
 PRIVATE = "private block"
 
@@ -247,11 +248,12 @@ def _plain(text: str) -> str:
 def _rules() -> tuple[_Rule, ...]:
     """All patterns, ours first: they match whole tokens where others match a part."""
     # requests and the other plugins cost 100 ms: paid once, by a process that writes
-    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
-    from detect_secrets.plugins.base import BasePlugin, RegexBasedDetector
-    from detect_secrets.plugins.jwt import JwtTokenDetector
+    with NoProbe():
+        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+        from detect_secrets.plugins.base import BasePlugin, RegexBasedDetector
+        from detect_secrets.plugins.jwt import JwtTokenDetector
 
-    plugins: Mapping[str, type[BasePlugin]] = get_mapping_from_secret_type_to_class()
+        plugins: Mapping[str, type[BasePlugin]] = get_mapping_from_secret_type_to_class()
     rules = [_rule(kind, re.compile(pattern, re.ASCII), group) for kind, pattern, group in _OURS]
     for kind, plugin in sorted(plugins.items()):
         if kind in _LEFT_OUT or not issubclass(plugin, RegexBasedDetector):

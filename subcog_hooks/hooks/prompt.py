@@ -3,14 +3,19 @@
 import os
 
 from subcog_hooks import config
-from subcog_hooks.errors import StoreCorrupt, StoreError
+from subcog_hooks.embed import static
+from subcog_hooks.errors import StoreCorrupt, StoreError, SubcogError
 from subcog_hooks.hooks.render import Entry, render_block, to_hook_output
 from subcog_hooks.intent import keywords
 from subcog_hooks.memory import project
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store, audiences_of
-from subcog_hooks.recall import pipeline
+from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vectors import VectorStore, path_of
+from subcog_hooks.recall import pipeline, semantic
+from subcog_hooks.recall.candidates import Sources
+from subcog_hooks.recall.hits import Hit
 from subcog_hooks.state import State, put_aside
 
 TYPE_CHECKING = False
@@ -23,11 +28,14 @@ if TYPE_CHECKING:
 EVENT = "UserPromptSubmit"
 MAX_SESSION = 200  # characters of a session id that are kept
 SILENCE = "[nomem]"  # in a prompt: not this time
+VECTORS_WAIT_MS = 20.0  # for a file that another process has locked; words are found without it
 PRINT_MS = 5.0  # what rendering and writing need at the end
 MIN_CONFIDENCE = 0.5  # of the intent; below it the hook stays silent (DESIGN section 6)
 COUNTS = ((0.8, 6), (0.65, 4), (0.0, 3))  # at most so many memories from that confidence on (DESIGN 7, the gate)
 
-_left_open: list[State | Store] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms at every prompt
+_left_open: list[
+    State | Store | VectorStore
+] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms at every prompt
 
 
 def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
@@ -60,8 +68,12 @@ def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes],
         return
     session = _text(payload, "session_id")[:MAX_SESSION]
     given = state.injected(session) if session else set()
-    hits = _recall(text, home, audiences_of(*here.names) if here else audiences_of(), given, deadline)
-    relevant = [hit for hit in hits if hit.relevance >= settings["surfacing.min_relevance"]]
+    audiences = audiences_of(*here.names) if here else audiences_of()
+    sources = _sources(home, float(settings["fusion.alpha"]), deadline)
+    answer = pipeline.for_prompt(keywords.ends_of(text), sources, audiences, given)
+    if answer.note:
+        _log(home, answer.note)
+    relevant = [hit for hit in answer.hits if hit.relevance >= float(settings["surfacing.min_relevance"])]
     if not relevant or deadline.left_ms() < PRINT_MS:
         return
     _inject(relevant, intent, settings, state, session, home, write)
@@ -75,15 +87,27 @@ def _text(payload: dict[str, object], name: str) -> str:
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 
-def _recall(text: str, home: "Home", audiences: tuple[str, ...], given: set[str], deadline: "Deadline") -> list[pipeline.Hit]:
+def _sources(home: "Home", alpha: float, deadline: "Deadline") -> Sources:
+    """What recall reads; without vectors words alone will do, and `doctor` says what is the matter."""
     index = LexicalIndex.open(home)
     store = Store.reader(home, max(1.0, deadline.left_ms() - PRINT_MS))
     _left_open.append(store)
-    return pipeline.for_prompt(keywords.ends_of(text), index, store, audiences, given)
+    if not os.path.exists(path_of(home, static.SPACE)):
+        return Sources(index, store)
+    try:
+        encoder = static.StaticEncoder.open()
+        vectors = VectorStore.reader(home, static.SPACE, encoder.dimension, VECTORS_WAIT_MS)
+    except ExtensionMissing:
+        return Sources(index, store)
+    except SubcogError as error:
+        _log(home, f"recall by words alone: {error}")
+        return Sources(index, store)
+    _left_open.append(vectors)
+    return Sources(index, store, semantic.Channel(vectors, encoder.encode), alpha)
 
 
 def _inject(
-    relevant: list[pipeline.Hit],
+    relevant: list[Hit],
     intent: keywords.Intent,
     settings: config.Settings,
     state: State,

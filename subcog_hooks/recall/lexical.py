@@ -5,16 +5,15 @@ import tantivy
 from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LABELS, LexicalIndex
 from subcog_hooks.memory.store import Filter
-from subcog_hooks.recall.query import EVERYDAY_WEIGHT, Query, Term
-from subcog_hooks.recall.words import EVERYDAY
+from subcog_hooks.recall.query import Query, Term
 
 DEPTH = 100  # shallow lists cost recall (DESIGN 7.2)
-CANDIDATE_DEPTH = 8  # times as many as wanted are looked at before the project filter goes into the search
 MAX_DEPTH = 100_000
 
 STEM_BOOST = 1.0
-PART_BOOST = 0.5  # a part of an identifier
+PART_BOOST = 0.5  # a part of an identifier that some memory has whole
 WHOLE_BOOST = 1.5  # the identifier, path or version as it stands
+GLUE_BOOST = 0.6  # a function word; chosen on one half of the development queries, .5 to .7 do as well
 LABEL_BOOST = 0.6  # a tag or keyword
 
 
@@ -25,18 +24,6 @@ def search(index: LexicalIndex, query: Query, wanted: Filter, depth: int = DEPTH
     Raises IndexUnusable.
     """
     return index.search(build(index, query, wanted), depth) if query.terms else []
-
-
-def candidates(index: LexicalIndex, query: Query, audiences: tuple[str, ...], count: int) -> list[tuple[float, int]]:
-    """At least `count` of the best active matches that reach an audience, if there are so many; best first.
-
-    The best of all projects are looked at first; where too few of them are of this one, the filter goes into the search.
-    """
-    if not query.terms:
-        return []
-    looked_at = CANDIDATE_DEPTH * count
-    found = index.search_reaching(build(index, query, Filter(statuses=())), looked_at, audiences)
-    return found if len(found) >= count else search(index, query, Filter(audiences=audiences), count)
 
 
 def search_with_ties(index: LexicalIndex, query: Query, wanted: Filter, depth: int = DEPTH) -> list[tuple[float, int]]:
@@ -52,14 +39,16 @@ def search_with_ties(index: LexicalIndex, query: Query, wanted: Filter, depth: i
 
 
 def build(index: LexicalIndex, query: Query, wanted: Filter) -> tantivy.Query:
-    """The query as tantivy runs it: any term may match, every filter must."""
+    """The query as tantivy runs it: one of the terms must match, function words may, every filter must."""
     should, must = tantivy.Occur.Should, tantivy.Occur.Must
     words = tantivy.Query.boolean_query([(should, part) for term in query.terms if term.known for part in _parts(index, term)])
+    glue = [part for term in query.glue if term.known for part in _parts(index, term)]
+    clauses = [(must, words), *((should, tantivy.Query.boost_query(part, GLUE_BOOST)) for part in glue)]
     filters = [(must, _filter(index, name, values)) for name, values in _filters(wanted) if values]
     if wanted.since is not None:
         since = tantivy.Query.range_query(index.schema, "created", tantivy.FieldType.Integer, lower_bound=wanted.since)
         filters.append((must, tantivy.Query.const_score_query(since, 0.0)))
-    return tantivy.Query.boolean_query([(must, words), *filters]) if filters else words
+    return tantivy.Query.boolean_query([*clauses, *filters])
 
 
 def _parts(index: LexicalIndex, term: Term) -> list[tantivy.Query]:
@@ -68,15 +57,14 @@ def _parts(index: LexicalIndex, term: Term) -> list[tantivy.Query]:
         if len(term.whole) == 1:  # a single character begins a bigram or stands alone
             return [make.regex_query(schema, analysis.CJK, _quoted(term.whole) + ".?")]
         return [make.term_query(schema, analysis.CJK, term.whole)]
-    weight = EVERYDAY_WEIGHT if term.whole in EVERYDAY else 1.0
     queries = []
-    if term.is_identifier:
+    if term.is_identifier and term.is_whole_known:
         queries.append(make.boost_query(make.term_query(schema, analysis.EXACT, term.whole), WHOLE_BOOST))
     for stem in term.stems:
-        boost = PART_BOOST if term.is_identifier else STEM_BOOST * weight
+        boost = PART_BOOST if term.is_identifier and term.is_whole_known else STEM_BOOST
         queries.append(make.boost_query(make.term_query(schema, analysis.BODY, stem), boost))
     labels = [make.term_query(schema, LABELS, stem) for stem in term.labels]
-    return [*queries, *(make.boost_query(label, LABEL_BOOST * weight) for label in labels)]
+    return [*queries, *(make.boost_query(label, LABEL_BOOST) for label in labels)]
 
 
 def _quoted(character: str) -> str:

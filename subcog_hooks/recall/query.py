@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_TERMS = 24  # of a prompt: the rarest (DESIGN 7.1)
+MAX_GLUE = 12  # function words of a query that have a say in the ranking
 EVERYDAY_WEIGHT = 0.3
 IDENTIFIER_WEIGHT = 1.5  # of one that the store knows: the answered share of the development prompts rose from .21 to .23
 PRIOR_DOCUMENTS = 50  # so that the rarity of a word means something in a store of a few memories
@@ -22,10 +23,11 @@ class Term:
 
     whole: it as one token (view `exact`, or `cjk`); stems: the word, or the parts of the identifier, in the view `body`;
     labels: those of them that are tags or keywords of some memory;
-    weight: how much it says, 0.0 to 1.5 (a smoothed inverse document frequency); known: some memory has it.
+    weight: how much it says, 0.0 to 1.5 (a smoothed inverse document frequency); known: some memory has it, or of an identifier
+    a part; is_whole_known: some memory has it as it stands.
     """
 
-    __slots__ = ("is_cjk", "is_identifier", "known", "labels", "stems", "weight", "whole")
+    __slots__ = ("is_cjk", "is_identifier", "is_whole_known", "known", "labels", "stems", "weight", "whole")
 
     def __init__(self, whole: str, stems: tuple[str, ...], *, is_identifier: bool, is_cjk: bool) -> None:
         self.whole = whole
@@ -34,17 +36,23 @@ class Term:
         self.is_cjk = is_cjk
         self.weight = 0.0
         self.known = False
+        self.is_whole_known = False
         self.labels: tuple[str, ...] = ()
 
 
 class Query:
-    """An analysed query: its terms, the ones that the store knows first, heaviest first."""
+    """An analysed query.
 
-    __slots__ = ("terms", "text")
+    terms: what it asks for, the ones that the store knows first, heaviest first; glue: its function words, which are no
+    evidence, but tell one memory from another where the terms do not ("how do I write a unit test").
+    """
 
-    def __init__(self, text: str, terms: "Sequence[Term]") -> None:
+    __slots__ = ("glue", "terms", "text")
+
+    def __init__(self, text: str, terms: "Sequence[Term]", glue: "Sequence[Term]" = ()) -> None:
         self.text = text
         self.terms = tuple(terms)
+        self.glue = tuple(glue)
 
 
 def analyse(text: str, index: LexicalIndex, limit: int = MAX_TERMS) -> Query:
@@ -54,12 +62,13 @@ def analyse(text: str, index: LexicalIndex, limit: int = MAX_TERMS) -> Query:
     """
     terms = _terms(text, index.analysers)
     chosen = [term for term in terms if term.is_identifier or term.is_cjk or term.whole not in STOP] or terms
-    for term in chosen:
+    glue = [term for term in terms if term not in chosen][:MAX_GLUE]
+    for term in (*chosen, *glue):
         _weigh(term, index)
     chosen.sort(key=lambda term: (not term.known, -term.weight, term.whole))
     known = [term for term in chosen if term.known][:limit]
     unknown = [term for term in chosen if not term.known][:limit]
-    return Query(text, known + unknown)
+    return Query(text, known + unknown, glue)
 
 
 def _terms(text: str, analysers: analysis.Analysers) -> list[Term]:
@@ -93,6 +102,7 @@ def _weigh(term: Term, index: LexicalIndex) -> None:
         term.labels = tuple(stem for stem, count in zip(term.stems, in_labels, strict=True) if count)
         counts = [max(index.document_frequency(analysis.BODY, stem), n) for stem, n in zip(term.stems, in_labels, strict=True)]
         frequency = index.document_frequency(analysis.EXACT, term.whole) if term.is_identifier else counts[0]
+        term.is_whole_known = frequency > 0
         frequency = frequency or min((count for count in counts if count), default=0)
         term.known = frequency > 0
     factor = EVERYDAY_WEIGHT if term.whole in EVERYDAY else IDENTIFIER_WEIGHT if term.is_identifier and term.known else 1.0

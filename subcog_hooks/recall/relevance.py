@@ -59,27 +59,46 @@ def _share(term: Term, stems: set[str], whole_tokens: set[str], folded: str) -> 
     return float(term.stems[0] in stems)
 
 
-# Logistic model of "this memory answers this prompt", fitted on one half of 675 real prompts, 28 % of which the store can
-# answer, and judged on the other half (figures in CHANGELOG.md). Three terms only: a first gate, not yet a calibrated one.
-_INTERCEPT = -11.5
-_OF_COVERAGE = 4.4
-_OF_COVERED = 2.2  # times ln(1 + sum of covered weights): three rare words say more than one
-_OF_LEAD = 3.5
+# Logistic models of "this memory answers this prompt", each fitted on one half of 675 real prompts, 28 % of which the store can
+# answer, and judged on the other half (figures in CHANGELOG.md). First gates, not yet calibrated ones.
+_WORDS = (-11.5, 4.4, 2.2, 3.5)  # intercept, coverage, ln(1 + covered), lead
+_WORDS_AND_MEANING = (-8.46, 2.69, 2.37, 5.30, 6.75)  # intercept, coverage, lead, cosine, margin
 MAX_LEAD = 2.0
-NO_LEAD = 1.5  # of a memory that is found alone: there is nothing to compare it with, so it gets the middle
+NO_LEAD = 1.5  # where there is nothing to compare with: the middle
+USUAL_COSINE = 0.3  # of the nearest memory to a prompt that none answers; a margin is measured against no less
 
 
 def lead(score: float, others: "Sequence[float]") -> float:
-    """A hit's BM25 score as a multiple of the best of the others' scores, 0.0 to MAX_LEAD."""
+    """A hit's BM25 score as a multiple of the best of the others' scores, 0.0 to MAX_LEAD; NO_LEAD when they have none."""
     best = max(others, default=0.0)
     return min(MAX_LEAD, score / best) if best else NO_LEAD
 
 
-def probability(found: Evidence, lead_: float) -> float:
+def margin(cosine: float, others: "Sequence[float]") -> float:
+    """How far a hit's cosine is above the best of the others' cosines; below it: negative."""
+    return cosine - max((USUAL_COSINE, *others))
+
+
+def by_words(found: Evidence, lead_: float) -> float:
     """How probable it is that the memory answers the query, 0.0 to 1.0: rises with the coverage, what is covered, and the lead.
 
-    >>> round(probability(Evidence(4.0, 4.0), 1.5), 2), round(probability(Evidence(0.9, 0.9), 1.0), 2)
+    >>> round(by_words(Evidence(4.0, 4.0), 1.5), 2), round(by_words(Evidence(0.9, 0.9), 1.0), 2)
     (0.84, 0.02)
     """
-    z = _INTERCEPT + _OF_COVERAGE * found.coverage + _OF_COVERED * log(1.0 + found.covered) + _OF_LEAD * lead_
+    return _logistic(_WORDS, (found.coverage, log(1.0 + found.covered), lead_))
+
+
+def by_words_and_meaning(found: Evidence, lead_: float, cosine: float, margin_: float) -> float:
+    """As `by_words`, from the memory's cosine to the query and its margin too: rises with each of the four.
+
+    >>> round(by_words_and_meaning(Evidence(2.0, 2.0), 1.5, 0.6, 0.2), 2)
+    0.91
+    """
+    return _logistic(_WORDS_AND_MEANING, (found.coverage, lead_, cosine, margin_))
+
+
+def _logistic(weights: tuple[float, ...], values: tuple[float, ...]) -> float:
+    z = weights[0]
+    for weight, value in zip(weights[1:], values, strict=True):
+        z += weight * value
     return 1.0 / (1.0 + exp(-z))

@@ -61,6 +61,7 @@ class Machine:
             "HOME": str(root / "user"),
             "USERPROFILE": str(root / "user"),
             "SUBCOG_HOME": str(self.home),
+            "SUBCOG_BACKGROUND": "0",  # nothing works on behind a test's back
         }
 
     def repository(self, name: str, remote: str) -> Path:

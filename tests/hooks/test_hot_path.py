@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.memory import sync
+from subcog_hooks.embed import models, spaces
+from subcog_hooks.memory import sync, vector_sync
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
@@ -32,10 +33,21 @@ STANDARD = {
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
 OWN = {
-    *("__main__", "capture", "capture.leaks", "config", "database", "deadline", "errors", "hooks", "hooks.prompt"),
-    *("hooks.render", "hooks.runner", "hooks.sanitise", "intent", "intent.keywords", "memory", "memory.analysis"),
-    *("memory.index", "memory.model", "memory.project", "memory.schema", "memory.store", "paths", "recall", "recall.lexical"),
-    *("recall.pipeline", "recall.query", "recall.relevance", "recall.words", "state", "wire"),
+    *("__main__", "capture", "capture.leaks", "config", "database", "deadline", "errors"),
+    *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
+    *("hooks", "hooks.prompt", "hooks.render", "hooks.runner", "hooks.sanitise", "intent", "intent.keywords"),
+    *("memory", "memory.analysis", "memory.index", "memory.model", "memory.project", "memory.schema", "memory.store"),
+    *(
+        "memory.vec_extension",
+        "memory.vectors",
+        "paths",
+        "recall",
+        "recall.candidates",
+        "recall.fusion",
+        "recall.hits",
+        "recall.lexical",
+    ),
+    *("recall.pipeline", "recall.query", "recall.relevance", "recall.semantic", "recall.words", "state", "wire"),
 }
 
 
@@ -43,6 +55,10 @@ OWN = {
 def remembered(home: Home, store: Store, make: Maker) -> None:
     store.add([make("OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.")])
     sync.catch_up(home, store)
+    space = models.PACKAGED
+    vector_sync.open_following(
+        home, store, space.name, space.dimension, spaces.provisional(space), made_by=models.made_by(space)
+    ).close()
 
 
 def loaded(payload: dict[str, str]) -> tuple[set[str], bytes]:

@@ -7,6 +7,8 @@ from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import lexical, pipeline, query, relevance
+from subcog_hooks.recall.candidates import Sources
+from subcog_hooks.recall.hits import Hit
 from tests.conftest import Maker
 
 NOTES = {
@@ -31,8 +33,15 @@ def index(home: Home, store: Store, make: Maker) -> LexicalIndex:
 
 
 def first(text: str, index: LexicalIndex, store: Store) -> str | None:
-    hits = pipeline.search(text, index, store, Filter(), 5)
+    hits = searched(text, index, store)
     return hits[0].memory.id if hits else None
+
+
+def searched(
+    text: str, index: LexicalIndex, store: Store, wanted: Filter | None = None, limit: int = 5, offset: int = 0
+) -> list[Hit]:
+    """A page of what words alone find."""
+    return pipeline.search(text, Sources(index, store), wanted or Filter(), limit, offset).hits
 
 
 @pytest.mark.parametrize(
@@ -70,23 +79,23 @@ def test_a_query_of_function_words_alone_is_searched_for_all_the_same(index: Lex
 
 
 def test_pages_do_not_overlap_and_together_hold_everything(index: LexicalIndex, store: Store) -> None:
-    pages = [pipeline.search("filler note", index, store, Filter(), 7, offset) for offset in range(0, 49, 7)]
+    pages = [searched("filler note", index, store, limit=7, offset=offset) for offset in range(0, 49, 7)]
     ids = [hit.memory.id for page in pages for hit in page]
     assert len(ids) == len(set(ids)) == 40
-    assert [hit.rank for page in pages for hit in page] == list(range(1, 41))
+    assert sorted(hit.ranks["lexical"] for page in pages for hit in page) == list(range(1, 41))
 
 
 def test_equal_scores_are_ordered_by_newest_then_id_whatever_was_stored_first(home: Home, store: Store, make: Maker) -> None:
     store.add([make("same words", id="b"), make("same words", id="a"), make("same words", id="new", created_at=9_000)])
     index = sync.catch_up(home, store)
-    assert [hit.memory.id for hit in pipeline.search("same words", index, store, Filter(), 5)] == ["new", "a", "b"]
+    assert [hit.memory.id for hit in searched("same words", index, store)] == ["new", "a", "b"]
 
 
 def test_ties_across_the_cut_are_fetched(home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexical, "DEPTH", 2)
     store.add([make("same words", id=f"m{i}", created_at=i + 1) for i in range(30)])
     index = sync.catch_up(home, store)
-    assert pipeline.search("same words", index, store, Filter(), 1)[0].memory.id == "m29"
+    assert searched("same words", index, store, limit=1)[0].memory.id == "m29"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +124,7 @@ def test_filters_hold_in_search(home: Home, store: Store, make: Maker, wanted: F
         ]
     )
     index = sync.catch_up(home, store)
-    assert {hit.memory.id for hit in pipeline.search(word, index, store, wanted, 9)} == found
+    assert {hit.memory.id for hit in searched(word, index, store, wanted, 9)} == found
 
 
 def test_a_prompt_finds_its_own_project_behind_a_crowd_of_others(home: Home, store: Store, make: Maker) -> None:
@@ -123,14 +132,14 @@ def test_a_prompt_finds_its_own_project_behind_a_crowd_of_others(home: Home, sto
     store.add([make("zebra crossing lights at the long road by the river", id="mine", project="shop")])
     store.add([make("zebra crossing", id="gone", project="shop", expires_at=1)])
     index = sync.catch_up(home, store)
-    hits = pipeline.for_prompt("zebra crossing lights", index, store, audiences_of("shop"))
+    hits = pipeline.for_prompt("zebra crossing lights", Sources(index, store), audiences_of("shop")).hits
     assert [hit.memory.id for hit in hits] == ["mine"]
 
 
 def test_relevance_rises_with_what_is_covered(index: LexicalIndex, store: Store) -> None:
     def of(text: str, id_: str) -> float:
         asked = query.analyse(text, index)
-        return relevance.probability(relevance.evidence(asked, store.get(id_), index.analysers), 1.0)
+        return relevance.by_words(relevance.evidence(asked, store.get(id_), index.analysers), 1.0)
 
     whole = of("does the SPA use OAuth2 with PKCE or the implicit flow", "pkce")
     half = of("does the SPA render charts with OAuth2 labels on dashboards", "pkce")
@@ -140,13 +149,13 @@ def test_relevance_rises_with_what_is_covered(index: LexicalIndex, store: Store)
 def test_relevance_rises_with_the_lead_over_the_next_hit() -> None:
     found = relevance.Evidence(3.0, 4.0)
     leads = [relevance.lead(5.0, others) for others in ([10.0], [5.0], [], [4.0], [1.0])]
-    probabilities = [relevance.probability(found, lead) for lead in leads]
+    probabilities = [relevance.by_words(found, lead) for lead in leads]
     assert leads == [0.5, 1.0, 1.5, 1.25, 2.0]
     assert sorted(probabilities) == [probabilities[i] for i in (0, 1, 3, 2, 4)]
 
 
 def test_everyday_words_are_no_evidence(index: LexicalIndex, store: Store) -> None:
-    hits = pipeline.for_prompt("please make the build run and fix the test", index, store, audiences_of())
+    hits = pipeline.for_prompt("please make the build run and fix the test", Sources(index, store), audiences_of()).hits
     assert all(hit.relevance < 0.25 for hit in hits)
 
 
