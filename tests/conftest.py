@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.embed import background
 from subcog_hooks.memory.model import IdMaker, Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
@@ -19,6 +20,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "subcog"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(background.SWITCH, "0")
     for name in [name for name in os.environ if name in ("EDITOR", "VISUAL", "NO_COLOR", "COLUMNS")]:
         monkeypatch.delenv(name)
     return Home(str(tmp_path / "subcog"))

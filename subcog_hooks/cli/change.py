@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ import typer
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, cleaned, total
 from subcog_hooks.capture.redact import describe
-from subcog_hooks.cli import session
+from subcog_hooks.cli import embedding, session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.cli.remember import expiry
 from subcog_hooks.errors import InvalidMemory, SubcogError, UsageError
@@ -19,6 +20,7 @@ from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES, Memory, now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import VectorStore
 
 _HEADER = "# Fields above the dashes may be changed, the text is below them. An empty text changes nothing."
 _DASHES = "---"
@@ -75,6 +77,7 @@ def edit(
     if total(removed):
         terminal.say(describe(total(removed)))
     terminal.result(after.id)
+    embedding.afterwards()
 
 
 def _apply(before: Memory, changes: dict[str, object], store: Store, removed: list[Removed]) -> Memory | None:
@@ -120,8 +123,11 @@ def forget(
         memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
         if purge:
             store.purge([memory.id for memory in memories])
-            sync.rebuild(session.home(), store, keep_predecessor=False)  # the old index still has the words
-            store.overwrite_log()
+            with ExitStack() as then:  # from the last to the first, each whatever becomes of the others
+                then.callback(store.overwrite_log)
+                then.callback(VectorStore.purge, session.home(), [memory.seq for memory in memories])
+                then.callback(session.follow, store)
+                sync.rebuild(session.home(), store, keep_predecessor=False)  # the old index still has the words
         else:
             store.modify(
                 [memory.id for memory in memories], lambda memory: memory.replaced(status="deleted", updated_at=now_ms())
@@ -150,6 +156,7 @@ def supersede(
         )
         session.follow(store)
     terminal.say(f"{before.id} is superseded by {after.id}")
+    embedding.afterwards()
 
 
 class _Editor:

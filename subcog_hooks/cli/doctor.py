@@ -11,15 +11,20 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import config, log
-from subcog_hooks.cli import install, session
+from subcog_hooks.cli import install, session, sources
 from subcog_hooks.cli.output import safe, terminal
-from subcog_hooks.errors import EXIT_CONFIG, EXIT_STORE, StoreCorrupt, StoreError
+from subcog_hooks.embed import background, catch_up, models, spaces
+from subcog_hooks.embed.models import Space
+from subcog_hooks.errors import EXIT_CONFIG, EXIT_MODEL, EXIT_STORE, ModelError, StoreBusy, StoreCorrupt, StoreError
 from subcog_hooks.hooks.prompt import MIN_CONFIDENCE, SILENCE
 from subcog_hooks.intent import keywords
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
+from subcog_hooks.memory.lock import is_held
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Filter, Store, audiences_of
+from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.recall import pipeline
 from subcog_hooks.state import State, put_aside
@@ -61,9 +66,11 @@ def register(app: typer.Typer) -> None:
 def doctor(
     prompt: Annotated[str | None, typer.Option("--prompt", help="Try the hook on this prompt.")] = None,
 ) -> None:
-    """Look at the store, the index, permissions, settings and the hook; run the hook and show the bytes the model would see.
+    """Look at the store, the index, models, permissions, settings and the hook; run it and show the bytes the model would see.
 
-    Exit code 3 when the store is not sound, 4 when the settings are not. Example: subcog doctor --prompt "how do we log in?"
+    Exit code 3 when the store is not sound, 4 when the settings are not, 5 when an embedding model is not.
+
+    Example: subcog doctor --prompt "how do we log in?"
     """
     findings = Findings()
     home = session.home()
@@ -72,6 +79,7 @@ def doctor(
     if store is not None:
         with store:
             _index(home, store, findings)
+            _embedding(home, store, findings)
             trial = prompt or _trial_prompt(store)
     else:
         trial = prompt
@@ -145,6 +153,64 @@ def _index(home: Home, store: Store, findings: Findings) -> None:
         findings.good(f"index of {index.documents} memories in {index.segments} segments{was}")
     if index.segments > MAX_SEGMENTS:
         findings.note(f"{index.segments} segments slow the hook; run `subcog reindex`")
+
+
+def _embedding(home: Home, store: Store, findings: Findings) -> None:
+    """The models, and the vectors of their spaces."""
+    for path in models.altered():
+        findings.bad(f"{path} is not as it was installed; reinstall subcog", EXIT_MODEL)
+    settings = config.load(home)
+    try:
+        models.chosen(home, settings)
+    except ModelError as error:
+        findings.bad(str(error), EXIT_MODEL)
+    for space in spaces.in_use(home, settings):
+        try:
+            models.verify(space)
+            findings.good(f"model {space.model} ({space.name})")
+        except ModelError as error:
+            findings.bad(str(error), EXIT_MODEL)
+        _vectors(home, store, space, findings)
+    if failure := background.last_failure(home):
+        findings.note(f"the last process that embedded ended early: {failure}")
+
+
+def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None:
+    """A space's vectors, caught up as the index is, and who is at work on them."""
+    was = ""
+    try:
+        with VectorStore.reader(home, space.name, space.dimension) as vectors:
+            was = ", caught up just now" if vectors.watermark() < store.revision() else ""
+    except StoreError as error:
+        was = ", made anew just now"
+        if not isinstance(error, ExtensionMissing):
+            terminal.say(error.message)
+    try:
+        with session.vectors_of(store, space) as vectors:
+            problems = vectors.problems()
+            is_behind = vectors.watermark() < store.revision()
+            final, pending = vectors.counts()
+    except (ExtensionMissing, StoreBusy) as error:
+        findings.note(str(error))
+        return
+    except (StoreError, ModelError) as error:
+        findings.bad(str(error), error.exit_code)
+        return
+    for problem in problems:
+        findings.bad(f"{vectors.path}: {problem}; run `subcog reindex`")
+    kept = sum(count for status, count in store.counts().items() if status != "deleted")
+    name = f"vectors ({space.name})"
+    if is_behind:
+        findings.note(f"{name}: being brought up to date by another process")
+    elif final + pending != kept:
+        findings.bad(f"{name}: of {final + pending} memories, the store has {kept}; run `subcog reindex`")
+    elif not pending:
+        findings.good(f"{name}: {final} final{was}")
+    elif is_held(catch_up.lock_of(home, space)):
+        findings.good(f"{name}: {final} final, {pending} pending, being embedded now{was}")
+    else:
+        by = "the next writing command" if background.is_allowed(config.load(home)) else "`subcog reindex`"
+        findings.note(f"{name}: {final} final, {pending} pending; {by} goes on with it{was}")
 
 
 def _state(home: Home, findings: Findings) -> None:
@@ -260,15 +326,17 @@ def _explain(home: Home, prompt: str) -> None:
         terminal.say("reason: the prompt asks for nothing (an order, an acknowledgement, a command)")
         return
     at = session.here()
-    bar = config.load(home, at.root if at else None)["surfacing.min_relevance"]
+    settings = config.load(home, at.root if at else None)
+    bar = float(settings["surfacing.min_relevance"])
     with session.reading() as store:
         if store is None:
             terminal.say("reason: there are no memories")
             return
         audiences = audiences_of(*at.names) if at else audiences_of()
-        hits = pipeline.for_prompt(keywords.ends_of(prompt), session.index_of(store), store, audiences)
+        with sources.opened(store, settings, fast=True) as opened:
+            hits = pipeline.for_prompt(keywords.ends_of(prompt), opened, audiences).hits
     if not hits:
-        terminal.say("reason: no memory has a word of it")
+        terminal.say("reason: no memory is near to it, or has a word of it")
     elif hits[0].relevance < bar:
         terminal.say(f"reason: no memory is relevant enough (surfacing.min_relevance is {bar}); the nearest:")
         for hit in hits[:NEAREST]:

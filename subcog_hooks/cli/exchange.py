@@ -8,7 +8,7 @@ import typer
 
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.redact import describe
-from subcog_hooks.cli import session
+from subcog_hooks.cli import embedding, progress, session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
@@ -36,9 +36,7 @@ def import_(
     ] = "import",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     user: Annotated[bool, typer.Option("--user", help="Markdown: for all your projects, not only this one.")] = False,
-    wait: Annotated[  # noqa: ARG001 - nothing is left to wait for yet
-        bool, typer.Option("--wait", help="Return when all can be found.")
-    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Return when all are embedded by the neural model.")] = False,
 ) -> None:
     """Import memories. Lines that do not hold are named and left out; the others are stored. Exit code 2 when there were any.
 
@@ -68,18 +66,28 @@ def import_(
             if changed := report.added + report.replaced + report.archived:
                 _index(store, changed)
     _tell(report, dry_run=dry_run)
+    if not dry_run:
+        _embed(wait=wait)
     if report.problems:
         raise typer.Exit(EXIT_USAGE)
 
 
 def _run(source: str, store: Store | None, options: importing.Options) -> importing.Report:
-    with session.progress_bar("reading", importing.count_lines(source)) as bar:
-        return importing.run(source, store, options, lambda rows: bar.advance(bar.task_ids[0], rows))
+    with progress.of_items("reading", importing.count_lines(source)) as advance:
+        return importing.run(source, store, options, advance)
 
 
 def _index(store: Store, count: int) -> None:
-    with session.progress_bar("indexing", count) as bar:
-        session.follow(store, lambda rows: bar.advance(bar.task_ids[0], rows))
+    with progress.of_items("indexing", 2 * count) as advance:
+        session.follow(store, advance)
+
+
+def _embed(*, wait: bool) -> None:
+    if wait:
+        with session.writing() as store:
+            embedding.now(store)
+    else:
+        embedding.afterwards()
 
 
 def _tell(report: importing.Report, *, dry_run: bool) -> None:
@@ -199,12 +207,14 @@ def _private(path: str, flags: int) -> int:
 
 
 def reindex() -> None:
-    """Build the index anew from the store, beside the old one.
+    """Build the index anew from the store, beside the old one, and embed what the neural model has not embedded yet.
 
     Example: subcog reindex
     """
     with session.writing() as store:
         count = sum(store.counts().values())
-        with session.progress_bar("indexing", count) as bar:
-            index = sync.rebuild(session.home(), store, lambda rows: bar.advance(bar.task_ids[0], rows))
-    terminal.result(f"indexed {index.documents} memories")
+        with progress.of_items("indexing", count) as advance:
+            index = sync.rebuild(session.home(), store, advance)
+        terminal.result(f"indexed {index.documents} memories")
+        if made := embedding.now(store, afresh=True):
+            terminal.say(f"embedded {made}")

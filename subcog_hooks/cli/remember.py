@@ -9,7 +9,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
 from subcog_hooks.capture.duplicates import near_duplicates
 from subcog_hooks.capture.redact import describe
-from subcog_hooks.cli import session
+from subcog_hooks.cli import embedding, session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.errors import InvalidMemory, StoreError, UsageError
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE, NAMESPACES, IdMaker, Memory, now_ms
@@ -80,6 +80,7 @@ def remember(
         terminal.raw(jsonl.dump(memory) + "\n")
     else:
         terminal.result(memory.id)
+    embedding.afterwards()
 
 
 def _store(memory: Memory, store: Store, supersedes: str | None) -> Memory:

@@ -3,19 +3,21 @@
 import json
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
 
 from subcog_hooks.capture.jsonl import read_time, written_time
-from subcog_hooks.cli import session
+from subcog_hooks.cli import session, sources
 from subcog_hooks.cli.output import day, safe, show_memories, terminal
+from subcog_hooks.config import Settings
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
 from subcog_hooks.memory.model import STATUSES
 from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.recall import pipeline
+from subcog_hooks.recall.candidates import HYBRID, MODES
+from subcog_hooks.recall.hits import Answer, Hit
 
 _PREVIEW = 600  # characters of a memory in the table; `show` has all of it
 
@@ -44,7 +46,10 @@ def search(
     status: Annotated[
         list[str] | None, typer.Option("--status", help="Other than active: " + ", ".join(STATUSES[1:]) + ", all.")
     ] = None,
-    fast: Annotated[bool, typer.Option("--fast", help="The hook's recall: so far, always.")] = False,  # noqa: ARG001 - there is no other yet
+    mode: Annotated[str, typer.Option("--mode", help="hybrid (words and meaning), lexical or semantic.")] = HYBRID,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="The hook's recall: without loading the neural model for the query.")
+    ] = False,
     batch: Annotated[
         str | None,
         typer.Option(
@@ -53,11 +58,12 @@ def search(
         ),
     ] = None,
 ) -> None:
-    """Search memories by words. Exit code 1 when nothing is found.
+    """Search memories by words and meaning. Exit code 1 when nothing is found.
 
     Example: subcog search token refresh -n 5
     """
-    count = limit or int(session.settings()["search.limit"])
+    settings = session.settings()
+    count = limit or int(settings["search.limit"])
     wanted = session.wanted(
         namespaces=namespace,
         tags=tag,
@@ -67,35 +73,30 @@ def search(
         since=_since(since),
         statuses=statuses(status),
     )
-    text = " ".join(query or ())
+    text = _readable(" ".join(query or ()))
     if not batch and not text.strip():
         raise UsageError("no query was given", "for instance: subcog search token refresh")
     if batch and (query or ids or as_json or page > 1 or project):
         raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
     if sum((as_json, jsonl, ids)) > 1:
         raise UsageError("--json, --jsonl and --ids exclude each other", "give one of them")
+    if mode not in MODES:
+        raise UsageError(f"--mode is {mode!r}", "expected one of " + ", ".join(MODES))
     started = time.perf_counter()
     with session.reading() as store:
-        index = session.index_of(store) if store else None
         if batch:
-            _batch(batch, index, store, wanted, count)
+            _batch(batch, store, settings, wanted, count, mode, fast=fast)
             return
         offset = (page - 1) * count
-        hits: list[pipeline.Hit] = []
-        note = None
-        if index and store:
-            try:
-                hits = pipeline.search(text, index, store, wanted, count, offset)
-            except IndexUnusable:
-                index = sync.rebuild(session.home(), store)
-                hits = pipeline.search(text, index, store, wanted, count, offset)
-            if index.watermark() < store.revision():
-                note = "the index is being written by another process; the newest memories may be missing"
+        answer = Answer([], ())
+        if store:
+            with sources.opened(store, settings, mode, fast=fast) as opened:
+                answer = sources.search(text, opened, wanted, count, offset, mode)
         elapsed = (time.perf_counter() - started) * 1000
-        _print(_answer(text, hits, elapsed, note), hits, as_json=as_json, jsonl=jsonl, ids=ids, offset=offset)
-        if store and not hits:
+        _print(answer, _described(text, answer, elapsed), as_json=as_json, jsonl=jsonl, ids=ids, offset=offset)
+        if store and not answer.hits:
             session.note_unknown_project(store, project)
-    if not hits:
+    if not answer.hits:
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
@@ -118,13 +119,14 @@ def _since(text: str | None) -> int | None:
         raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
 
 
-def _print(answer: dict[str, object], hits: list[pipeline.Hit], *, as_json: bool, jsonl: bool, ids: bool, offset: int) -> None:
-    if answer["note"] and not as_json:
-        terminal.say(str(answer["note"]))
+def _print(answer: Answer, described: dict[str, object], *, as_json: bool, jsonl: bool, ids: bool, offset: int) -> None:
+    hits = answer.hits
+    if answer.note and not as_json:
+        terminal.say(answer.note)
     if as_json:
-        terminal.raw(json.dumps(answer, ensure_ascii=False, indent=1) + "\n")
+        terminal.raw(json.dumps(described, ensure_ascii=False, indent=1) + "\n")
     elif jsonl:
-        terminal.raw("".join(json.dumps(_result(hit), ensure_ascii=False) + "\n" for hit in hits))
+        terminal.raw("".join(json.dumps(_result(answer, hit), ensure_ascii=False) + "\n" for hit in hits))
     elif ids:
         terminal.raw("".join(hit.memory.id + "\n" for hit in hits))
     elif not hits:
@@ -139,23 +141,24 @@ def _print(answer: dict[str, object], hits: list[pipeline.Hit], *, as_json: bool
         terminal.say(f"from result {offset + 1}")
 
 
-def _answer(text: str, hits: list[pipeline.Hit], elapsed: float, note: str | None) -> dict[str, object]:
+def _described(text: str, answer: Answer, elapsed: float) -> dict[str, object]:
     """The object of DESIGN section 4. query_type comes with query analysis; until then it is null."""
+    hits = answer.hits
     return {
         "query": text,
         "query_type": None,
-        "confidence": hits[0].confidence if hits else "no_results",
-        "degraded": note is not None,
-        "note": note,
+        "confidence": answer.confidence(hits[0]) if hits else "no_results",
+        "degraded": answer.note is not None,
+        "note": answer.note,
         "suggestions": [],
-        "strategies_matched": [pipeline.LEXICAL] if hits else [],
+        "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
         "agreement_scores": {},
         "elapsed_ms": round(elapsed, 1),
-        "results": [_result(hit) for hit in hits],
+        "results": [_result(answer, hit) for hit in hits],
     }
 
 
-def _result(hit: pipeline.Hit) -> dict[str, object]:
+def _result(answer: Answer, hit: Hit) -> dict[str, object]:
     memory = hit.memory
     return {
         "id": memory.id,
@@ -167,19 +170,43 @@ def _result(hit: pipeline.Hit) -> dict[str, object]:
         "created_at": written_time(memory.created_at),
         "score": hit.score,
         "relevance": hit.relevance,
-        "confidence": hit.confidence,
-        "found_by": [pipeline.LEXICAL],
-        "ranks": {pipeline.LEXICAL: hit.rank},
-        "scores": {pipeline.LEXICAL: hit.score},
+        "confidence": answer.confidence(hit),
+        "found_by": list(hit.found_by),
+        "ranks": hit.ranks,
+        "scores": hit.scores,
     }
 
 
-def _batch(source: str, index: LexicalIndex | None, store: Store | None, wanted: Filter, count: int) -> None:
+def _batch(source: str, store: Store | None, settings: Settings, wanted: Filter, count: int, mode: str, *, fast: bool) -> None:
     """Answer each query of a JSONL source in one process: `{"id", "query", "project"?}` in, `{"id", "results"}` out."""
+    rows = list(_asked(source))
+    notes: dict[str, None] = {}
+    with sources.opened(store, settings, mode, fast=fast) if store else nullcontext() as opened:
+        for key, text, owner in rows:
+            asked = Filter(
+                audiences=audiences_of(owner) if owner else None,
+                statuses=wanted.statuses,
+                namespaces=wanted.namespaces,
+                tags=wanted.tags,
+                paths=wanted.paths,
+                since=wanted.since,
+                include_expired=wanted.include_expired,
+            )
+            answer = sources.search(text, opened, asked, count, 0, mode) if opened else Answer([], ())
+            if answer.note:
+                notes[answer.note] = None
+            results = [_result(answer, hit) for hit in answer.hits]
+            terminal.raw(json.dumps({"id": key, "results": results}, ensure_ascii=False) + "\n")
+    for note in notes:
+        terminal.say(note)
+
+
+def _asked(source: str) -> Iterator[tuple[object, str, str | None]]:
+    """(id, query, project) of each line. Raises UsageError naming the first that does not hold."""
+    name = "standard input" if source == "-" else source
     for number, line in enumerate(_lines(source), 1):
         if not line.strip():
             continue
-        name = "standard input" if source == "-" else source
         try:
             row = json.loads(line)
             key, text, owner = row["id"], row["query"], row.get("project")
@@ -187,17 +214,12 @@ def _batch(source: str, index: LexicalIndex | None, store: Store | None, wanted:
                 raise TypeError
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(f'{name} line {number}: expected {{"id", "query", "project"?}}', "correct the line") from error
-        asked = Filter(
-            audiences=audiences_of(owner) if owner else None,
-            statuses=wanted.statuses,
-            namespaces=wanted.namespaces,
-            tags=wanted.tags,
-            paths=wanted.paths,
-            since=wanted.since,
-            include_expired=wanted.include_expired,
-        )
-        hits = pipeline.search(text, index, store, asked, count) if index and store else []
-        terminal.raw(json.dumps({"id": key, "results": [_result(hit) for hit in hits]}, ensure_ascii=False) + "\n")
+        yield key, _readable(text), owner
+
+
+def _readable(text: str) -> str:
+    """`text` with `?` for what UTF-8 can not hold: half a surrogate pair, a byte of another encoding."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _lines(source: str) -> list[str]:

@@ -4,15 +4,16 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from subcog_hooks import config
 from subcog_hooks.cli.output import terminal
-from subcog_hooks.errors import ConfigError, StoreError, UsageError
-from subcog_hooks.memory import project, sync
+from subcog_hooks.embed import models, spaces
+from subcog_hooks.errors import ConfigError, ModelError, StoreBusy, StoreError, UsageError
+from subcog_hooks.memory import project, sync, vector_sync
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store, audience_of, audiences_of
+from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 
 
@@ -76,11 +77,36 @@ def index_of(store: Store, progress: Callable[[int], None] | None = None) -> Lex
 
 
 def follow(store: Store, progress: Callable[[int], None] | None = None) -> None:
-    """Bring the index up to date after a write. The memory is safe already: a failure here is said, and is no failure."""
+    """Bring index and vectors up to date after a write. The memory is safe already: a failure is said, and is no failure.
+
+    progress: told of each chunk, once by the index and once by the vectors.
+    """
     try:
         index_of(store, progress)
     except StoreError as error:
         terminal.say(f"the index will follow with the next command ({error.message})")
+    try:
+        vectors_of(store, models.PACKAGED, progress).close()
+    except ExtensionMissing:
+        pass  # `doctor` says so, not every command
+    except (StoreError, ModelError) as error:
+        terminal.say(f"the vectors will follow with the next command ({error.message})")
+
+
+def vectors_of(store: Store, space: models.Space, progress: Callable[[int], None] | None = None) -> VectorStore:
+    """The vectors of a space, caught up with the store. As they are in a home that can not be written, and while another
+    process is at it for long: that one brings what is missing too.
+
+    Raises StoreError, ExtensionMissing without sqlite-vec, ModelError when the packaged encoder is damaged.
+    """
+    at = home()
+    if not os.access(at.root, os.W_OK):
+        return VectorStore.reader(at, space.name, space.dimension)
+    encode, made_by = spaces.provisional(space), models.made_by(space)
+    try:
+        return vector_sync.open_following(at, store, space.name, space.dimension, encode, progress, made_by=made_by)
+    except StoreBusy:
+        return VectorStore.reader(at, space.name, space.dimension)
 
 
 def wanted(
@@ -130,13 +156,3 @@ def find(store: Store, id_or_prefix: str) -> Memory:
 
 def audience(memory: Memory) -> str:
     return audience_of(memory.scope, memory.project)
-
-
-@contextmanager
-def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
-    """A progress bar on stderr, on a terminal only, gone when it is done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    hidden = terminal.quiet or not terminal.err.is_terminal
-    with Progress(*columns, console=terminal.err, transient=True, disable=hidden) as progress:
-        progress.add_task(label, total=total)
-        yield progress

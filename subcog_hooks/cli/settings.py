@@ -11,6 +11,7 @@ from tomlkit.exceptions import TOMLKitError
 from subcog_hooks import config
 from subcog_hooks.cli import session
 from subcog_hooks.cli.output import ACCENT, DIM, terminal
+from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, UsageError
 from subcog_hooks.paths import create_private_file
 
@@ -77,19 +78,27 @@ def set_(
     Example: subcog config set surfacing.max_memories 3
     """
     known = _known(key)
+    new = known.default if value == "default" else known.from_text(value)
+    if key == models.SETTING and not models.find(session.home(), str(new)).is_packaged:
+        models.chosen(session.home(), config.Settings({key: new}))  # raises when a file of it is gone
+    keep(key, None if value == "default" else new)
+    terminal.say(f"{key} = {_shown(new)}")
+
+
+def keep(key: str, value: config.Value | None) -> None:
+    """Write one setting into the user's file, None to take it out. Raises ConfigError."""
     home = session.home()
     home.create()
     document = _document(home.config)
     section, _, name = key.partition(".")
-    if value == "default":
+    if value is None:
         if section in document and name in document[section]:
             del document[section][name]
     else:
         if section not in document:
             document[section] = tomlkit.table()
-        document[section][name] = known.from_text(value)
+        document[section][name] = value
     _write(home.config, tomlkit.dumps(document))
-    terminal.say(f"{key} = {_shown(known.default if value == 'default' else known.from_text(value))}")
 
 
 def _known(name: str) -> config.Key:

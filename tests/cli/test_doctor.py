@@ -8,9 +8,15 @@ from pathlib import Path
 import apsw
 import pytest
 
+from subcog_hooks.embed import background
+from subcog_hooks.memory import vector_sync
+from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import path_of
 from subcog_hooks.paths import Home
 from subcog_hooks.state import State
 from tests.cli.conftest import Run
+from tests.conftest import Maker
 
 SCRIPT = Path(sys.executable).with_name("subcog")
 
@@ -44,11 +50,11 @@ def test_a_sound_home_is_shown_with_the_bytes_that_the_model_would_see(
 
 
 def test_a_prompt_that_nothing_answers_prints_nothing(registered: Run) -> None:
-    done = registered("doctor", "--prompt", "which berths are free by length of rope")
+    done = registered("doctor", "--prompt", "what is the price of a berth in winter")
     assert "it printed nothing" in done.err
     assert "reason: no memory is relevant enough" in done.err
     assert "Berths are allocated by length overall" in done.err
-    assert "reason: no memory has a word of it" in registered("doctor", "--prompt", "why is the sky blue").err
+    assert "reason: no memory is near to it, or has a word of it" in registered("doctor", "--prompt", "why is the sky blue").err
     assert "reason: the prompt asks for nothing" in registered("doctor", "--prompt", "go on").err
 
 
@@ -171,3 +177,77 @@ def test_a_silence_that_was_asked_for_is_named_as_such(registered: Run) -> None:
     assert "reason: [nomem] is in the prompt" in registered("doctor", "--prompt", "where are the berths? [nomem]").err
     registered("pause")
     assert "reason" not in registered("doctor", "--prompt", "why is the sky blue").err
+
+
+# ---- vectors --------------------------------------------------------------------------------------------------------------
+
+
+def vectors_said(subcog: Run) -> list[str]:
+    return [line for line in subcog("doctor").out.splitlines() if "vectors (" in line]
+
+
+def change_vectors(home: Home, sql: str) -> None:
+    connection = apsw.Connection(path_of(home, "minilm"))
+    connection.execute(sql)
+    connection.close()
+
+
+@pytest.mark.parametrize(("switch", "by"), [("1", "the next writing command"), ("0", "`subcog reindex`")])
+def test_vectors_that_wait_are_counted_and_it_is_said_who_goes_on(
+    registered: Run, monkeypatch: pytest.MonkeyPatch, switch: str, by: str
+) -> None:
+    monkeypatch.setenv(background.SWITCH, switch)
+    assert vectors_said(registered) == [f"note  vectors (minilm): 0 final, 1 pending; {by} goes on with it"]
+    registered("reindex")
+    assert vectors_said(registered) == ["  ok  vectors (minilm): 1 final"]
+
+
+def test_vectors_that_are_behind_are_caught_up(registered: Run, home: Home, store: Store, make: Maker) -> None:
+    registered("reindex")
+    store.modify([memory.id for memory in store.all(("active",))], lambda memory: memory.replaced(priority=7))
+    assert vectors_said(registered) == ["  ok  vectors (minilm): 1 final, caught up just now"]
+    assert vectors_said(registered) == ["  ok  vectors (minilm): 1 final"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage" * 2_000, None])
+def test_vectors_that_can_not_be_used_are_made_anew(registered: Run, home: Home, damage: bytes | None) -> None:
+    if damage is None:
+        os.unlink(path_of(home, "minilm"))
+    else:
+        Path(path_of(home, "minilm")).write_bytes(damage)
+    done = registered("doctor")
+    assert (done.code, "0 final, 1 pending; " in done.out, "made anew just now" in done.out) == (0, True, True)
+
+
+def test_vectors_that_can_not_be_made_anew_are_wrong(registered: Run, home: Home) -> None:
+    os.unlink(path_of(home, "minilm"))
+    os.mkdir(path_of(home, "minilm"))
+    done = registered("doctor")
+    assert done.code == 3
+    assert [line[:4] for line in done.out.splitlines() if path_of(home, "minilm") in line] == [" BAD"]
+
+
+def test_vectors_of_another_number_of_memories_are_wrong(registered: Run, home: Home) -> None:
+    change_vectors(home, "DELETE FROM codes; DELETE FROM vectors")
+    done = registered("doctor")
+    assert done.code == 3
+    assert " BAD  vectors (minilm): of 0 memories, the store has 1; run `subcog reindex`" in done.out
+    registered("reindex")
+    assert vectors_said(registered) == ["  ok  vectors (minilm): 1 final"]
+
+
+def test_vectors_that_another_process_follows_for_long_are_noted(
+    registered: Run, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    with ProcessLock(vector_sync.lock_of(home, "minilm"), 0, "following"):
+        registered("remember", "The sluice is opened at ebb")
+        assert vectors_said(registered) == ["note  vectors (minilm): being brought up to date by another process"]
+    assert "0 final, 2 pending" in vectors_said(registered)[0]
+
+
+def test_without_sqlite_vec_it_is_a_note(registered: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
+    monkeypatch.setitem(sys.modules, "sqlite_vec", None)
+    done = registered("doctor")
+    assert "note  sqlite-vec is not installed; search is by words alone; pip install sqlite-vec" in done.out

@@ -80,7 +80,8 @@ def test_the_same_id_is_skipped_refused_or_replaced(subcog: Run) -> None:
     assert other.err == "subcog: rows.jsonl line 1: the id a is taken by another content; use --replace to overwrite it\n"
     replaced = subcog("import", write([{"id": "a", "content": "two"}]), "--replace")
     assert (replaced.code, replaced.out) == (0, "added 0, replaced 1\n")
-    assert subcog("search", "--ids", "two").out == "a\n"
+    assert subcog("search", "--mode", "lexical", "--ids", "two").out == "a\n"
+    assert subcog("search", "--mode", "lexical", "--ids", "one").code == 1
 
 
 def test_rows_without_an_id_are_added_once(subcog: Run) -> None:
@@ -196,7 +197,7 @@ def test_reindex_builds_the_index_from_the_store(subcog: Run, tmp_path: Path) ->
     for path in (tmp_path / "subcog" / "index").rglob("*.term"):
         path.unlink()
     assert subcog("reindex").out == "indexed 2 memories\n"
-    assert subcog("search", "--ids", "alpha").out == "a\n"
+    assert subcog("search", "--mode", "lexical", "--ids", "alpha").out == "a\n"
 
 
 def test_markdown_imported_again_is_updated_and_what_is_gone_is_archived(subcog: Run, tmp_path: Path) -> None:

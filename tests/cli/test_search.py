@@ -60,7 +60,11 @@ def test_the_json_form_has_every_key_of_the_interface_in_order(filled: Run) -> N
     assert [list(result) for result in answer["results"]] == [RESULT_KEYS]
     result = answer["results"][0]
     assert (result["id"], result["urn"]) == ("pkce", "subcog://user/decisions/pkce")
-    assert (result["created_at"], result["ranks"], result["project"]) == ("2026-03-02T00:00:00Z", {"lexical": 1}, None)
+    assert (result["created_at"], result["project"]) == ("2026-03-02T00:00:00Z", None)
+    assert (result["found_by"], result["ranks"]) == (["lexical", "semantic"], {"lexical": 1, "semantic": 1})
+    assert list(result["scores"]) == ["lexical", "semantic"]
+    assert answer["strategies_matched"] == ["lexical", "semantic"]
+    assert (answer["degraded"], answer["note"]) == (False, None)
 
 
 def test_equal_queries_give_equal_bytes_but_for_the_time(filled: Run) -> None:
@@ -132,6 +136,7 @@ def test_a_batch_answers_each_line_in_one_process(filled: Run) -> None:
         (["search", "x", "--json", "--ids"], "--json, --jsonl and --ids exclude each other"),
         (["search", "x", "--since", "yesterday"], "--since is 'yesterday'"),
         (["search", "x", "--status", "lost"], "--status is 'lost'"),
+        (["search", "x", "--mode", "psychic"], "--mode is 'psychic'; expected one of hybrid, lexical, semantic"),
         (["search", "x", "-n", "0"], "Invalid value for '--limit'"),
         (["search", "x", "--page", "99999999999999999999"], "Invalid value for '--page'"),
         (["search", "- x"], "put -- before a text that begins with a dash"),

@@ -1,0 +1,181 @@
+"""`subcog models`: the embedding models there are, getting, choosing and removing them."""
+
+import json
+from typing import Annotated, NamedTuple
+
+import typer
+
+from subcog_hooks import config
+from subcog_hooks.cli import embedding, progress, session, settings
+from subcog_hooks.cli.output import terminal
+from subcog_hooks.embed import background, catch_up, models
+from subcog_hooks.embed.models import Space
+from subcog_hooks.errors import ModelError, StoreError
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+
+commands = typer.Typer(
+    help="Embedding models: the packaged one serves the hook; `subcog search` may use another of fastembed's catalogue.",
+    no_args_is_help=True,
+)
+_MEGA = 1_000_000
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(commands, name="models")
+    app.command(name=background.COMMAND, hidden=True)(embed_pending)
+
+
+class _Row(NamedTuple):
+    """A line of the list, in the order of its JSON. size: bytes; missing: names of files; embedded, pending: memories."""
+
+    space: str
+    model: str
+    dimension: int
+    size: int
+    folder: str
+    missing: list[str]
+    hook: bool
+    search: bool
+    embedded: int
+    pending: int
+
+
+@commands.command(name="list")
+def list_(
+    json_: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
+) -> None:
+    """List the installed models: their space, dimension, size, and how many memories have been embedded.
+
+    Example: subcog models list
+    """
+    home = session.home()
+    used = _in_use(home)
+    total = _memories()
+    rows = [_row(home, space, used, total) for space in models.installed(home)]
+    if json_:
+        terminal.raw(json.dumps([row._asdict() for row in rows], ensure_ascii=False) + "\n")
+        return
+    table = [("space", "model", "dimension", "size", "embedded", "pending", "used by"), *map(_cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        terminal.result("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _row(home: Home, space: Space, used: Space, total: int) -> _Row:
+    embedded = _embedded(home, space)
+    return _Row(
+        space=space.name,
+        model=space.model,
+        dimension=space.dimension,
+        size=models.size_of(space),
+        folder=space.folder,
+        missing=models.missing(space),
+        hook=space.is_packaged,
+        search=space.name == used.name,
+        embedded=embedded,
+        pending=max(0, total - embedded),
+    )
+
+
+def _cells(row: _Row) -> tuple[str, ...]:
+    size = "incomplete" if row.missing else f"{row.size / _MEGA:.0f} MB"
+    users = ", ".join(name for name, is_user in (("hook", row.hook), ("search", row.search)) if is_user)
+    return row.space, row.model, str(row.dimension), size, str(row.embedded), str(row.pending), users or "-"
+
+
+def _in_use(home: Home) -> Space:
+    try:
+        return models.chosen(home, session.settings())
+    except ModelError as error:
+        lacking = models.missing(models.PACKAGED)
+        terminal.say(f"{error}; until then search uses {'the encoder of the hook' if lacking else models.PACKAGED.name}")
+        return models.PACKAGED
+
+
+def _memories() -> int:
+    with session.reading() as store:
+        return sum(count for status, count in store.counts().items() if status != "deleted") if store else 0
+
+
+def _embedded(home: Home, space: Space) -> int:
+    try:
+        with VectorStore.reader(home, space.name, space.dimension) as vectors:
+            return vectors.counts()[0]
+    except StoreError:
+        return 0  # there are none yet; `doctor` says what else may be the matter
+
+
+@commands.command()
+def pull(
+    name: Annotated[str, typer.Argument(help="A text model of fastembed's catalogue.")],
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="DIR", help="Copy its files from here, without network.")
+    ] = None,
+) -> None:
+    """Get a model: from the network, or from a folder that has its files. It is tried out before it is kept.
+
+    Example: subcog models pull BAAI/bge-small-en-v1.5 --from bge-small
+    """
+    from subcog_hooks.embed.pull import pull as pull_model  # with fastembed, 600 ms
+
+    home = session.home()
+    home.create()
+    known = {space.name for space in models.installed(home)}
+    with progress.of_bytes(name) as advance:
+        space = pull_model(home, name, from_, advance)
+    if space.name in known:
+        terminal.say(f"{space.model} is installed already; `subcog models remove {space.name}` makes room for another copy")
+    else:
+        about = f"{space.dimension} dimensions, {models.size_of(space) / _MEGA:.0f} MB"
+        terminal.say(f"{space.model}: {about}; `subcog models use {space.name}` searches with it")
+    terminal.result(space.name)
+
+
+@commands.command()
+def use(name: Annotated[str, typer.Argument(help="An installed model or its space; `default` is the packaged one.")]) -> None:
+    """Choose the model of `subcog search`. The hook keeps the packaged one.
+
+    Example: subcog models use default
+    """
+    home = session.home()
+    space = models.find(home, name)
+    if not space.is_packaged:  # to the packaged one there is always a way back
+        models.verify(space)
+    background.forget_failure(home)
+    settings.keep(models.SETTING, None if space.is_packaged else space.name)
+    pending = max(0, _memories() - _embedded(home, space))
+    terminal.say(f"`subcog search` compares with {space.model} from now on" + _outlook(home, pending))
+    embedding.afterwards()
+
+
+def _outlook(home: Home, pending: int) -> str:
+    if not pending:
+        return ""
+    if background.is_allowed(config.load(home)):
+        return f"; {pending} memories are embedded in the background, `subcog models list` counts them"
+    return f"; {pending} memories wait for `subcog reindex` to be embedded"
+
+
+@commands.command()
+def remove(name: Annotated[str, typer.Argument(help="An installed model or its space.")]) -> None:
+    """Delete a pulled model and its vectors. Memories are not touched.
+
+    Example: subcog models remove BAAI/bge-small-en-v1.5
+    """
+    home = session.home()
+    space = models.find_pulled(home, name)
+    if space.answers_to(str(session.settings()[models.SETTING])):
+        settings.keep(models.SETTING, None)
+        terminal.say(f"`subcog search` compares with {models.PACKAGED.name} again")
+    with catch_up.undisturbed(home, space):
+        VectorStore.remove(home, space.name)  # first: whoever makes them looks for the model before
+        models.remove(home, space)
+    catch_up.remove_locks(home, space)
+    background.forget_failure(home, space)
+    terminal.say(f"removed {space.model} and its vectors")
+
+
+def embed_pending() -> None:
+    """Embed what is pending; started by other commands, in the background."""
+    background.run(session.home())

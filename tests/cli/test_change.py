@@ -1,0 +1,107 @@
+"""`forget --purge`: nothing of a purged memory stays in any file, and what keeps its bytes is said."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+
+from subcog_hooks import database
+from subcog_hooks.embed import models
+from subcog_hooks.errors import StoreBusy
+from subcog_hooks.memory import vector_sync, vectors
+from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import VectorStore, path_of
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Run
+from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, final
+
+TEXT = "The master key of the sluice lies under the third stone."
+BUSY = "purged, but another process still reads the old bytes; they go when the next command ends after it"
+
+
+@pytest.fixture
+def secret(subcog: Run, home: Home) -> str:
+    """The id of a memory with a final vector in the packaged space, and in one that nobody uses."""
+    id_ = subcog("remember", TEXT).out.strip()
+    subcog("remember", "The gate is shut at night.")
+    subcog("reindex")
+    with (
+        Store.reader(home) as store,
+        vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY) as unused,
+    ):
+        memories = store.by_seqs([unused.seq_of(key) for key, _ in unused.pending()])
+        pending = unused.pending()
+        unused.finish((key, hash_, final(memories[unused.seq_of(key)].content)) for key, hash_ in pending)
+    return id_
+
+
+def vectors_of(home: Home, id_: str) -> list[bytes]:
+    """A memory's vectors in all spaces."""
+    with Store.reader(home) as store:
+        content_hash = store.get(id_).content_hash
+    found = []
+    for space, dimension in ((models.PACKAGED.name, models.PACKAGED.dimension), (SPACE, DIMENSION)):
+        with VectorStore.reader(home, space, dimension) as opened:
+            found.append(opened.final_vector(content_hash) or b"none")
+    return found
+
+
+def bytes_of(home: Home) -> bytes:
+    return b"".join(path.read_bytes() for path in Path(home.root).rglob("*") if path.is_file())
+
+
+@contextmanager
+def read_by_another(path: str) -> Iterator[None]:
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    connection.execute("BEGIN; SELECT * FROM sqlite_schema").fetchall()
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+def test_the_vectors_of_a_purged_memory_are_gone_from_every_space(subcog: Run, home: Home, secret: str) -> None:
+    made = vectors_of(home, secret)
+    assert all(vector in bytes_of(home) for vector in made)
+    with VectorStore.reader(home, SPACE, DIMENSION):  # another process has it open, and reads nothing
+        done = subcog("forget", secret, "--purge")
+        assert (done.code, done.err) == (0, f"purged: {secret} {TEXT}\n")
+        left = bytes_of(home)
+    assert [vector in left for vector in made] == [False, False]
+    assert TEXT.encode() not in left
+    assert subcog("doctor", "--prompt", "is the gate shut at night?").code == 0
+
+
+@pytest.mark.parametrize("space", [models.PACKAGED.name, SPACE])
+def test_a_reader_that_keeps_the_bytes_of_a_vector_is_said_and_the_rest_is_done(
+    subcog: Run, home: Home, secret: str, monkeypatch: pytest.MonkeyPatch, space: str
+) -> None:
+    monkeypatch.setattr(vectors, "WRITE_WAIT_MS", 20)
+    made = vectors_of(home, secret)
+    with read_by_another(path_of(home, space)):
+        done = subcog("forget", secret, "--purge")
+        assert (done.code, done.err) == (3, f"subcog: {BUSY}\n")
+        assert TEXT.encode() not in bytes_of(home)
+    subcog("remember", "The next command ends after it.")
+    VectorStore.purge(home, [])
+    assert [vector in bytes_of(home) for vector in made] == [False, False]
+
+
+def test_purging_while_another_process_follows_the_store_erases_all_the_same(
+    subcog: Run, home: Home, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    made = vectors_of(home, secret)
+    with ProcessLock(vector_sync.lock_of(home, models.PACKAGED.name), 0, "following"):
+        assert subcog("forget", secret, "--purge").code == 0
+        assert [vector in bytes_of(home) for vector in made] == [False, False]
+
+
+def test_a_busy_store_and_busy_vectors_say_the_same(home: Home) -> None:
+    with Store.writer(home, busy_ms=10) as store, read_by_another(home.memories_db):
+        with pytest.raises(StoreBusy) as told:
+            database.overwrite_log(store._connection, store.path)
+        assert str(told.value) == BUSY

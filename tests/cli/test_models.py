@@ -1,0 +1,296 @@
+"""`subcog models`, and what `import --wait`, `reindex` and `doctor` do with the models: real ones, from folders."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.embed import background, models
+from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Run
+
+FILES = models.PACKAGED.folder
+OTHER = "snowflake/snowflake-arctic-embed-xs"  # of the catalogue, with 384 dimensions too: the packaged files pass for it
+SLUG = "snowflake-snowflake-arctic-embed-xs"
+ROOT = Path(__file__).parents[2]
+
+
+def listed(subcog: Run) -> dict[str, dict[str, object]]:
+    """The installed models by space, as `--json` tells them."""
+    done = subcog("models", "list", "--json")
+    assert done.code == 0
+    return {row["space"]: row for row in json.loads(done.out)}
+
+
+def counts(home: Home, space: str) -> tuple[int, int]:
+    with VectorStore.reader(home, space, 384) as vectors:
+        return vectors.counts()
+
+
+def many() -> str:
+    """A file of memories that a model has a while to do with."""
+    Path("many.jsonl").write_text("".join(json.dumps({"content": f"Berth {n}: " + "mooring " * 30}) + "\n" for n in range(400)))
+    return "many.jsonl"
+
+
+@pytest.fixture
+def filled(subcog: Run, tmp_path: Path) -> Run:
+    """Three memories, not embedded yet."""
+    lines = [json.dumps({"content": f"Pier {number} is closed."}) for number in range(3)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines) + "\n")
+    assert subcog("import", "rows.jsonl").code == 0
+    return subcog
+
+
+def test_the_packaged_model_is_listed_in_an_empty_home(subcog: Run, home: Home) -> None:
+    done = subcog("models", "list")
+    assert done.code == 0
+    assert done.out.splitlines()[0].split() == ["space", "model", "dimension", "size", "embedded", "pending", "used", "by"]
+    assert done.out.splitlines()[1].startswith("minilm  sentence-transformers/all-MiniLM-L6-v2  384")
+    assert done.out.splitlines()[1].endswith("hook, search")
+    assert not os.path.exists(home.root)
+
+
+def test_importing_with_wait_leaves_nothing_pending(filled: Run, home: Home) -> None:
+    assert (listed(filled)["minilm"]["embedded"], listed(filled)["minilm"]["pending"]) == (0, 3)
+    assert filled("import", "rows.jsonl", "--wait").code == 0
+    assert (listed(filled)["minilm"]["embedded"], listed(filled)["minilm"]["pending"]) == (3, 0)
+    assert counts(home, "minilm") == (3, 0)
+
+
+def test_reindex_embeds_what_is_pending_and_says_how_many(filled: Run) -> None:
+    done = filled("reindex")
+    assert (done.out, done.err) == ("indexed 3 memories\n", "embedded 3\n")
+    assert filled("reindex").err == ""
+
+
+def test_a_damaged_file_of_vectors_is_made_anew_by_reindex(filled: Run, home: Home) -> None:
+    filled("reindex")
+    with open(os.path.join(home.index, "vectors-1-minilm.db"), "r+b") as file:
+        file.write(b"\0" * 8192)
+    assert filled("reindex").code == 0
+    assert counts(home, "minilm") == (3, 0)
+
+
+def test_a_model_is_pulled_used_and_removed(filled: Run, home: Home) -> None:
+    done = filled("models", "pull", OTHER, "--from", FILES)
+    assert (done.code, done.out) == (0, f"{SLUG}\n")
+    assert f"`subcog models use {SLUG}` searches with it" in done.err
+    assert not listed(filled)[SLUG]["search"]
+
+    done = filled("models", "use", OTHER)
+    assert done.code == 0
+    assert f"compares with {OTHER} from now on; 3 memories wait for `subcog reindex` to be embedded" in done.err
+    assert filled("config", "get", "embedding.model").out == f"{SLUG}\n"
+    filled("reindex")
+    row = listed(filled)[SLUG]
+    assert (row["search"], row["hook"], row["embedded"], row["pending"]) == (True, False, 3, 0)
+    assert counts(home, SLUG) == (3, 0)
+
+    done = filled("models", "remove", SLUG)
+    assert done.code == 0
+    assert "compares with minilm again" in done.err
+    assert list(listed(filled)) == ["minilm"]
+    assert filled("config", "get", "embedding.model").out == "minilm\n"
+    assert [name for name in os.listdir(home.index) if SLUG in name] == []
+
+
+def test_going_back_takes_the_setting_out(filled: Run, home: Home) -> None:
+    filled("models", "pull", OTHER, "--from", FILES)
+    filled("models", "use", OTHER)
+    assert filled("models", "use", "default").code == 0
+    assert "model" not in Path(home.config).read_text()
+    assert listed(filled)["minilm"]["search"]
+
+
+def test_going_back_needs_no_sound_model(filled: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled("models", "pull", OTHER, "--from", FILES)
+    filled("models", "use", OTHER)
+    monkeypatch.setattr(models.PACKAGED, "folder", str(tmp_path / "nowhere"))
+    for command in (("models", "use", "default"), ("config", "set", "embedding.model", "default")):
+        assert filled(*command).code == 0
+        assert filled("config", "get", "embedding.model").out == "minilm\n"
+
+
+def test_the_list_says_what_search_does_without_the_packaged_model(
+    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models.PACKAGED, "folder", str(tmp_path / "nowhere"))
+    missing = f"the model {models.PACKAGED.model} lacks model.onnx; reinstall subcog"
+    assert subcog("models", "list").err == f"{missing}; until then search uses the encoder of the hook\n"
+
+
+@pytest.mark.parametrize("name", ["../../x", OTHER])
+def test_a_model_that_is_not_installed_can_not_be_set(filled: Run, home: Home, name: str) -> None:
+    done = filled("config", "set", "embedding.model", name)
+    assert (done.code, done.out, done.err.count("\n")) == (5, "", 1)
+    assert f"the model {name} is not installed; `subcog models pull {name}`, or `subcog models use default`" in done.err
+    assert not os.path.exists(home.config)
+
+
+def test_an_installed_model_can_be_set_and_an_incomplete_one_not(filled: Run, home: Home) -> None:
+    filled("models", "pull", OTHER, "--from", FILES)
+    assert filled("config", "set", "embedding.model", OTHER).code == 0
+    assert listed(filled)[SLUG]["search"]
+    assert filled("config", "set", "embedding.model", "minilm").code == 0
+    os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
+    assert filled("config", "set", "embedding.model", OTHER).code == 5
+    assert filled("config", "get", "embedding.model").out == "minilm\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_a_model_that_is_linked_is_removed_and_its_files_stay(filled: Run, home: Home, tmp_path: Path) -> None:
+    filled("models", "pull", OTHER, "--from", FILES)
+    elsewhere = shutil.move(Path(home.models, SLUG), tmp_path / "elsewhere")
+    os.symlink(elsewhere, Path(home.models, SLUG))
+    filled("models", "use", OTHER)
+    filled("reindex")
+    assert counts(home, SLUG) == (3, 0)
+    assert filled("models", "remove", OTHER).code == 0
+    assert list(listed(filled)) == ["minilm"]
+    assert [name for name in os.listdir(home.index) if SLUG in name] == []
+    assert "space.json" in os.listdir(elsewhere)
+
+
+def test_a_model_that_is_being_embedded_with_is_removed_for_good(filled: Run, home: Home) -> None:
+    filled("import", many())
+    filled("models", "pull", OTHER, "--from", FILES)
+    filled("models", "use", OTHER)
+    command = [sys.executable, "-m", "subcog_hooks", background.COMMAND]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        while not listed(filled)[SLUG]["embedded"]:
+            assert process.poll() is None
+        assert filled("models", "remove", OTHER).code == 0
+        assert (process.wait(60), process.stdout.read()) == (0, b"")
+    assert background.last_failure(home) == ""
+    assert list(listed(filled)) == ["minilm"]
+    assert [name for name in os.listdir(home.index) if SLUG in name] == []
+    assert [name for name in os.listdir(home.models) if SLUG in name] == []
+
+
+def test_a_model_that_is_there_is_not_pulled_again(subcog: Run) -> None:
+    subcog("models", "pull", OTHER, "--from", FILES)
+    done = subcog("models", "pull", OTHER, "--from", FILES)
+    assert done.code == 0
+    assert "is installed already" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (("pull", "no-such-model"), 2, "'no-such-model' is not a text model of fastembed's catalogue"),
+        (("pull", OTHER, "--from", "nowhere"), 5, "nowhere is not a folder"),
+        (("use", OTHER), 5, f"the model {OTHER} is not installed; `subcog models pull {OTHER}`"),
+        (("remove", OTHER), 5, "is not installed"),
+        (("remove", "minilm"), 2, "minilm is part of subcog"),
+        (("remove", "default"), 2, "minilm is part of subcog"),
+    ],
+)
+def test_what_can_not_be_done_is_one_line(subcog: Run, arguments: tuple[str, ...], code: int, complaint: str) -> None:
+    done = subcog("models", *arguments)
+    assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
+    assert complaint in done.err
+
+
+def test_without_network_a_pull_is_one_line_and_exit_code_five(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    done = subcog("models", "pull", OTHER)
+    assert (done.code, done.err.count("\n")) == (5, 1)
+    assert "can not be reached: Connection refused; try again later, or pull it on another machine" in done.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
+def test_a_disk_that_fills_is_one_line_and_nothing_is_installed(home: Home) -> None:
+    import resource  # not on Windows
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000_000, 10_000_000))
+
+    command = [sys.executable, "-m", "subcog_hooks", "models", "pull", OTHER, "--from", FILES]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, preexec_fn=small_disk, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (5, b"", 1)
+    assert b"models can not be written: File too large; check the disk and its permissions" in done.stderr
+    assert os.listdir(home.models) == ["pull.lock"]
+
+
+def test_the_setting_says_whether_memories_are_embedded_in_the_background(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    homes: list[str] = []
+    monkeypatch.setattr(background, "_start", lambda home: homes.append(home.root))
+    monkeypatch.delenv(background.SWITCH)
+    filled("config", "set", "embedding.background", "false")
+    filled("remember", "The gate is shut.")
+    assert "4 memories wait for `subcog reindex`" in filled("models", "use", "minilm").err
+    assert homes == []
+    filled("config", "set", "embedding.background", "true")
+    for command in (("remember", "It opens at six."), ("import", "rows.jsonl"), ("models", "use", "minilm")):
+        done = filled(*command)
+    assert "5 memories are embedded in the background" in done.err
+    assert len(homes) == 3
+    monkeypatch.setenv(background.SWITCH, "0")
+    assert "5 memories wait for `subcog reindex`" in filled("models", "use", "minilm").err
+    assert len(homes) == 3
+
+
+def test_the_process_behind_the_commands_is_not_advertised_and_works(filled: Run, home: Home) -> None:
+    assert background.COMMAND not in filled("--help").out
+    done = subprocess.run(
+        [sys.executable, "-m", "subcog_hooks", background.COMMAND], cwd=ROOT, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert counts(home, "minilm") == (3, 0)
+
+
+def test_doctor_tells_what_is_embedded_and_what_is_not(filled: Run) -> None:
+    assert "note  vectors (minilm): 0 final, 3 pending" in filled("doctor").out
+    filled("reindex")
+    done = filled("doctor")
+    assert "ok  model sentence-transformers/all-MiniLM-L6-v2 (minilm)" in done.out
+    assert "ok  vectors (minilm): 3 final" in done.out
+
+
+def test_doctor_names_a_model_that_is_not_sound(filled: Run, home: Home) -> None:
+    filled("models", "pull", OTHER, "--from", FILES)
+    filled("models", "use", OTHER)
+    os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
+    done = filled("doctor")
+    assert done.code == 5
+    assert f"BAD  the model {OTHER} lacks tokenizer.json; `subcog models remove {SLUG}`, then pull it again" in done.out
+    assert "incomplete" in filled("models", "list").out
+    assert filled("remember", "The gate is shut.").code == 0
+    assert filled("search", "gate").code == 0
+
+
+def test_doctor_names_packaged_files_that_have_changed(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "altered", lambda: ["minilm/model.onnx"])
+    done = filled("doctor")
+    assert done.code == 5
+    assert "BAD  minilm/model.onnx is not as it was installed; reinstall subcog" in done.out
+
+
+def test_doctor_repeats_why_embedding_ended_early(filled: Run, home: Home) -> None:
+    background.note_failure(home, models.PACKAGED, OSError("the disk is full"))
+    assert f"ended early: {models.PACKAGED.model}: the disk is full" in filled("doctor").out
+    filled("reindex")
+    assert "ended early" not in filled("doctor").out
+
+
+def test_without_sqlite_vec_there_is_one_line_and_words_alone(filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(home.index)
+
+    def missing(_: object) -> None:
+        raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec")
+
+    monkeypatch.setattr("subcog_hooks.memory.vec_extension.load", missing)
+    done = filled("reindex")
+    assert done.code == 0
+    assert done.err.count("sqlite-vec is not installed; search is by words alone; pip install sqlite-vec") == 1
+    assert filled("doctor").out.count("sqlite-vec is not installed") == 1
+    assert filled("search", "pier").code == 0

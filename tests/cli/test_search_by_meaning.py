@@ -1,0 +1,271 @@
+"""`search` by meaning: its modes, models, forms of output, batches, pages, settings, and what is said when it can not be."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import apsw
+import pytest
+
+from subcog_hooks.embed import models, static
+from subcog_hooks.memory.vectors import path_of
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Result, Run
+
+PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of the memory that answers it
+ANSWER = "cat"
+OTHER = "snowflake/snowflake-arctic-embed-xs"  # of the catalogue, with 384 dimensions too: the packaged files pass for it
+SLUG = "snowflake-snowflake-arctic-embed-xs"
+NOTES = {
+    ANSWER: "The office cat sleeps on the warm server rack in winter.",
+    "pool": "Database connections are recycled after 30 seconds because the load balancer drops idle sockets.",
+    "bill": "Invoices are rounded to whole cents per line, never on the total.",
+    "words": "Kittens: see months.csv of the ledger, sheet 9.",
+}
+
+
+def write(rows: dict[str, str]) -> str:
+    text = "".join(
+        json.dumps({"id": id_, "content": content, "created_at": "2026-03-02"}) + "\n" for id_, content in rows.items()
+    )
+    Path("rows.jsonl").write_text(text, encoding="utf-8")
+    return "rows.jsonl"
+
+
+@pytest.fixture
+def filled(subcog: Run) -> Run:
+    """The memories in NOTES, with provisional vectors."""
+    assert subcog("import", write(NOTES)).code == 0
+    return subcog
+
+
+@pytest.fixture
+def without_words(filled: Run) -> Run:
+    filled("forget", "words")
+    return filled
+
+
+def found(done: Result) -> "dict[str, Any]":
+    answer: dict[str, Any] = json.loads(done.out)
+    return answer
+
+
+def not_wanted(*_: object) -> NoReturn:
+    pytest.fail("the model was loaded")
+
+
+def ids(done: Result) -> list[str]:
+    return done.out.split()
+
+
+@pytest.mark.parametrize("options", [[], ["--fast"], ["--mode", "semantic"], ["--mode", "semantic", "--fast"]])
+@pytest.mark.parametrize("final", [False, True])
+def test_a_memory_is_found_though_it_shares_no_word_with_the_query(without_words: Run, options: list[str], final: bool) -> None:
+    if final:
+        assert without_words("reindex").code == 0
+    answer = found(without_words("search", PARAPHRASE, "--json", *options))
+    first = answer["results"][0]
+    assert (first["id"], first["found_by"], first["ranks"]) == (ANSWER, ["semantic"], {"semantic": 1})
+    assert list(first["scores"]) == ["semantic"]
+    assert (answer["strategies_matched"], answer["degraded"], answer["note"]) == (["semantic"], False, None)
+
+
+def test_words_alone_do_not_find_it(without_words: Run) -> None:
+    done = without_words("search", PARAPHRASE, "--mode", "lexical", "--json")
+    assert (done.code, found(done)["results"], found(done)["confidence"]) == (1, [], "no_results")
+
+
+def test_searching_by_words_alone_loads_no_model_and_makes_no_vectors(filled: Run, home: Home) -> None:
+    os.unlink(path_of(home, static.SPACE))
+    answer = found(filled("search", "months.csv", "--mode", "lexical", "--json"))
+    assert [(hit["id"], hit["found_by"], list(hit["scores"])) for hit in answer["results"]] == [
+        ("words", ["lexical"], ["lexical"])
+    ]
+    assert (answer["strategies_matched"], answer["degraded"]) == (["lexical"], False)
+    assert not os.path.exists(path_of(home, static.SPACE))
+
+
+def test_what_both_sides_find_has_both_ranks_and_scores(filled: Run) -> None:
+    answer = found(filled("search", "invoices are rounded to whole cents", "--json"))
+    first = answer["results"][0]
+    assert (first["id"], first["found_by"], first["ranks"]) == ("bill", ["lexical", "semantic"], {"lexical": 1, "semantic": 1})
+    assert 0.5 < first["scores"]["semantic"] <= 1.0
+    assert (first["confidence"], answer["confidence"]) == ("very_high", "very_high")
+    assert answer["strategies_matched"] == ["lexical", "semantic"]
+
+
+def test_a_setting_moves_the_order_between_words_and_meaning(filled: Run) -> None:
+    first = {}
+    for alpha in ("0", "1", "default"):
+        assert filled("config", "set", "fusion.alpha", alpha).code == 0
+        first[alpha] = ids(filled("search", PARAPHRASE, "--fast", "--ids"))
+    assert (first["0"][0], first["1"][0]) == ("words", ANSWER)
+    assert set(first["0"]) == set(first["1"]) == set(first["default"])
+
+
+@pytest.mark.parametrize("alpha", ["-0.1", "1.1", "adaptive", "nan"])
+def test_a_share_of_meaning_that_is_none_is_refused(filled: Run, alpha: str) -> None:
+    assert filled("config", "set", "--", "fusion.alpha", alpha).code in (2, 4)
+    assert filled("config", "get", "fusion.alpha").out == "0.6\n"
+
+
+def test_a_project_may_say_its_own_share_of_meaning(filled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    for alpha, first in (("0.0", "words"), ("1.0", ANSWER)):
+        Path(".subcog.toml").write_text(f"[fusion]\nalpha = {alpha}\n")
+        assert ids(filled("search", PARAPHRASE, "--fast", "--ids"))[0] == first
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "by"),
+    [
+        ([], {"m": ANSWER, "w": "words"}, ["lexical", "semantic"]),
+        (["--fast"], {"m": ANSWER, "w": "words"}, ["lexical", "semantic"]),
+        (["--mode", "semantic"], {"m": ANSWER, "w": "words"}, ["semantic"]),
+        (["--mode", "lexical"], {"m": "words", "w": "words"}, ["lexical"]),
+    ],
+)
+def test_a_batch_is_answered_in_every_mode(filled: Run, options: list[str], first: dict[str, str], by: list[str]) -> None:
+    filled("config", "set", "fusion.alpha", "0.9")
+    rows = [{"id": "m", "query": PARAPHRASE}, {"id": "w", "query": "kittens ledger sheet months.csv"}]
+    done = filled("search", "--batch", "-", "-n", "3", *options, stdin="\n".join(map(json.dumps, rows)).encode())
+    answers = {row["id"]: row["results"] for row in map(json.loads, done.out.splitlines())}
+    assert {id_: results[0]["id"] for id_, results in answers.items()} == first
+    assert answers["w"][0]["found_by"] == by
+    for id_, query in (("m", PARAPHRASE), ("w", "kittens ledger sheet months.csv")):
+        alone = filled("search", query, "-n", "3", "--jsonl", *options, "--all-projects").out
+        assert [json.loads(line) for line in alone.splitlines()] == answers[id_]
+
+
+@pytest.mark.parametrize("options", [[], ["--fast"], ["--mode", "semantic"], ["--mode", "lexical"]])
+def test_equal_store_and_query_give_equal_bytes(filled: Run, options: list[str]) -> None:
+    def answer() -> str:
+        lines = filled("search", "kittens in winter", "--json", *options).out.split("\n")
+        return "\n".join(line for line in lines if "elapsed_ms" not in line)
+
+    first = answer()
+    assert answer() == first
+    filled("reindex")
+    final = answer()
+    assert answer() == final
+
+
+def test_pages_never_overlap_beyond_the_depth_of_the_channels(subcog: Run) -> None:
+    animals = ("cat", "kitten", "dog", "heron", "seal")
+    subcog("import", write({f"a{i:03}": f"The {animals[i % 5]} naps in basket {i} during winter." for i in range(260)}))
+    query = ("search", "kitten naps in winter", "--fast", "--ids")
+    pages = [ids(subcog(*query, "-n", "60", "--page", str(page))) for page in (1, 2, 3, 4)]
+    flat = [id_ for page in pages for id_ in page]
+    assert len(flat) == len(set(flat)) == 240
+    assert ids(subcog(*query, "-n", "60")) == pages[0]
+
+
+def test_filters_hold_for_what_is_found_by_meaning(without_words: Run) -> None:
+    query = ("search", PARAPHRASE, "--fast", "--ids")
+    without_words("remember", "The house cat sleeps on the warm stove in winter.", "-s", "blockers", "--tag", "pets")
+    assert len(ids(without_words(*query))) == 2
+    assert ids(without_words(*query, "--tag", "pets")) == ids(without_words(*query, "--namespace", "blockers"))
+    assert ANSWER not in ids(without_words(*query, "--tag", "pets"))
+    assert without_words(*query, "--project", "elsewhere", "--since", "2099-01-01").code == 1
+    without_words("forget", ANSWER)
+    assert ANSWER not in ids(without_words(*query))
+    assert without_words(*query, "--status", "archived").code == 1
+
+
+# ---- when there is no meaning ---------------------------------------------------------------------------------------------
+
+
+def test_without_sqlite_vec_words_answer_and_it_is_said(filled: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
+    monkeypatch.setitem(sys.modules, "sqlite_vec", None)
+    answer = found(filled("search", "months.csv", "--fast", "--json"))
+    assert [hit["id"] for hit in answer["results"]] == ["words"]
+    assert answer["degraded"] is True
+    assert answer["note"] == "sqlite-vec is not installed; search is by words alone"
+    assert answer["results"][0]["confidence"] in ("medium", "low")
+    done = filled("search", "months.csv", "--fast", "--ids")
+    assert (done.code, done.out, done.err.count("\n")) == (0, "words\n", 1)
+    monkeypatch.setattr("subcog_hooks.embed.documents.DocumentEmbedder", not_wanted)
+    assert found(filled("search", "months.csv", "--json"))["note"] == answer["note"]
+    assert filled("remember", "a new one").err == ""
+
+
+def test_without_the_neural_model_the_static_encoder_answers_and_it_is_said(
+    without_words: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(models.PACKAGED, "folder", str(tmp_path / "nowhere"))
+    answer = found(without_words("search", PARAPHRASE, "--json"))
+    assert [hit["id"] for hit in answer["results"]] == [ANSWER]
+    assert answer["degraded"] is True
+    assert answer["note"] == f"the model {models.PACKAGED.model} lacks model.onnx"
+    assert found(without_words("search", PARAPHRASE, "--fast", "--json"))["degraded"] is False
+
+
+def test_until_a_chosen_model_has_embedded_all_the_packaged_one_answers_and_it_is_said(without_words: Run) -> None:
+    without_words("models", "pull", OTHER, "--from", models.PACKAGED.folder)
+    without_words("models", "use", OTHER)
+    for options in ((), ("--mode", "semantic")):
+        answer = found(without_words("search", PARAPHRASE, "--json", *options))
+        assert [hit["id"] for hit in answer["results"]] == [ANSWER]
+        assert answer["note"] == f"3 of 3 memories are not embedded with {SLUG} yet"
+    without_words("reindex")
+    answer = found(without_words("search", PARAPHRASE, "--json"))
+    assert (answer["results"][0]["id"], answer["strategies_matched"], answer["note"]) == (ANSWER, ["semantic"], None)
+    without_words("remember", "Berths are let by the week.")
+    assert found(without_words("search", PARAPHRASE, "--json"))["note"] == f"1 of 4 memories are not embedded with {SLUG} yet"
+    assert found(without_words("search", PARAPHRASE, "--json", "--fast"))["note"] is None
+
+
+def test_of_two_models_that_are_broken_the_chosen_one_is_named_in_one_short_sentence(
+    without_words: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_words("models", "pull", OTHER, "--from", models.PACKAGED.folder)
+    without_words("models", "use", OTHER)
+    without_words("reindex")
+    with open(os.path.join(home.models, SLUG, "onnx", "model.onnx"), "r+b") as file:
+        file.write(b"\xff" * 1_000)
+    said = f"the model {OTHER} can not be loaded (`subcog doctor` says why)"
+    assert found(without_words("search", PARAPHRASE, "--json"))["note"] == said
+    monkeypatch.setattr(models.PACKAGED, "folder", str(tmp_path / "nowhere"))
+    answer = found(without_words("search", PARAPHRASE, "--json"))
+    assert ([hit["id"] for hit in answer["results"]], answer["note"]) == ([ANSWER], said)
+    os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
+    monkeypatch.setattr("subcog_hooks.embed.documents.DocumentEmbedder", not_wanted)
+    assert found(without_words("search", PARAPHRASE, "--json"))["note"] == f"the model {OTHER} lacks tokenizer.json"
+
+
+def test_what_is_wrong_in_a_projects_file_is_said_once(filled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    Path(".subcog.toml").write_text("[fusion]\nalpha = 7\n")
+    said = ".subcog.toml line 2: fusion.alpha is 7, expected 0.0 to 1.0\n"
+    assert filled("search", "months.csv", "--ids").err == said
+    Path("asked.jsonl").write_text('{"id": 1, "query": "months.csv"}\n{"id": 2, "query": "months.csv"}\n')
+    assert filled("search", "--batch", "asked.jsonl").err == said
+
+
+def test_a_useless_file_of_vectors_is_made_anew_by_the_next_search(without_words: Run, home: Home) -> None:
+    for damage in (b"", b"garbage" * 2_000):
+        Path(path_of(home, static.SPACE)).write_bytes(damage)
+        answer = found(without_words("search", PARAPHRASE, "--fast", "--json"))
+        assert ([hit["id"] for hit in answer["results"]], answer["degraded"]) == ([ANSWER], False)
+
+
+def test_vectors_that_lag_are_brought_up_to_date_by_the_search(
+    filled: Run, monkeypatch: pytest.MonkeyPatch, home: Home
+) -> None:
+    os.unlink(path_of(home, static.SPACE))
+    filled("forget", "words")
+    os.unlink(path_of(home, static.SPACE))
+    assert ids(filled("search", PARAPHRASE, "--fast", "--ids")) == [ANSWER]
+
+
+@pytest.mark.parametrize("query", ["\U0001f600\U0001f680", "x" * 20_000, "\u0000", "' OR 1=1 --", "東京", "a" + "\u0301" * 500])
+@pytest.mark.parametrize("options", [["--fast"], ["--mode", "semantic"]])
+def test_odd_queries_are_answered(filled: Run, query: str, options: list[str]) -> None:
+    done = filled("search", "--json", *options, "--", query)
+    assert done.code in (0, 1)
+    assert found(done)["note"] is None
