@@ -184,6 +184,7 @@ READERS: list[tuple[str, str, Reader]] = [  # package, file name (both regular e
     (r"", r"\.(x?html?|xml|page|docbook)(\.gz)?$", from_html),
     (r"", r"\.pod(\.gz)?$", from_pod),
     (r"", r"\.(md|rst|txt|mdwn|markdown|adoc|text|org|info(-\d)?)(\.gz)?$", from_text),
+    # files of these names, as packages ship them: a project's TODO is prose like its README
     (r"", r"/(README|FAQ|NEWS|TODO|HACKING|changelog|INSTALL|faq)[\w.-]*$", from_text),
 ]
 _FOREIGN = re.compile(

@@ -23,7 +23,7 @@ from subcog_hooks.memory.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.memory.lock import is_held
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.recall import pipeline

@@ -2,11 +2,11 @@
 
 from subcog_hooks.cli import progress, session
 from subcog_hooks.cli.output import terminal
-from subcog_hooks.embed import background, catch_up, models, spaces
+from subcog_hooks.embed import background, catch_up, spaces
 from subcog_hooks.embed.models import Space
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.paths import Home
 
 
@@ -33,16 +33,7 @@ def now(store: Store, *, afresh: bool = False) -> int:
 def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
     from subcog_hooks.embed.documents import DocumentEmbedder, cores  # pulls in nothing heavy until a text is embedded
 
-    with vector_sync.open_following(
-        home,
-        store,
-        space.name,
-        space.dimension,
-        spaces.provisional(space),
-        made_by=models.made_by(space),
-        anew=afresh,
-        wait_ms=vector_sync.LONG_WAIT_MS,
-    ) as vectors:
+    with spaces.open_following(home, store, space, anew=afresh, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         if not (pending := vectors.counts()[1]):
             return 0
         with progress.of_items(f"embedding ({space.name})", pending, with_rate=True) as advance:

@@ -8,11 +8,11 @@ from subcog_hooks import config
 from subcog_hooks.cli.output import terminal
 from subcog_hooks.embed import models, spaces
 from subcog_hooks.errors import ConfigError, ModelError, StoreBusy, StoreError, UsageError
-from subcog_hooks.memory import project, sync, vector_sync
+from subcog_hooks.memory import project, sync
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store, audience_of, audiences_of
-from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 
@@ -102,9 +102,8 @@ def vectors_of(store: Store, space: models.Space, progress: Callable[[int], None
     at = home()
     if not os.access(at.root, os.W_OK):
         return VectorStore.reader(at, space.name, space.dimension)
-    encode, made_by = spaces.provisional(space), models.made_by(space)
     try:
-        return vector_sync.open_following(at, store, space.name, space.dimension, encode, progress, made_by=made_by)
+        return spaces.open_following(at, store, space, progress)
     except StoreBusy:
         return VectorStore.reader(at, space.name, space.dimension)
 

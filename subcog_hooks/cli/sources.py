@@ -12,7 +12,7 @@ from subcog_hooks.errors import ModelError, StoreError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import IndexUnusable
 from subcog_hooks.memory.store import Filter, Store
-from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.recall import pipeline, semantic
 from subcog_hooks.recall.candidates import HYBRID, Sources

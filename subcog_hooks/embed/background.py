@@ -13,7 +13,7 @@ from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.lock import is_held
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 
@@ -133,15 +133,7 @@ def _finish(home: Home, store: Store, space: "Space") -> bool:
     """Whether the model has shown that it works, or had nothing to do."""
     from subcog_hooks.embed.documents import DocumentEmbedder  # 600 ms with its libraries
 
-    with vector_sync.open_following(
-        home,
-        store,
-        space.name,
-        space.dimension,
-        spaces.provisional(space),
-        made_by=models.made_by(space),
-        wait_ms=vector_sync.LONG_WAIT_MS,
-    ) as vectors:
+    with spaces.open_following(home, store, space, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         done = catch_up.embed_pending(
             home,
             store,

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 
+from subcog_hooks.embed import static
 from subcog_hooks.errors import ModelError, UsageError
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ class Space:
 
     @property
     def is_packaged(self) -> bool:
-        return self.name == "minilm"
+        return self.name == static.SPACE
 
     @property
     def remedy(self) -> str:
@@ -52,7 +53,10 @@ class Space:
 
 
 PACKAGED = Space(
-    "minilm", "sentence-transformers/all-MiniLM-L6-v2", 384, os.path.join(os.path.dirname(os.path.abspath(__file__)), "minilm")
+    static.SPACE,
+    "sentence-transformers/all-MiniLM-L6-v2",
+    384,
+    os.path.join(os.path.dirname(os.path.abspath(__file__)), "minilm"),
 )
 
 
@@ -164,8 +168,6 @@ def made_by(space: Space) -> tuple[str, str]:
     if not space.is_packaged:
         checksum = _description(space.folder).get("checksum")
         return f"{checksum} {RECIPE}" if checksum else "", ""
-    from subcog_hooks.embed import static  # who only asks for the models does not need it
-
     try:
         encoder = static.StaticEncoder.open(static.PACKAGED)
     except ModelError:  # whoever needs it is told

@@ -2,6 +2,7 @@
 
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ModelError
+from subcog_hooks.memory import vector_sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -9,7 +10,9 @@ if TYPE_CHECKING:
 
     from subcog_hooks.config import Settings
     from subcog_hooks.embed.models import Space
-    from subcog_hooks.memory.vector_sync import Encode
+    from subcog_hooks.memory.store import Store
+    from subcog_hooks.memory.vector_sync import Encode, Progress
+    from subcog_hooks.memory.vectors import VectorStore
     from subcog_hooks.paths import Home
 
 _MANY = 50  # texts from which numpy is worth its import and the reading of all rows
@@ -22,6 +25,29 @@ def in_use(home: "Home", settings: "Settings") -> "list[Space]":
     except ModelError:  # whoever searches is told
         chosen = models.PACKAGED
     return [models.PACKAGED] if chosen.is_packaged else [models.PACKAGED, chosen]
+
+
+def open_following(
+    home: "Home",
+    store: "Store",
+    space: "Space",
+    progress: "Progress | None" = None,
+    *,
+    anew: bool = False,
+    wait_ms: int | None = None,
+) -> "VectorStore":
+    """The vectors of a space, brought to the store's revision as vector_sync.open_following says. Raises StoreError."""
+    return vector_sync.open_following(
+        home,
+        store,
+        space.name,
+        space.dimension,
+        provisional(space),
+        progress,
+        made_by=models.made_by(space),
+        anew=anew,
+        wait_ms=wait_ms,
+    )
 
 
 def provisional(space: "Space") -> "Encode":

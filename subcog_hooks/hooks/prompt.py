@@ -11,8 +11,8 @@ from subcog_hooks.memory import project
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store, audiences_of
-from subcog_hooks.memory.vec_extension import ExtensionMissing
-from subcog_hooks.memory.vectors import VectorStore, path_of
+from subcog_hooks.memory.vector_file import ExtensionMissing, path_of
+from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.recall import pipeline, semantic
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Hit

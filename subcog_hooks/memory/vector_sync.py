@@ -4,7 +4,8 @@ import os
 
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore, VectorsUnusable
+from subcog_hooks.memory.vector_file import VectorsUnusable
+from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False

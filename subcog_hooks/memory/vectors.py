@@ -7,15 +7,14 @@ whose metadata filter costs more than the scan: 1.8 ms against 32 ms for 3 audie
 for all of them.
 """
 
-import os
-
 import apsw
 
 from subcog_hooks import database
-from subcog_hooks.errors import StoreCorrupt, StoreError, StoreTooNew
-from subcog_hooks.memory import vec_extension
+from subcog_hooks.errors import StoreError
+from subcog_hooks.memory import vector_file
 from subcog_hooks.memory.model import STATUSES, Memory
 from subcog_hooks.memory.store import audience_of, reach_of
+from subcog_hooks.memory.vector_file import Translated, VectorsUnusable
 from subcog_hooks.paths import Home, make_private_folder
 
 TYPE_CHECKING = False
@@ -25,43 +24,12 @@ if TYPE_CHECKING:
 
     MadeBy = tuple[str, str]  # what makes the final vectors, and the provisional ones; "": not known, what is there stays
 
-FORMAT = 1  # raised whenever the tables change: another version of subcog has a file of its own
 WRITE_WAIT_MS = 10_000
 READ_WAIT_MS = 2_000
 PASSAGES = 256  # keys a memory: 0 is the whole of it, the others are room for its passages
-_LATER = "run `subcog reindex`"
-
-_VERSION_1 = """
-CREATE TABLE vectors (
-  key INTEGER PRIMARY KEY,        -- row number of the memory * 256 + passage
-  content_hash TEXT NOT NULL,     -- of the text that was embedded
-  is_final INTEGER NOT NULL,      -- 0: to be replaced by the document model's
-  status INTEGER NOT NULL,        -- place in STATUSES
-  reach INTEGER NOT NULL,         -- who may be given it: reach_of(audience)
-  vector BLOB                     -- int8, one byte a dimension; NULL: none yet
-) STRICT;
-CREATE INDEX final_by_content ON vectors (content_hash) WHERE is_final;
-CREATE INDEX pending ON vectors (key) WHERE NOT is_final;
-CREATE TABLE codes (
-  status INTEGER NOT NULL, reach INTEGER NOT NULL, key INTEGER NOT NULL,
-  code BLOB NOT NULL,             -- the signs of the vector, one bit a dimension
-  PRIMARY KEY (status, reach, key)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE space (
-  watermark INTEGER NOT NULL,
-  dimension INTEGER NOT NULL,
-  finals_made_by TEXT NOT NULL,   -- the document model's files and recipe
-  firsts_made_by TEXT NOT NULL    -- the same of what gives the provisional vectors
-) STRICT;
-"""
-SCHEMA = database.Schema([_VERSION_1], synchronous="NORMAL")
 
 _FROM_STATUS = {status: number for number, status in enumerate(STATUSES)}
 _DELETED = _FROM_STATUS["deleted"]
-
-
-class VectorsUnusable(StoreError):  # noqa: N818 - errors are named by the fact
-    """The vectors are missing, damaged or of another shape: search by words goes on, and they are made anew."""
 
 
 class VectorStore:
@@ -74,28 +42,28 @@ class VectorStore:
         self._finals_made_by = ""
         self.path = path
         self.dimension = dimension
-        self._inode = _inode_of(path)
+        self._inode = vector_file.inode_of(path)
 
     @classmethod
     def reader(cls, home: Home, space: str, dimension: int, busy_ms: float = READ_WAIT_MS) -> "VectorStore":
         """The vectors, read-only. Raises VectorsUnusable, also when there are none yet; StoreBusy, ExtensionMissing."""
-        path = path_of(home, space)
-        with _Translated(path):
-            connection = database.open_reader(path, SCHEMA, busy_ms)
-        return cls(_prepared(connection, path, dimension), path, dimension)
+        path = vector_file.path_of(home, space)
+        with Translated(path):
+            connection = database.open_reader(path, vector_file.SCHEMA, busy_ms)
+        return cls(vector_file.prepared(connection, path, dimension), path, dimension)
 
     @classmethod
     def writer(cls, home: Home, space: str, dimension: int, busy_ms: float = WRITE_WAIT_MS) -> "VectorStore":
         """The vectors for writing; the file is made as needed. Raises StoreError: as `reader` does."""
         make_private_folder(home.index)
-        path = path_of(home, space)
-        connection = _writer(path, busy_ms)
-        return cls(_prepared(connection, path, dimension, may_make=True), path, dimension)
+        path = vector_file.path_of(home, space)
+        connection = vector_file.open_to_write(path, busy_ms)
+        return cls(vector_file.prepared(connection, path, dimension, may_make=True), path, dimension)
 
     @staticmethod
     def remove(home: Home, space: str) -> None:
         """Delete the vectors of a space; its next writer makes them anew. Raises StoreError."""
-        _remove(path_of(home, space))
+        vector_file.remove(vector_file.path_of(home, space))
 
     @staticmethod
     def purge(home: Home, seqs: "Sequence[int]") -> None:
@@ -105,7 +73,7 @@ class VectorStore:
         anew. Raises StoreBusy when another process still reads the old bytes, StoreError; the others are done all the same.
         """
         failure: StoreError | None = None
-        for path in _all_paths(home):
+        for path in vector_file.all_paths(home):
             try:
                 _purge(path, seqs)
             except StoreError as error:
@@ -115,7 +83,7 @@ class VectorStore:
 
     def is_gone(self) -> bool:
         """Whether the file has been removed, or made anew, since it was opened: what is written here nobody will read."""
-        return _inode_of(self.path) != self._inode
+        return vector_file.inode_of(self.path) != self._inode
 
     def close(self) -> None:
         self._connection.close()
@@ -263,7 +231,7 @@ class VectorStore:
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""
-        with _Translated(self.path):
+        with Translated(self.path):
             database.overwrite_log(self._connection, self.path)
 
     # the document model's vectors
@@ -348,104 +316,19 @@ class VectorStore:
         )
 
     def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[Any, ...]]":
-        with _Translated(self.path):
+        with Translated(self.path):
             return self._connection.execute(sql, values).fetchall()
-
-
-class _Translated:
-    """Turns SQLite's failures into ours: a file that can not be read any more is VectorsUnusable."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, apsw.SQLError):  # a table that is not there; sqlite-vec of a vector of another length
-            raise VectorsUnusable(f"{self._path} can not be used: {error}", _LATER) from error
-        if isinstance(error, apsw.Error):
-            error = database.translated(error, self._path)
-        if isinstance(error, StoreCorrupt | StoreTooNew) or (isinstance(error, StoreError) and not os.path.isfile(self._path)):
-            raise VectorsUnusable(error.message, _LATER) from error
-        if isinstance(error, StoreError):
-            raise error
-
-
-def _writer(path: str, busy_ms: float) -> apsw.Connection:
-    with _Translated(path):
-        connection = database.open_writer(path, SCHEMA, busy_ms)
-        try:
-            connection.pragma("secure_delete", True)  # what is purged does not stay in free pages
-        except BaseException:
-            connection.close()
-            raise
-    return connection
-
-
-def _prepared(connection: apsw.Connection, path: str, dimension: int, *, may_make: bool = False) -> apsw.Connection:
-    """The connection with sqlite-vec in it; closed when it can not be used. Raises VectorsUnusable, ExtensionMissing.
-
-    may_make: write down the dimension of a file that is new.
-    """
-    try:
-        vec_extension.load(connection)
-        with _Translated(path):
-            rows = connection.execute("SELECT dimension FROM space").fetchall()  # looking needs no lock
-            if may_make and not rows:
-                new = "INSERT INTO space SELECT -1, ?, '', '' WHERE NOT EXISTS (SELECT 1 FROM space)"
-                connection.execute(new, (dimension,))
-                rows = connection.execute("SELECT dimension FROM space").fetchall()
-        if rows != [(dimension,)]:
-            found = rows[0][0] if rows else "no"
-            raise VectorsUnusable(f"{path} has vectors of {found} dimensions, expected {dimension}", _LATER)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _purge(path: str, seqs: "Sequence[int]") -> None:
     try:
-        with VectorStore(_writer(path, WRITE_WAIT_MS), path, 0) as vectors:
+        with VectorStore(vector_file.open_to_write(path, WRITE_WAIT_MS), path, 0) as vectors:
             vectors.begin()
             vectors.remove_memories(seqs)
             vectors.commit()
             vectors.overwrite_log()
     except VectorsUnusable:
-        _remove(path)
-
-
-def _remove(path: str) -> None:
-    for name in (path, f"{path}-wal", f"{path}-shm"):
-        try:
-            os.unlink(name)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise StoreError(f"{name} can not be removed: {error.strerror}", "another process may be using it") from error
-
-
-def _inode_of(path: str) -> int:
-    try:
-        return os.stat(path).st_ino
-    except FileNotFoundError:
-        return -1
-
-
-def path_of(home: Home, space: str) -> str:
-    """The file of a space's vectors."""
-    return os.path.join(home.index, f"vectors-{FORMAT}-{space}.db")
-
-
-def _all_paths(home: Home) -> list[str]:
-    """The files of all spaces' vectors, those of other versions of subcog among them."""
-    try:
-        names = os.listdir(home.index)
-    except FileNotFoundError:
-        return []
-    return [os.path.join(home.index, name) for name in sorted(names) if name.startswith("vectors-") and name.endswith(".db")]
+        vector_file.remove(path)
 
 
 def _best_of_each(rows: "Iterable[tuple[float, int]]") -> list[tuple[float, int]]:

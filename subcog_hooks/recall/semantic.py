@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     Encode = Callable[[str], bytes | None]  # a query to its (dimension,) int8 vector, None when it has no word
 
-DEPTH = 100  # the exact ten nearest are among the hundred nearest by binary code for 98 % of queries (DESIGN 13)
-
 
 class Channel:
     """Where meaning is compared: the memories' vectors, and how a query gets its own in the same space."""
@@ -22,7 +20,7 @@ class Channel:
         self.encode = encode
 
 
-def search(vectors: VectorStore, query: bytes, store: Store, wanted: Filter, depth: int = DEPTH) -> list[tuple[float, int]]:
+def search(vectors: VectorStore, query: bytes, store: Store, wanted: Filter, depth: int) -> list[tuple[float, int]]:
     """The nearest `depth` of the wanted memories as (cosine, row number), nearest first. Raises StoreError.
 
     Audiences and statuses are filtered inside the scan; for a narrower filter the store says which memories are meant, and

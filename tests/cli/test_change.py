@@ -13,7 +13,8 @@ from subcog_hooks.errors import StoreBusy
 from subcog_hooks.memory import vector_sync, vectors
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore, path_of
+from subcog_hooks.memory.vector_file import path_of
+from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
 from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, final

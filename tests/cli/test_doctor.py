@@ -12,7 +12,7 @@ from subcog_hooks.embed import background
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import path_of
+from subcog_hooks.memory.vector_file import path_of
 from subcog_hooks.paths import Home
 from subcog_hooks.state import State
 from tests.cli.conftest import Run

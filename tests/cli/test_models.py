@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.embed import background, models
-from subcog_hooks.memory.vec_extension import ExtensionMissing
+from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
@@ -288,7 +288,7 @@ def test_without_sqlite_vec_there_is_one_line_and_words_alone(filled: Run, home:
     def missing(_: object) -> None:
         raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec")
 
-    monkeypatch.setattr("subcog_hooks.memory.vec_extension.load", missing)
+    monkeypatch.setattr("subcog_hooks.memory.vector_file.load", missing)
     done = filled("reindex")
     assert done.code == 0
     assert done.err.count("sqlite-vec is not installed; search is by words alone; pip install sqlite-vec") == 1

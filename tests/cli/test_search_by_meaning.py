@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from subcog_hooks.embed import models, static
-from subcog_hooks.memory.vectors import path_of
+from subcog_hooks.memory.vector_file import path_of
 from subcog_hooks.paths import Home
 from tests.cli.conftest import Result, Run
 

@@ -16,7 +16,8 @@ from subcog_hooks.errors import StoreError
 from subcog_hooks.memory import model, vector_sync
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore, path_of
+from subcog_hooks.memory.vector_file import path_of
+from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
 from tests.embed.conftest import OTHER, SPACE, Open

@@ -38,7 +38,7 @@ OWN = {
     *("hooks", "hooks.prompt", "hooks.render", "hooks.runner", "hooks.sanitise", "intent", "intent.keywords"),
     *("memory", "memory.analysis", "memory.index", "memory.model", "memory.project", "memory.schema", "memory.store"),
     *(
-        "memory.vec_extension",
+        "memory.vector_file",
         "memory.vectors",
         "paths",
         "recall",

@@ -1,6 +1,6 @@
 """An embedding space that needs no model: a text's vector follows from its letters, the final one from its hash.
 
-Of its own process too: tests/memory/test_vector_sync.py starts some.
+Of its own process too: tests/memory/test_vector_processes.py starts some.
 """
 
 import hashlib

@@ -1,62 +1,21 @@
-"""The vectors of a space: what is near, whose it is, what is final, and files that can not be used."""
+"""The vectors of a space: what is near, whose it is, what is final, and who made it."""
 
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import apsw
 import numpy as np
 import pytest
 
-from subcog_hooks.errors import StoreBusy, StoreError
-from subcog_hooks.memory import vec_extension
-from subcog_hooks.memory import vectors as module
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Store, audience_of
-from subcog_hooks.memory.vec_extension import ExtensionMissing
-from subcog_hooks.memory.vectors import VectorStore, VectorsUnusable, path_of
+from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
-
-SPACE = "small"
-DIMENSION = 64
-ROOT = Path(__file__).parents[2]
-
-
-def vector(seed: int) -> bytes:
-    """A `(DIMENSION,) int8` vector."""
-    return np.random.default_rng(seed).integers(-127, 128, DIMENSION, np.int8).tobytes()
+from tests.memory.conftest import SMALL, SMALL_DIMENSION, put, vector
 
 
 def cosine(a: bytes, b: bytes) -> float:
     x, y = (np.frombuffer(raw, np.int8).astype(np.float64) for raw in (a, b))
     return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
-
-
-def put(vectors: VectorStore, memories: Sequence[Memory], of: Callable[[int], bytes] = vector) -> None:
-    """Bring these memories in, each with the vector of its row number."""
-    vectors.begin()
-    vectors.put(memories, {memory.seq: of(memory.seq) for memory in memories})
-    vectors.commit()
-
-
-@pytest.fixture
-def vectors(home: Home) -> Iterator[VectorStore]:
-    with VectorStore.writer(home, SPACE, DIMENSION) as opened:
-        yield opened
-
-
-@pytest.fixture
-def crowd(vectors: VectorStore, store: Store, make: Maker) -> list[Memory]:
-    """300 memories of three projects, the user and the organisation, of three statuses."""
-    owners: list[dict[str, object]] = [{"project": "shop"}, {"project": "blog"}, {"project": "yard"}, {}, {"scope": "org"}]
-    statuses = ("active", "active", "superseded", "archived")
-    memories = store.add([make(f"note {i}", status=statuses[i % 4], **owners[i % 5]) for i in range(300)])
-    put(vectors, memories)
-    return memories
 
 
 # ---- searching ------------------------------------------------------------------------------------------------------------
@@ -108,9 +67,9 @@ def test_cosines_are_looked_up_for_those_that_have_a_vector(vectors: VectorStore
 
 def test_a_vector_of_nothing_but_zeros_is_near_to_nothing(vectors: VectorStore, store: Store, make: Maker) -> None:
     memories = store.add([make("empty"), make("full")])
-    put(vectors, memories, lambda seq: bytes(DIMENSION) if seq == memories[0].seq else vector(seq))
+    put(vectors, memories, lambda seq: bytes(SMALL_DIMENSION) if seq == memories[0].seq else vector(seq))
     assert [seq for _, seq in vectors.nearest(vector(5), 10, None)] == [memories[1].seq]
-    assert vectors.nearest(bytes(DIMENSION), 10, None) == []
+    assert vectors.nearest(bytes(SMALL_DIMENSION), 10, None) == []
 
 
 def test_forgotten_memories_are_near_to_nothing_whatever_is_asked_for(vectors: VectorStore, crowd: list[Memory]) -> None:
@@ -131,10 +90,10 @@ def test_a_memory_that_moves_to_another_project_is_found_there_only(vectors: Vec
 
 def test_another_process_finds_what_was_committed(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
     found = vectors.nearest(vector(7_000), 30, None)
-    with VectorStore.reader(home, SPACE, DIMENSION) as reader:
+    with VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
         assert reader.nearest(vector(7_000), 30, None) == found
     vectors.close()
-    with VectorStore.writer(home, SPACE, DIMENSION) as again:
+    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as again:
         assert again.nearest(vector(7_000), 30, None) == found
 
 
@@ -279,275 +238,7 @@ def test_provisional_vectors_of_another_encoder_are_dropped_and_all_is_looked_at
 def test_a_process_that_still_has_the_old_model_finishes_nothing(
     home: Home, vectors: VectorStore, half_final: list[Memory]
 ) -> None:
-    with VectorStore.writer(home, SPACE, DIMENSION) as later:
+    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as later:
         later.expect(("m2", "e1"))
         assert vectors.finish((key, content_hash, vector(9)) for key, content_hash in vectors.pending()) == 0
         assert later.counts() == (0, 2)
-
-
-# ---- a file that can not be used ------------------------------------------------------------------------------------------
-
-
-def filled(path: str) -> None:
-    with open(path, "wb") as file:
-        file.write(os.urandom(40_000))
-
-
-def truncated(path: str) -> None:
-    os.truncate(path, os.path.getsize(path) // 2 // 4096 * 4096 + 100)
-
-
-def damaged_in_every_page(path: str) -> None:
-    with open(path, "r+b") as file:
-        for page in range(1, os.path.getsize(path) // 4096):
-            file.seek(page * 4096)
-            file.write(b"\xff" * 64)
-
-
-def of_another_program(path: str) -> None:
-    os.unlink(path)
-    connection = apsw.Connection(path)
-    connection.execute("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
-    connection.close()
-
-
-def of_a_later_version(path: str) -> None:
-    connection = apsw.Connection(path)
-    connection.pragma("user_version", 99)
-    connection.close()
-
-
-def a_folder(path: str) -> None:
-    os.unlink(path)
-    os.mkdir(path)
-
-
-def without_a_table(path: str) -> None:
-    connection = apsw.Connection(path)
-    connection.execute("DROP TABLE codes")
-    connection.close()
-
-
-def missing(path: str) -> None:
-    os.unlink(path)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        filled,
-        truncated,
-        damaged_in_every_page,
-        of_another_program,
-        of_a_later_version,
-        a_folder,
-        without_a_table,
-        missing,
-    ],
-)
-def test_a_reader_of_a_useless_file_is_told_so(
-    home: Home, vectors: VectorStore, crowd: list[Memory], damage: Callable[[str], None]
-) -> None:
-    vectors.close()
-    damage(path_of(home, SPACE))
-    with pytest.raises(VectorsUnusable) as told, VectorStore.reader(home, SPACE, DIMENSION) as reader:
-        reader.nearest(vector(1), 300, None, ())
-    assert path_of(home, SPACE) in told.value.message
-    assert told.value.hint == "run `subcog reindex`"
-
-
-def test_a_file_that_is_empty_is_made_by_the_next_writer(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    vectors.close()
-    os.truncate(path_of(home, SPACE), 0)
-    with pytest.raises(StoreError, match="is empty; another process is making it"):
-        VectorStore.reader(home, SPACE, DIMENSION)
-    with VectorStore.writer(home, SPACE, DIMENSION) as anew:
-        assert (anew.watermark(), anew.counts()) == (-1, (0, 0))
-
-
-def test_vectors_of_another_dimension_are_refused(home: Home, vectors: VectorStore) -> None:
-    for opened in (VectorStore.reader, VectorStore.writer):
-        with pytest.raises(VectorsUnusable, match=r"has vectors of 64 dimensions, expected 384; run `subcog reindex`"):
-            opened(home, SPACE, 384)
-
-
-def test_a_query_of_another_dimension_is_refused(vectors: VectorStore, crowd: list[Memory]) -> None:
-    for search in (lambda q: vectors.nearest(q, 5, None), lambda q: vectors.cosines(q, [crowd[0].seq])):
-        with pytest.raises(VectorsUnusable):
-            search(bytes([1]) * 32)
-
-
-def test_a_vector_of_another_length_is_found(vectors: VectorStore, crowd: list[Memory]) -> None:
-    assert vectors.problems() == []
-    vectors.finish([(*vectors.pending(1)[0], bytes([1]) * 8)])
-    assert vectors.problems() == ["1 vectors of another length"]
-
-
-def test_codes_that_are_lost_are_missed(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    connection = apsw.Connection(vectors.path)
-    connection.execute("DELETE FROM codes WHERE key IN (SELECT key FROM codes LIMIT 3)")
-    assert vectors.problems() == ["3 vectors without a code"]
-    connection.execute("DROP TABLE codes")
-    connection.close()
-    with pytest.raises(VectorsUnusable):
-        vectors.problems()
-
-
-def test_a_damaged_page_is_found(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    vectors.close()
-    connection = apsw.Connection(path_of(home, SPACE))
-    page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'pending'").fetchall()[0][0]
-    connection.close()
-    assert isinstance(page, int)
-    with open(path_of(home, SPACE), "r+b") as file:
-        file.seek((page - 1) * 4096 + 8)
-        file.write(b"\xff" * 64)
-    with VectorStore.reader(home, SPACE, DIMENSION) as reader:
-        assert reader.watermark() == -1
-        assert len(reader.problems()) >= 1
-
-
-def test_removed_vectors_are_gone_for_those_who_have_them_open(home: Home, vectors: VectorStore) -> None:
-    assert not vectors.is_gone()
-    VectorStore.remove(home, SPACE)
-    assert vectors.is_gone()
-    VectorStore.remove(home, SPACE)  # twice is no failure
-    with VectorStore.writer(home, SPACE, DIMENSION) as anew:
-        assert (anew.is_gone(), anew.watermark()) == (False, -1)
-
-
-def test_the_file_names_its_format_so_that_versions_leave_each_others_alone(home: Home, vectors: VectorStore) -> None:
-    assert path_of(home, SPACE) == os.path.join(home.index, f"vectors-{module.FORMAT}-{SPACE}.db")
-    later = Path(home.index, f"vectors-{module.FORMAT + 1}-{SPACE}.db")
-    later.write_bytes(b"of a later version")
-    VectorStore.remove(home, SPACE)
-    VectorStore.writer(home, SPACE, DIMENSION).close()
-    assert later.read_bytes() == b"of a later version"
-
-
-def open_files() -> list[str]:
-    return sorted(
-        os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{fd}")
-    )
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
-@pytest.mark.parametrize("damage", [of_a_later_version, of_another_program, damaged_in_every_page, without_a_table])
-def test_a_file_that_can_not_be_used_is_not_kept_open(
-    home: Home, vectors: VectorStore, crowd: list[Memory], damage: Callable[[str], None]
-) -> None:
-    vectors.close()
-    damage(path_of(home, SPACE))
-    before = open_files()
-    for opened in (VectorStore.reader, VectorStore.writer):
-        with pytest.raises(StoreError) as told:
-            opened(home, SPACE, 2 * DIMENSION)
-        assert open_files() == before, opened  # while the error, and with it every frame, is alive
-        del told
-
-
-def test_purging_erases_from_every_file_and_deletes_what_can_not_be_read(
-    home: Home, vectors: VectorStore, crowd: list[Memory]
-) -> None:
-    put(vectors, crowd[:1], lambda _: vector(1))
-    damaged = Path(home.index, "vectors-1-damaged.db")
-    later = Path(home.index, "vectors-9-later.db")
-    damaged.write_bytes(b"garbage" * 1_000)
-    shutil.copy(vectors.path, later)
-    of_a_later_version(str(later))
-    with VectorStore.writer(home, "wider", 2 * DIMENSION) as wider:
-        put(wider, crowd, lambda seq: 2 * vector(seq))
-    VectorStore.purge(home, [crowd[0].seq, crowd[1].seq])
-    assert sum(vectors.counts()) == len(crowd) - 2
-    assert (damaged.exists(), later.exists()) == (False, False)
-    with VectorStore.reader(home, "wider", 2 * DIMENSION) as wider:
-        assert sum(wider.counts()) == len(crowd) - 2
-    raw = b"".join(path.read_bytes() for path in Path(home.index).iterdir())  # while they are open
-    assert vector(crowd[1].seq) not in raw
-    assert vector(crowd[2].seq) in raw
-
-
-def test_purging_beside_a_reader_of_the_old_bytes_is_said_and_does_the_other_files(
-    home: Home, vectors: VectorStore, crowd: list[Memory], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "WRITE_WAIT_MS", 20)
-    with VectorStore.writer(home, "zzz", DIMENSION) as other:
-        put(other, crowd)
-    reading = apsw.Connection(vectors.path, flags=apsw.SQLITE_OPEN_READONLY)
-    reading.execute("BEGIN; SELECT count(*) FROM vectors").fetchall()
-    with pytest.raises(StoreBusy, match="purged, but another process still reads the old bytes"):
-        VectorStore.purge(home, [crowd[0].seq])
-    reading.close()
-    for name in (SPACE, "zzz"):
-        with VectorStore.reader(home, name, DIMENSION) as opened:
-            assert sum(opened.counts()) == len(crowd) - 1
-    VectorStore.purge(home, [])
-    assert vector(crowd[0].seq) not in b"".join(path.read_bytes() for path in Path(home.index).iterdir())
-
-
-def test_one_writer_at_a_time_and_readers_never_wait(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    vectors.begin()
-    with VectorStore.writer(home, SPACE, DIMENSION, busy_ms=10) as second, pytest.raises(StoreBusy):
-        second.begin()
-    with VectorStore.reader(home, SPACE, DIMENSION, busy_ms=0) as reader:
-        assert len(reader.nearest(vector(1), 10, None, ())) == 10
-    vectors.rollback()
-
-
-@pytest.mark.skipif(os.name == "nt" or (os.geteuid() == 0 and not shutil.which("setpriv")), reason="needs a user")
-def test_a_folder_that_can_not_be_written_can_be_read(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    vectors.close()
-    file = path_of(home, SPACE)
-    code = (
-        "import os, sys\nfrom subcog_hooks.memory.vectors import VectorStore, VectorsUnusable\n"
-        "from subcog_hooks.errors import StoreError\nfrom subcog_hooks.paths import Home\n"
-        f"query = bytes.fromhex('{vector(1).hex()}')\n"
-        f"print(len(VectorStore.reader(Home.find(), {SPACE!r}, {DIMENSION}).nearest(query, 10, None, ())))\n"
-        f"try:\n    VectorStore.writer(Home.find(), {SPACE!r}, {DIMENSION})\n"
-        "except StoreError as error:\n    print(error.message)\n"
-    )
-    for path in (home.root, home.index, file):
-        os.chmod(path, 0o555 if os.path.isdir(path) else 0o444)
-    as_a_user = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-    try:
-        done = subprocess.run(
-            [*as_a_user, sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-        )
-    finally:
-        for path in (file, home.index, home.root):
-            os.chmod(path, 0o700)
-    assert (done.stdout, done.stderr) == (f"10\n{file} can not be written\n", "")
-
-
-# ---- sqlite-vec is missing ------------------------------------------------------------------------------------------------
-
-
-def test_without_sqlite_vec_the_vectors_say_what_to_install(
-    home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
-    monkeypatch.setitem(sys.modules, "sqlite_vec", None)  # what Python makes of a package that is not there
-    for opened in (VectorStore.reader, VectorStore.writer):
-        with pytest.raises(ExtensionMissing) as told:
-            opened(home, SPACE, DIMENSION)
-        assert str(told.value) == "sqlite-vec is not installed; search is by words alone; pip install sqlite-vec"
-
-
-def test_an_extension_that_is_no_library_is_as_good_as_missing(
-    home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "sqlite_vec").mkdir()
-    (tmp_path / "sqlite_vec" / f"vec0{vec_extension._SUFFIX}").write_bytes(b"\x7fELF garbage")
-    monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
-    with pytest.raises(ExtensionMissing, match="sqlite-vec can not be loaded"):
-        VectorStore.reader(home, SPACE, DIMENSION)
-
-
-def test_the_extension_is_found_beside_apsw_without_the_standard_sqlite3(home: Home, vectors: VectorStore) -> None:
-    code = (
-        "import sys\nfrom subcog_hooks.memory.vectors import VectorStore\nfrom subcog_hooks.paths import Home\n"
-        f"VectorStore.reader(Home.find(), {SPACE!r}, {DIMENSION})\n"
-        "print(sorted({'sqlite3', 'sqlite_vec', 'numpy'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -1,0 +1,141 @@
+"""Vectors for the tests of this folder: a small space of random ones, and the letters', which follow a store."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from subcog_hooks.memory import vector_sync
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vector_file import path_of
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+from tests.conftest import Maker
+from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, final
+
+SMALL = "small"
+SMALL_DIMENSION = 64
+
+
+def vector(seed: int) -> bytes:
+    """A `(SMALL_DIMENSION,) int8` vector."""
+    return np.random.default_rng(seed).integers(-127, 128, SMALL_DIMENSION, np.int8).tobytes()
+
+
+def put(vectors: VectorStore, memories: Sequence[Memory], of: Callable[[int], bytes] = vector) -> None:
+    """Bring these memories in, each with the vector of its row number."""
+    vectors.begin()
+    vectors.put(memories, {memory.seq: of(memory.seq) for memory in memories})
+    vectors.commit()
+
+
+@pytest.fixture
+def vectors(home: Home) -> Iterator[VectorStore]:
+    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as opened:
+        yield opened
+
+
+@pytest.fixture
+def crowd(vectors: VectorStore, store: Store, make: Maker) -> list[Memory]:
+    """300 memories of three projects, the user and the organisation, of three statuses."""
+    owners: list[dict[str, object]] = [{"project": "shop"}, {"project": "blog"}, {"project": "yard"}, {}, {"scope": "org"}]
+    statuses = ("active", "active", "superseded", "archived")
+    memories = store.add([make(f"note {i}", status=statuses[i % 4], **owners[i % 5]) for i in range(300)])
+    put(vectors, memories)
+    return memories
+
+
+Row = tuple[int, str, int, int, int, bytes, bytes | None]  # key, content hash, final, status, reach, vector, code
+
+
+def follow(home: Home, store: Store, *, anew: bool = False, made_by: tuple[str, str] = MADE_BY) -> VectorStore:
+    return vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=made_by, anew=anew)
+
+
+def rows(home: Home) -> list[Row]:
+    """All that the file says of every memory that is not forgotten."""
+    connection = apsw.Connection(path_of(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        sql = (
+            "SELECT key, content_hash, is_final, status, reach, vector, "
+            "(SELECT code FROM codes WHERE codes.key = vectors.key) FROM vectors ORDER BY key"
+        )
+        codes = connection.execute("SELECT count(*), count(DISTINCT key) FROM codes").fetchall()[0]
+        found: list[Row] = connection.execute(sql).fetchall()  # type: ignore[assignment]  # the STRICT tables say so
+        assert codes[0] == codes[1] == sum(row[6] is not None for row in found), "a code of nobody, or two of one"
+    finally:
+        connection.close()
+    return found
+
+
+def assert_as_made_anew(home: Home, store: Store, tmp_path: Path) -> None:
+    """The vectors of what is not forgotten are what a home without any would make of this store."""
+    other = Home(str(tmp_path / "anew"))
+    shutil.rmtree(other.root, ignore_errors=True)
+    follow(other, store).close()
+
+    def kept(at: Home) -> list[tuple[object, ...]]:
+        return [(key, hash_, status, reach, bool(code)) for key, hash_, _, status, reach, _, code in rows(at) if status < 4]
+
+    assert kept(home) == kept(other)
+    texts = {memory.seq: memory.content for memory in store.all(("active", "pending", "superseded", "archived"))}
+    for key, _, is_final, status, _, vector, _ in rows(home):
+        if status < 4:
+            text = texts[key // 256]
+            assert vector == (final(text) if is_final else encode([text])[0]), text
+
+
+def finish(vectors: VectorStore, store: Store) -> None:
+    """Make every pending vector final."""
+    memories = {vectors.seq_of(key): key for key, _ in vectors.pending()}
+    found = store.by_seqs(list(memories))
+    vectors.finish((memories[seq], memory.content_hash, final(memory.content)) for seq, memory in found.items())
+
+
+def nearest_to(vectors: VectorStore, text: str) -> int | None:
+    query = encode([text])[0]
+    assert query is not None
+    found = vectors.nearest(query, 5, None)
+    return found[0][1] if found else None
+
+
+@pytest.fixture
+def notes(store: Store, make: Maker) -> list[Memory]:
+    return store.add([make(text, id=text) for text in ("anchor", "buoy", "crane", "dredger")])
+
+
+# ways for a file to be useless
+
+
+def damage(home: Home) -> None:
+    path = path_of(home, SPACE)
+    with open(path, "r+b") as file:
+        for page in range(1, os.path.getsize(path) // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xff" * 64)
+
+
+def overwrite(home: Home) -> None:
+    Path(path_of(home, SPACE)).write_bytes(b"garbage" * 2_000)
+
+
+def widen(home: Home) -> None:
+    os.unlink(path_of(home, SPACE))
+    VectorStore.writer(home, SPACE, 2 * DIMENSION).close()
+
+
+def lose_codes(home: Home) -> None:
+    connection = apsw.Connection(path_of(home, SPACE))
+    connection.execute("DELETE FROM codes")
+    connection.close()
+
+
+def lose_a_table(home: Home) -> None:
+    connection = apsw.Connection(path_of(home, SPACE))
+    connection.execute("DROP TABLE codes")
+    connection.close()
