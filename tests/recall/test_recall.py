@@ -8,7 +8,8 @@ from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import lexical, pipeline, query, relevance
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.hits import Hit
+from subcog_hooks.recall.hits import Answer, Hit
+from subcog_hooks.recall.words import STOP
 from tests.conftest import Maker
 
 NOTES = {
@@ -164,3 +165,65 @@ def test_a_long_prompt_is_searched_by_its_rarest_known_terms(index: LexicalIndex
     asked = query.analyse(text, index)
     assert [term.whole for term in asked.terms[:2]] == ["pkce", "widgets"]
     assert len(asked.terms) <= 2 * query.MAX_TERMS
+
+
+def test_function_words_decide_between_memories_that_have_the_same_terms(
+    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add([make("Middleware is how requests do work.", id="how"), make("Middleware takes requests to work.", id="takes")])
+    store.add([make(f"Note {i} about widgets.") for i in range(10)])
+    index = sync.catch_up(home, store)
+    usual = {hit.memory.id: hit.score for hit in searched("how do requests work", index, store)}
+    assert usual["how"] > usual["takes"]
+    monkeypatch.setattr(lexical, "GLUE_BOOST", 3.0)
+    assert searched("how do requests work", index, store)[1].score < usual["takes"]
+
+
+def test_function_words_alone_find_nothing_beside_a_term_that_no_memory_has(index: LexicalIndex, store: Store) -> None:
+    assert searched("who won the world cup after the war", index, store) == []
+
+
+def test_no_more_function_words_than_a_dozen_have_a_say(index: LexicalIndex) -> None:
+    asked = query.analyse("widgets " + " ".join(sorted(STOP)), index)
+    assert (len(asked.terms), len(asked.glue)) == (1, query.MAX_GLUE)
+
+
+@pytest.mark.parametrize("text", ["the client's retries", "the client\u2019s retries"])
+def test_a_possessive_is_found_by_the_word(index: LexicalIndex, text: str) -> None:
+    assert "client" in {term.whole for term in query.analyse(text, index).terms}
+
+
+def test_the_parts_of_an_identifier_count_in_full_where_no_memory_has_the_whole(home: Home, store: Store, make: Maker) -> None:
+    store.add([make("The address was unknown.", id="a"), make(f"{'x ' * 30}filler")])
+    index = sync.catch_up(home, store)
+    (plain,) = searched("unknown", index, store)
+    (part,) = searched("unknown/suspicious", index, store)
+    assert part.score == plain.score
+    store.add([make("unknown/suspicious", id="whole")])
+    index = sync.catch_up(home, store)
+    (term,) = [term for term in query.analyse("unknown/suspicious", index).terms if term.is_identifier]
+    assert term.is_whole_known
+    assert searched("unknown/suspicious", index, store)[0].memory.id == "whole"
+
+
+def test_a_margin_is_measured_against_no_less_than_the_usual_cosine() -> None:
+    assert relevance.margin(0.6, []) == relevance.margin(0.6, [0.1]) == pytest.approx(0.6 - relevance.USUAL_COSINE)
+    assert relevance.margin(0.6, [0.5]) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "relevance_", "note", "label"),
+    [
+        ({"lexical": 1, "semantic": 2}, 0.6, None, "very_high"),
+        ({"lexical": 1, "semantic": 2}, 0.1, None, "high"),
+        ({"lexical": 1, "semantic": 2}, 0.6, "found by words alone", "medium"),
+        ({"lexical": 1, "semantic": 11}, 0.1, None, "low"),
+        ({"lexical": 1}, 0.6, None, "medium"),
+        ({"semantic": 1}, 0.1, None, "low"),
+    ],
+)
+def test_a_label_says_who_agrees_and_how_relevant_it_is(
+    make: Maker, ranks: dict[str, int], relevance_: float, note: str | None, label: str
+) -> None:
+    hit = Hit(make("text"), 1.0, relevance_, ranks, {})
+    assert Answer([hit], ("lexical", "semantic"), note).confidence(hit) == label
