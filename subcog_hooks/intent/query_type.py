@@ -1,0 +1,359 @@
+"""Which of S1's five types a query has: what the balance of words and vectors hangs on. From its spelling alone, never fails.
+
+A text has the first type, in S1's order, that one of its lines has, so a line never changes what another one says. Lines are
+split at blanks and looked up in tables; no regular expressions, whose import would cost the hook 3 ms.
+"""
+
+from subcog_hooks.intent.quotes import phrases, prose
+
+EXACT_QUOTE = "exact_quote"  # "not a conventional company"
+ENTITY = "entity"  # Oak Ridge laboratories, parse_args: it is found by its spelling
+CONCEPTUAL = "conceptual"  # how does auth work
+FACTUAL = "factual"  # revenue 2024, E0308
+EXPLORATORY = "exploratory"  # machine learning
+
+# --- questions
+REASONS = frozenset("how why what".split())  # asks to understand
+POINTERS = frozenset("who whose whom which when where".split())  # asks for a fact if one is named, else as S1: conceptual
+UNDERSTANDING = frozenset(  # as whole words: S1's `vs` is found inside VSCode, its `^what` in whatever
+    """
+    explain explains explained explaining explanation describe describes describing understand understands understanding
+    concept concepts conceptually difference differences differ compare compares compared comparing comparison versus vs
+    rationale tradeoff tradeoffs trade-off trade-offs
+    """.split()
+)
+DEFINING = frozenset("explain define describe".split())
+CONTRACTED = {"whats": "what", "hows": "how", "whys": "why", "whos": "who", "wheres": "where", "whens": "when"}
+AUXILIARIES = frozenset(  # after when and where: a question, not `when I run it`
+    "is are was were do does did can could should shall will would has have had must to in exactly else".split()
+)
+BEING = frozenset("is are was were".split())
+DETERMINERS = frozenset("the a an our my your its their this that current latest exact".split())
+INDIRECT = frozenset("me us know wonder wondering remember idea sure".split())  # remind me why, do you know how
+GREETINGS = frozenset("hey hi hello ok okay thanks sorry".split())  # the capital behind one is an address: hey Claude
+OPENERS = GREETINGS | frozenset("so well and but also now then please just btw again um hmm".split())
+
+# --- values
+METRICS = frozenset("price prices pricing cost costs revenue budget version versions release releases deadline".split())
+NOT_AFTER_METRICS = frozenset("the a an it them all control".split())  # release the lock, version control
+ASKED_VALUES = METRICS | frozenset(  # too common to be a value except right behind what, which, what is the
+    "date year month day time number port size limit timeout count amount percentage threshold".split()
+)
+AFTER_VALUES = frozenset(  # what is the price of; but what is the release process
+    "of for in on at to do does did is are was were should can we i you they he she it this that by from with when , (".split()
+)
+MEASURES = frozenset("many much long often old big large far high tall fast late".split())  # behind how: a number is asked for
+NUMBERED = frozenset(  # a number of any size behind one of them is a value
+    "code status error exit port version versions release issue pr line signal http rfc section chapter".split()
+)
+MONTHS = frozenset(
+    """
+    january february march april may june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec
+    """.split()
+)
+UNITS = frozenset(
+    "ns us ms s sec min h kb mb gb tb kib mib gib tib kbps mbps gbps hz khz mhz ghz px em rem k m x eur usd gbp".split()
+)
+NAMES_WITH_NUMBERS = frozenset("sha aes h i x utf md".split())  # sha256, h264, x509: spelled like E0308, but no code
+MAX_CODE_PREFIX = 8  # letters: SQLSTATE40001
+CURRENCIES = "$\u20ac\u00a3\u00a5"
+
+# --- names
+NEVER_NAMES = MONTHS | frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+SMALL_WORDS = frozenset(  # lower case even in a heading that capitalises the rest
+    "a an the and or but nor of for in on at to by from with as via per vs into onto over".split()
+)
+ABBREVIATIONS = frozenset("mr mrs ms dr prof st vs e.g i.e cf no fig approx".split())  # their full stop ends no sentence
+GERMAN = frozenset(  # every German noun has a capital: in a German line capitals carry no information
+    """
+    der das und ist nicht ein eine einen einem einer wie mit auf wir ich dem zu von warum werden wird haben oder bei nach zur
+    zum dass kein keine unser unsere sich als auch aus gibt kann beim f\u00fcr \u00fcber wo wann welche welcher welches sind
+    """.split()
+)
+ENGLISH = frozenset(
+    "the is are of to and for with how what why when where who which does did do we our it that this i you".split()
+)
+
+_EDGES = (  # ASCII; dashes and typographic quotes; full-width
+    ".,;:!?()[]{}<>\"'`*_~|-"
+    "\u2013\u2014\u2026\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
+    "\u300c\u300d\u3001\u3002\uff0c\uff1a\uff1f\uff01"
+)
+# behind one of these a capital is as little a sign as at a sentence's start
+_OPENING = tuple("([{\"'\u2018\u201a\u201c\u201e\u00ab\u300c")
+_CLOSING = ")]}\"'`*_\u2019\u201d\u201c\u00bb\u300d"
+_ENDS = tuple(".!?:\u2026\u3002\uff1a\uff1f\uff01")
+_BEFORE_CODE = "([{\"'"
+_BEHIND_CODE = ",.;:!?)]}\"'"
+_COMMAS = tuple(",;\uff0c\u3001")
+_PAUSES = (",", "(")
+_APART = str.maketrans(dict.fromkeys(_EDGES + "/\\+=&@#$%", " "))
+_HEX = frozenset("0123456789abcdef-")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_AT_START, _BEHIND_A_PAUSE, _INSIDE = 2, 1, 0  # of a sentence: where a question may begin
+_QUESTIONS = REASONS | POINTERS
+_BEFORE_NUMBERS = NUMBERED | MONTHS
+_BEHIND_NUMBERS = MONTHS | UNITS
+
+
+def classify(text: str) -> str:
+    """The type of a query: exact_quote, entity, conceptual, factual or exploratory (S1 section 3).
+
+    entity: a name (a capital that no sentence start, heading or German noun explains) or an identifier in code. Both are found
+    by their spelling, hence S1's .6 for words; a vector knows neither a person nor `parse_args`. It wins over the question
+    around it, as in S1, but for the bare definition ("what is Kubernetes"). Acronyms are no names.
+    conceptual: asks to understand. factual: names a value (year, version, code, price) or asks for one.
+    A text in another language than English has its questions unread: exploratory, unless it names or quotes something.
+    The time is linear in the length of the text: .02 ms for 100 characters, .7 ms for 4,000.
+
+    >>> classify("Oak Ridge laboratories"), classify("how does auth work"), classify("revenue 2024")
+    ('entity', 'conceptual', 'factual')
+    >>> classify("machine learning"), classify("what is JWT"), classify("where is parse_args tested")
+    ('exploratory', 'conceptual', 'entity')
+    """
+    if phrases(text):
+        return EXACT_QUOTE
+    asked = EXPLORATORY
+    for line in prose(text):
+        words = line.split()
+        if not words:
+            continue
+        if _has_code_span(line) or any(map(_is_identifier, words)):
+            return ENTITY
+        bare = [word.strip(_EDGES) for word in words]
+        german = _is_german(bare)
+        for sentence in _sentences(words, bare):
+            if not german and _has_name(sentence):
+                return ENTITY
+            if asked != CONCEPTUAL:
+                asked = _asked(sentence) or asked
+    return asked
+
+
+def _has_code_span(line: str) -> bool:
+    """Whether words stand in a pair of backticks: the author marks them as to be spelled so."""
+    return "`" in line and any(any(map(str.isalpha, span)) for span in line.split("`")[1:-1:2])
+
+
+def _is_identifier(word: str) -> bool:
+    """A name in code by its form alone: parse_args, HttpClient, src/app/db.py, foo::bar, --dry-run, @cached, .env, run()."""
+    if word.isalpha():
+        return _has_hump(word)
+    bare = word.strip(_EDGES)
+    if bare.isalpha() and word.startswith(bare):  # only punctuation behind it
+        return word.startswith("()", len(bare)) or _has_hump(bare)
+    whole = word.lstrip(_BEFORE_CODE).rstrip(_BEHIND_CODE)
+    name = whole.lstrip("-@$.{")
+    if name[:1].isalpha() and whole.startswith(("--", "@", "$", ".")) and not whole.startswith(".."):
+        return True
+    if name[:1].isalpha() and whole[0] == "-" and not name[1:2].isalpha():  # -S, -f/--file
+        return True
+    if not any(map(str.isalpha, bare)):
+        return False
+    if "_" in bare or "::" in bare or (whole.startswith("__") and whole.endswith("__")):
+        return True
+    calls = word.find("()")
+    if calls > 0 and word[calls - 1].isalnum():
+        return True
+    if _is_path(bare) or _is_dotted(bare):
+        return True
+    return bare[1:] != bare[1:].lower() and any(map(_has_hump, bare.translate(_APART).split()))
+
+
+def _is_path(bare: str) -> bool:
+    if bare.startswith(("/", "~/")) or bare[1:3] == ":\\" or bare.count("\\") > 1:
+        return True
+    return bare.count("/") > 1 and not bare.isupper()  # GET/POST/PUT are alternatives, and so are any two: client/server
+
+
+def _is_dotted(bare: str) -> bool:
+    """this.props, db.py:42, node.js; not v2.x, v2.3.1, e.g, U.S."""
+    if "." not in bare:
+        return False
+    pieces = bare.partition(":")[0].split(".")
+    is_version = not pieces[0].strip("v0123456789")
+    return pieces[-1][:1].isalpha() and not is_version and max(map(len, pieces)) > 1 and all(pieces)
+
+
+def _has_hump(word: str) -> bool:
+    """useEffect, HttpClient, PostgreSQL; not Redis, JWT, JWTs, MHz."""
+    if word[1:].islower() or word.islower() or word.isupper() or len(word) < 3 or not word[0].isalpha():
+        return False
+    if (word[-1] == "s" and word[:-1].isupper()) or word.lower() in UNITS:
+        return False
+    return any(map(str.islower, word)) and any(map(str.isupper, word[1:]))
+
+
+def _is_german(bare: list[str]) -> bool:
+    head = "".join(bare[:1]).lower()  # inside a line, MIT and Der are names
+    german = (head in GERMAN) + sum(map(GERMAN.__contains__, bare[1:]))
+    return german > 0 and german > (head in ENGLISH) + sum(map(ENGLISH.__contains__, bare[1:]))
+
+
+def _sentences(words: list[str], bare_words: list[str]) -> list[list[str]]:
+    """The sentences of a line as bare words, list markers off, "," and "(" where the reader pauses."""
+    sentences: list[list[str]] = [[]]
+    for place, (word, bare) in enumerate(zip(words, bare_words, strict=True)):
+        if place == 0 and len(bare) < 3 and word.endswith((".", ")")) and (bare.isdigit() or len(bare) == 1):
+            continue  # 1. 2) a)
+        if bare.isalnum() or any(map(str.isalnum, bare)):
+            if word.startswith(_OPENING):
+                sentences[-1].append("(")
+            sentences[-1].append(bare.replace("\u2019", "'"))
+        if word == bare:
+            continue
+        tail = word.rstrip(_CLOSING)
+        if tail.endswith(_COMMAS):
+            sentences[-1].append(",")
+        elif tail.endswith(_ENDS) and not _is_abbreviated(tail, bare):
+            sentences.append([])
+    return sentences
+
+
+def _is_abbreviated(tail: str, bare: str) -> bool:
+    return tail.endswith(".") and (bare.lower() in ABBREVIATIONS or (len(bare) == 1 and bare.isupper()))
+
+
+def _has_name(sentence: list[str]) -> bool:
+    """Whether a capital names something.
+
+    Not at the start, where every word has one; not if no lower-case word stands beside it (Title Case Headings); not before a
+    number, which is then what is asked for (Python 3.12), unless it is a year; not the one word of a definition question.
+    """
+    names = 0
+    in_lower_case = False
+    starts = True
+    for place, word in enumerate(sentence):
+        low = word.lower()
+        if word in _PAUSES:
+            starts = starts or word == "("
+            continue
+        if word[0].islower():
+            in_lower_case = in_lower_case or low not in SMALL_WORDS
+        elif not starts and low not in NEVER_NAMES and _is_capitalised(word):
+            names += not _is_number(_at(sentence, place + 1))
+        starts = starts and low in GREETINGS
+    return in_lower_case and names > 0 and not (names == 1 and _is_definition(sentence))
+
+
+def _is_capitalised(word: str) -> bool:
+    """Boston, Caroline's, O'Brien, X-Forwarded-For; not I'm, JWTs, MB/s."""
+    name, _, rest = word.partition("'")
+    name = rest if rest[:1].isupper() else name
+    return name[:1].isupper() and any(piece[:1].isupper() and piece[1:2].islower() for piece in name.split("-"))
+
+
+def _is_number(word: str) -> bool:
+    """17, 3.12, v2; not a year, which may stand behind a name, and not 18th."""
+    number = word.lstrip("v")
+    is_year = len(number) == 4 and number.startswith(("19", "20")) and number.isdigit()
+    return number.replace(".", "").isdigit() and not is_year
+
+
+def _at(words: list[str], place: int) -> str:
+    return words[place] if 0 <= place < len(words) else ""
+
+
+def _is_definition(sentence: list[str]) -> bool:
+    """what is X, explain X: of a single word, and nothing else about it."""
+    words = [word for word in _lowered(sentence) if word not in OPENERS and word not in DETERMINERS and word not in _PAUSES]
+    return (len(words) == 3 and words[0] == "what" and words[1] in BEING) or (len(words) == 2 and words[0] in DEFINING)
+
+
+def _lowered(sentence: list[str]) -> list[str]:
+    """In small letters, what's as what is."""
+    words: list[str] = []
+    for word in sentence:
+        low = word.lower()
+        head = CONTRACTED.get(low) or low.partition("'")[0]
+        words.append(head or low)
+        if head != low and head in _QUESTIONS:
+            words.append("is")
+    return words
+
+
+def _asked(sentence: list[str]) -> str:
+    """conceptual, factual or nothing.
+
+    How, why and what ask to understand; who, which, when and where only if no value is named. A question begins at the start
+    of a sentence, behind a greeting or a comma, or behind `tell me`: not in `that is how it works`, `when I run it`.
+    """
+    words = _lowered(sentence)
+    points = asks_for_value = False
+    may_begin = _AT_START
+    before = ""
+    for place, word in enumerate(words):
+        if word in UNDERSTANDING:
+            return CONCEPTUAL
+        if word in _PAUSES:
+            may_begin = may_begin or _BEHIND_A_PAUSE
+            continue
+        if word in _QUESTIONS:
+            if _asks_for_value(words, place):
+                asks_for_value = True
+            elif word in REASONS:
+                if may_begin or before in INDIRECT:
+                    return CONCEPTUAL
+            elif word in ("when", "where"):
+                points = points or (may_begin > _INSIDE and _at(words, place + 1) in AUXILIARIES)
+            else:
+                points = points or may_begin == _AT_START  # behind a comma it is a relative clause
+        if word not in OPENERS:
+            may_begin = _INSIDE
+        before = word
+    if asks_for_value or any(_is_value(sentence, place) for place, word in enumerate(sentence) if _may_be_value(word)):
+        return FACTUAL
+    return CONCEPTUAL if points else ""
+
+
+def _asks_for_value(words: list[str], place: int) -> bool:
+    """how many, which version, what is the price of."""
+    place += 1
+    if words[place - 1] == "how":
+        return _at(words, place) in MEASURES
+    if words[place - 1] not in ("what", "which"):
+        return False
+    for _ in range(3):  # is the current
+        place += _at(words, place) in BEING or _at(words, place) in DETERMINERS
+    after = _at(words, place + 1)
+    return _at(words, place) in ASKED_VALUES and (not after or after in AFTER_VALUES or after[0].isdigit())
+
+
+def _may_be_value(word: str) -> bool:
+    return word.lower() in METRICS if word.isalpha() else any(map(str.isdigit, word))
+
+
+def _is_value(sentence: list[str], place: int) -> bool:
+    word = sentence[place]
+    after = _at(sentence, place + 1).lower()
+    if word.isalpha():
+        return after not in NOT_AFTER_METRICS
+    if not word.isdigit():
+        return _is_exact(word)
+    if len(word) > 2:
+        return True  # a year, a status, a port: what somebody remembers by its figures
+    before = _at(sentence, place - 1)
+    if before.lower() in _BEFORE_NUMBERS or after in _BEHIND_NUMBERS:
+        return True
+    return before[:1].isupper() and (place > 1 or (before.isupper() and len(before) > 1))  # upgrade to Java 17, HTTP 2
+
+
+def _is_exact(word: str) -> bool:
+    """A version, an amount, a date, a time, a code, a hash. The word has a digit and something else."""
+    low = word.lower()
+    if word[0] in CURRENCIES or word[-1] in CURRENCIES or word[-1] == "%" or word[0] == "#" or low.startswith("0x"):
+        return True
+    prefix = low[: len(low) - len(low.lstrip(_LETTERS))]
+    rest = low.removeprefix(prefix).lstrip("-")
+    digits = sum(map(str.isdigit, low))
+    if len(low) > 6 and digits > 2 and _HEX.issuperset(low):
+        return True  # a commit, a UUID, a date
+    if not rest[:1].isdigit():
+        return False
+    if not prefix:
+        return digits > 5 or not {".", ":", ","}.isdisjoint(rest) or rest.lstrip("0123456789") in UNITS
+    if prefix == "v" or "." in rest:
+        return True  # v2, python3.12
+    is_code = digits > 2 and rest.replace("-", "").isdigit() and len(prefix) <= MAX_CODE_PREFIX
+    return is_code and prefix not in NAMES_WITH_NUMBERS
