@@ -7,6 +7,8 @@ The tokenizers run inside tantivy; what they can not do (humps of camelCase, big
 
 import tantivy
 
+from subcog_hooks.memory.irregular import BASES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,17 +122,26 @@ def _apart(text: str) -> str:
 
 
 def spread(text: str) -> str:
-    """`text` with the parts of each camelCase or letter-digit word written behind it.
+    """`text` with irregular forms as their base, and the parts of each camelCase or letter-digit word written behind it.
 
-    >>> spread("use HttpClient or OAuth2, not utf8")
-    'use HttpClient Http Client or OAuth2, Auth OAuth not utf8 utf'
+    >>> spread("we chose HttpClient or OAuth2, not utf8")
+    'we choose HttpClient Http Client or OAuth2, Auth OAuth not utf8 utf'
     """
     written: list[str] = []
+    bases: list[str] = []  # of pieces: behind all else, so that words that stand side by side stay so
     for word in text.split():
-        written.append(word)
-        if not _is_plain(word):
-            written += parts(word)
-    return " ".join(written)
+        if _is_plain(word):
+            written.append(BASES.get(word.strip(_EDGES).lower(), word))
+        else:
+            written.append(word)
+            found = list(parts(word))
+            written += found
+            bases += [BASES[piece] for piece in (*_stretches(word), *map(str.lower, found)) if piece in BASES]
+    return " ".join(written + bases)
+
+
+def _stretches(word: str) -> list[str]:
+    return "".join([c if c.isalpha() else " " for c in word]).lower().split()
 
 
 def _is_plain(word: str) -> bool:
@@ -190,6 +201,15 @@ def wholes(text: str) -> list[str]:
     """
     words = text.replace("::", "\x00").translate(_BREAKS).split()
     return [token.replace("\x00", "::") for word in words if (token := word.strip(_TRIM))]
+
+
+def label_form(label: str) -> str:
+    """A tag or keyword as it is compared: its whole tokens, folded, in lower case.
+
+    >>> label_form("Area:Backend"), label_form("error-handling"), label_form(".NET"), label_form("Café menu")
+    ('area backend', 'error-handling', 'net', 'cafe menu')
+    """
+    return " ".join(wholes(fold(label))).lower()
 
 
 def exact_view(text: str) -> str:

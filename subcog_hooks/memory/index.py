@@ -1,17 +1,19 @@
 """The lexical index: a tantivy BM25 index of the store's memories. A cache: it may be behind, damaged or missing at any time.
 
 The folder `index/` holds one index folder named in the file CURRENT; a rebuilt one is made beside it and swapped in by
-replacing that file. One document without content, the watermark, carries the store revision that the index has reached; it is
-committed together with the documents, so index and watermark can not disagree.
+replacing that file. The file WATERMARK in an index folder says which store revision it has reached. It is written after the
+commit and read before the index is opened, so it is never ahead of what is seen; behind it, changes are taken over once more.
+(A document that carried it, replaced at each commit, counted in BM25's statistics: how often a store was written showed.)
 """
 
 import os
 import time
+from math import log
 
 import tantivy
 
 from subcog_hooks.errors import StoreError
-from subcog_hooks.memory import analysis
+from subcog_hooks.memory import acronyms, analysis
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import audience_of
 from subcog_hooks.paths import Home, make_private_folder
@@ -20,9 +22,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FORMAT = 2  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
+FORMAT = 3  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
 LABELS = "labels"  # the field of tags and keywords, as words
-WATERMARK_SEQ = 0  # the row number that no memory has
+LABEL = "label"  # of each tag and keyword whole
+_SHORT, _SPELLED_OUT = "short", "spelled_out"  # acronyms that a memory explains, and "acronym=what it stands for"
+_WATERMARK = "WATERMARK"
+_REPLACE_TRIES = 20  # Windows refuses while another process reads the file
 SMALL_HEAP = 15_000_000  # bytes, tantivy's least: for a handful of documents
 BULK_HEAP = 200_000_000
 MAX_SEGMENTS = 8  # above it opening takes 8 ms instead of .5 (measured with 78 segments)
@@ -60,13 +65,13 @@ class _Guarded:
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_integer_field("seq", indexed=True, fast=True)
-    builder.add_integer_field("watermark", fast=True)
     builder.add_text_field(analysis.BODY, tokenizer_name="subcog_body")
     builder.add_text_field(analysis.EXACT, tokenizer_name="subcog_exact")
     builder.add_text_field(analysis.CJK, tokenizer_name="whitespace")
     builder.add_text_field(LABELS, tokenizer_name="subcog_body")
-    for name in ("audience", "status", "namespace", "tag"):
+    for name in ("audience", "status", "namespace", "tag", LABEL, _SHORT):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field(_SPELLED_OUT, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("created", indexed=True, fast=True)
     builder.add_integer_field("expires", indexed=True, fast=True)
     return builder.build()
@@ -75,15 +80,17 @@ def _schema() -> tantivy.Schema:
 class LexicalIndex:
     """An open index, a snapshot of one commit."""
 
-    __slots__ = ("_index", "_searcher", "analysers", "folder", "schema")
+    __slots__ = ("_frequencies", "_index", "_searcher", "_watermark", "analysers", "folder", "schema")
 
-    def __init__(self, index: tantivy.Index, folder: str) -> None:
+    def __init__(self, index: tantivy.Index, folder: str, watermark: int = 0) -> None:
         self.analysers = analysis.Analysers()
         self.analysers.register(index)
         self.folder = folder
         self.schema = index.schema
         self._index = index
         self._searcher = index.searcher()
+        self._watermark = watermark
+        self._frequencies: dict[tuple[str, str], int] = {}
 
     @classmethod
     def open(cls, home: Home) -> "LexicalIndex":
@@ -93,12 +100,20 @@ class LexicalIndex:
             raise IndexUnusable(f"{home.index} holds no index", _LATER)
         try:
             with _Guarded(f"{folder} can not be opened"):
-                return cls(tantivy.Index.open(folder), folder)
+                return cls._opened(folder)
         except IndexUnusable:
             if (newer := _current(home)) in (None, folder):
                 raise
             with _Guarded(f"{newer} can not be opened"):  # another process has swapped it in between
-                return cls(tantivy.Index.open(newer), newer)
+                return cls._opened(newer)
+
+    @classmethod
+    def _opened(cls, folder: str) -> "LexicalIndex":
+        reached = _reached(folder)  # before the index: what is committed in between is taken over once more
+        index = tantivy.Index.open(folder)
+        for field in (analysis.BODY, analysis.EXACT, analysis.CJK, LABELS, LABEL, _SHORT, _SPELLED_OUT):
+            tantivy.Query.term_query(index.schema, field, "")  # an error for a field that is not there
+        return cls(index, folder, reached)
 
     @classmethod
     def in_memory(cls) -> "LexicalIndex":
@@ -133,34 +148,68 @@ class LexicalIndex:
             seqs = self._searcher.fast_field_values("seq", [address for _, address in found])
         return [(score, int(seq)) for (score, _), seq in zip(found, seqs, strict=True) if seq]
 
+    def count(self, query: tantivy.Query) -> int:
+        """How many memories match. Raises IndexUnusable."""
+        with _Guarded(f"{self.folder} can not be searched"):
+            return int(self._searcher.search(query, 1, count=True).count)  # type: ignore[attr-defined]  # missing in its stubs
+
     def document_frequency(self, field: str, term: str) -> int:
         """How many documents hold `term`, those of other projects and replaced ones included. Raises IndexUnusable."""
+        known = self._frequencies.get((field, term))
+        if known is None:
+            with _Guarded(f"{self.folder} can not be read"):
+                known = self._searcher.doc_freq(field, term)
+            self._frequencies[field, term] = known  # a prompt of 25 words asks 300 times
+        return known
+
+    def rarity(self, field: str, term: str) -> float:
+        """BM25's inverse document frequency of `term`: what it is worth in a memory of the usual length that has it once."""
+        frequency = min(
+            self.document_frequency(field, term), self._searcher.num_docs
+        )  # replaced ones are counted until a merge
+        return log(1.0 + (self._searcher.num_docs - frequency + 0.5) / (frequency + 0.5))
+
+    def words_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
+        """The whole words that begin so, each with the number of memories that have it, the frequent ones first.
+
+        within: counts, and lists, those of these memories alone. Raises IndexUnusable.
+        """
+        return self._terms(analysis.EXACT, prefix, limit, within)
+
+    def labels_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
+        """The tags and keywords that begin so; as `words_with`."""
+        return self._terms(LABEL, prefix, limit, within)
+
+    def _terms(self, field: str, prefix: str, limit: int, within: tantivy.Query | None) -> list[tuple[str, int]]:
         with _Guarded(f"{self.folder} can not be read"):
-            return self._searcher.doc_freq(field, term)
+            found = self._searcher.terms_with_prefix(field, prefix, filter_query=within, limit=limit)
+        return [(term, count) for term, count in found if count]
+
+    def spelled_out(self, short: str, within: tantivy.Query | None = None) -> str | None:
+        """What an acronym stands for: what most memories (of those that match `within`) say, None when none explains it."""
+        if not self.document_frequency(_SHORT, short):
+            return None
+        said = self._terms(_SPELLED_OUT, f"{short}=", 1, within)
+        return said[0][0].partition("=")[2] if said else None
 
     @property
     def documents(self) -> int:
-        return max(0, self._searcher.num_docs - 1)  # one is the watermark
+        return self._searcher.num_docs
 
     @property
     def segments(self) -> int:
         return self._searcher.num_segments
 
     def watermark(self) -> int:
-        """The store revision that this index has reached. Raises IndexUnusable."""
-        with _Guarded(f"{self.folder} can not be read"):
-            query = tantivy.Query.term_query(self.schema, "seq", WATERMARK_SEQ)
-            hits = self._searcher.search(query, 1, count=False).hits
-            if not hits:
-                return 0
-            return int(self._searcher.fast_field_values("watermark", [hits[0][1]])[0] or 0)
+        """The store revision that this index has reached, 0 for none."""
+        return self._watermark
 
     def check(self) -> None:
         """Read a sample of the index: all numbers, some terms of each first letter. Raises IndexUnusable."""
         with _Guarded(f"{self.folder} is damaged"):
             everything = self._searcher.search(tantivy.Query.all_query(), max(1, self._searcher.num_docs), count=False).hits
             addresses = [address for _, address in everything]
-            for field in ("seq", "created", "expires", "watermark"):
+            for field in ("seq", "created", "expires"):
                 self._searcher.fast_field_values(field, addresses)
             for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK):
                 for first in "abcdefghijklmnopqrstuvwxyz0123456789":
@@ -170,6 +219,24 @@ class LexicalIndex:
                     if len(terms) > 1 and field != analysis.CJK:
                         self._searcher.search(tantivy.Query.phrase_query(self.schema, field, [*terms[:2]]), 1, count=False)
 
+    def reach(self, revision: int) -> None:
+        """Note the store revision that is committed here. Raises OSError."""
+        self._watermark = revision
+        if not os.path.isdir(self.folder):  # in memory
+            return
+        path = os.path.join(self.folder, _WATERMARK)
+        with open(f"{path}.partial", "w", encoding="ascii") as file:
+            file.write(f"{revision}\n")
+        for tries in range(1, _REPLACE_TRIES + 1):
+            try:
+                os.replace(f"{path}.partial", path)
+            except PermissionError:
+                if tries == _REPLACE_TRIES:
+                    raise
+                time.sleep(0.01)
+            else:
+                break
+
     def writer(self, heap: int = SMALL_HEAP, threads: int = 1) -> "IndexWriter":
         """The one writer of this index. Raises IndexBusy when another process has it, IndexUnusable."""
         with _Guarded(f"{self.folder} can not be written"):
@@ -177,9 +244,11 @@ class LexicalIndex:
 
     def refresh(self) -> None:
         """See what has been committed since. Raises IndexUnusable."""
+        self._watermark = max(self._watermark, _reached(self.folder))
         with _Guarded(f"{self.folder} can not be read"):
             self._index.reload()
             self._searcher = self._index.searcher()
+        self._frequencies.clear()
 
 
 class IndexWriter:
@@ -206,14 +275,10 @@ class IndexWriter:
                 self._writer.delete_documents_by_term("seq", seq)
 
     def commit(self, revision: int) -> None:
-        """Make all of it visible, together with the store revision that it reaches. Raises IndexUnusable."""
+        """Make all of it visible, then note the store revision that it reaches. Raises IndexUnusable."""
         with _Guarded(f"{self._index.folder} can not be written"):
-            self._writer.delete_documents_by_term("seq", WATERMARK_SEQ)
-            mark = tantivy.Document()
-            mark.add_integer("seq", WATERMARK_SEQ)
-            mark.add_integer("watermark", revision)
-            self._writer.add_document(mark)
             self._writer.commit()
+            self._index.reach(revision)
 
     def finish(self) -> None:
         """Let merges end, so that segments stay few, and give the lock back."""
@@ -235,6 +300,12 @@ def _document(memory: Memory) -> tantivy.Document:
         document.add_text(LABELS, analysis.spread(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
     for tag in memory.tags:
         document.add_text("tag", tag.lower())
+    for label in dict.fromkeys(map(analysis.label_form, (*memory.tags, *memory.keywords))):
+        if label:
+            document.add_text(LABEL, label)
+    for short, long in acronyms.definitions(memory.content):
+        document.add_text(_SHORT, short)
+        document.add_text(_SPELLED_OUT, f"{short}={long}")
     document.add_text("audience", audience_of(memory.scope, memory.project))
     document.add_text("status", memory.status)
     document.add_text("namespace", memory.namespace)
@@ -242,6 +313,15 @@ def _document(memory: Memory) -> tantivy.Document:
     if memory.expires_at is not None:
         document.add_integer("expires", memory.expires_at)
     return document
+
+
+def _reached(folder: str) -> int:
+    """What the file WATERMARK says, 0 when there is none, or none that can be read: then all is taken over once more."""
+    try:
+        with open(os.path.join(folder, _WATERMARK), "rb") as file:
+            return max(0, int(file.read(30)))
+    except (OSError, ValueError):
+        return 0
 
 
 def _current(home: Home) -> str | None:

@@ -124,6 +124,13 @@ class Store:
         """The memories among these row numbers that exist, by row number."""
         return {memory.seq: memory for memory in self._in_chunks("seq", seqs)}
 
+    def ages(self, seqs: "Sequence[int]") -> dict[int, tuple[int, str]]:
+        """When each of these memories was made (milliseconds since 1970), and its id, by row number."""
+        rows = self._run(
+            "SELECT seq, created_at, id FROM memories WHERE seq IN (SELECT value FROM json_each(?))", (str([*seqs]),)
+        )
+        return {seq: (created_at, id_) for seq, created_at, id_ in rows}
+
     def seqs_of(self, ids: "Iterable[str]") -> list[int]:
         """The row numbers of the memories among `ids` that exist."""
         return [seq for id_ in ids for (seq,) in self._run("SELECT seq FROM memories WHERE id = ?", (id_,))]

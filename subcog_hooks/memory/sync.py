@@ -52,7 +52,7 @@ def _usable(home: Home, store: Store) -> LexicalIndex | None:
     """The current index, None when it has to be rebuilt: missing, damaged, of another store, in too many pieces."""
     try:
         index = LexicalIndex.open(home)
-        made_here = store.has_revision(index.watermark())
+        made_here = store.has_revision(index.watermark()) and (index.watermark() > 0 or not index.documents)
     except IndexUnusable:
         return None
     return index if made_here and index.segments <= 4 * MAX_SEGMENTS else None

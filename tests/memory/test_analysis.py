@@ -21,10 +21,21 @@ ANALYSERS = analysis.Analysers()
         ("the team’s café", {"the", "team", "cafe"}),
         ("E0308", {"e0308"}),
         ("Straße ﬁle", {"strass", "file"}),
+        ("we chose, it went; indices", {"we", "choos", "it", "go", "index"}),
+        ("WROTE Ran", {"write", "run"}),
+        ("a built-in", {"a", "built", "build", "in"}),
+        ("props.children", {"prop", "children", "child"}),
+        ("went_on", {"went", "go", "on"}),
+        ("rebuiltIndices", {"rebuiltindic", "rebuilt", "rebuild", "indic", "index"}),
     ],
 )
 def test_the_body_view_has_words_and_the_parts_of_identifiers(text: str, terms: set[str]) -> None:
     assert set(ANALYSERS.body_terms(text)) == terms
+
+
+@pytest.mark.parametrize("word", ["bound", "ground", "saw", "left-pad", "went_on", "leftover"])
+def test_other_words_than_irregular_forms_stay_as_they_are(word: str) -> None:
+    assert analysis.spread(word).split()[0] == word
 
 
 @pytest.mark.parametrize(
@@ -45,6 +56,33 @@ def test_the_exact_view_keeps_identifiers_paths_and_versions_whole(text: str, te
 def test_every_substring_of_two_characters_of_an_unspaced_script_is_a_term() -> None:
     assert analysis.cjk_view("認証はJWT") == "認証 証は は"
     assert analysis.cjk_view("plain ASCII") == ""
+
+
+@pytest.mark.parametrize(
+    ("label", "form"),
+    [
+        ("area:backend", "area backend"),
+        ("Area:Backend", "area backend"),
+        ("Error-Handling", "error-handling"),
+        ("front_end", "front_end"),
+        ("gray  rock", "gray rock"),
+        ("Café menu", "cafe menu"),
+        (".NET", "net"),
+        ("C++", "c++"),
+        ("v2.1", "v2.1"),
+        ("src/app/db.py", "src/app/db.py"),
+        ("認証", "認証"),
+        ("...", ""),
+    ],
+)
+def test_a_label_is_compared_by_its_folded_whole_tokens(label: str, form: str) -> None:
+    assert analysis.label_form(label) == form
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_a_label_in_the_form_that_it_is_compared_in_stays_so(label: str) -> None:
+    once = analysis.label_form(label)
+    assert analysis.label_form(once) == once
 
 
 @given(st.text())

@@ -2,10 +2,13 @@
 
 import os
 import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tantivy
 
+from subcog_hooks.deadline import Deadline
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
 from subcog_hooks.memory.store import Store, audiences_of
@@ -48,7 +51,8 @@ def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store
     store.add([make("nothing of interest")])
     index = sync.catch_up(home, store)
     store.add([make("the rathole tunnel listens on port 2333", id="new"), make("rathole", id="other", project="x")])
-    hits = pipeline.for_prompt("which port does the rathole tunnel listen on", Sources(index, store), audiences_of()).hits
+    text = "which port does the rathole tunnel listen on"
+    hits = pipeline.for_prompt(text, Sources(index, store), audiences_of(), Deadline(60_000)).hits
     assert hits[0].memory.id == "new"
     assert "other" not in {hit.memory.id for hit in hits}
 
@@ -140,3 +144,108 @@ def test_while_another_process_writes_the_index_the_command_goes_on_with_the_old
 def test_without_a_folder_there_is_no_index(home: Home) -> None:
     with pytest.raises(IndexUnusable, match="holds no index; run `subcog reindex`"):
         LexicalIndex.open(home)
+
+
+# ---- how far the index has come -------------------------------------------------------------------------------------------
+
+
+def watermark_file(home: Home) -> Path:
+    return Path(LexicalIndex.open(home).folder) / "WATERMARK"
+
+
+@pytest.mark.parametrize("written", [None, b"", b"garbage", b"-5\n", b"\xff\xfe"])
+def test_an_index_without_a_watermark_that_can_be_read_is_made_anew(
+    home: Home, store: Store, make: Maker, written: bytes | None
+) -> None:
+    memories = store.add([make("alpha", id="a"), make("alpha", id="b")])
+    folder = sync.catch_up(home, store).folder
+    store.update([memories[1].replaced(content="beta")])
+    sync.catch_up(home, store)
+    if written is None:
+        watermark_file(home).unlink()
+    else:
+        watermark_file(home).write_bytes(written)
+    assert LexicalIndex.open(home).watermark() == 0
+    index = sync.catch_up(home, store)
+    assert index.folder != folder  # nobody knows which store it was made from
+    assert (index.documents, index.watermark()) == (2, store.revision())
+    assert (found(home, store, "alpha"), found(home, store, "beta")) == ({"a"}, {"b"})
+
+
+def test_a_watermark_behind_its_index_costs_one_more_turn_and_changes_nothing(home: Home, store: Store, make: Maker) -> None:
+    """A process that dies between the commit and the watermark leaves it so."""
+    store.add([make("alpha", id="a")])
+    sync.catch_up(home, store)
+    behind = watermark_file(home).read_bytes()
+    store.add([make("alpha", id="b")])
+    folder = sync.catch_up(home, store).folder
+    watermark_file(home).write_bytes(behind)
+    index = sync.catch_up(home, store)
+    assert (index.folder, index.documents, index.watermark()) == (folder, 2, store.revision())
+    assert watermark_file(home).read_bytes() != behind
+
+
+@pytest.mark.parametrize("ahead", [-1, 1])
+def test_an_index_of_a_revision_that_the_store_never_had_is_rebuilt(home: Home, store: Store, make: Maker, ahead: int) -> None:
+    store.add([make("alpha", id="a")])
+    before = sync.catch_up(home, store).folder
+    watermark_file(home).write_text(f"{store.revision() + ahead}\n")
+    index = sync.catch_up(home, store)
+    assert index.folder != before
+    assert (index.watermark(), index.documents) == (store.revision(), 1)
+
+
+def test_what_is_committed_while_an_index_is_opened_is_not_taken_for_reached(
+    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add([make("alpha", id="a")])
+    reached = sync.catch_up(home, store).watermark()
+    real = tantivy.Index
+
+    def meanwhile(folder: str) -> tantivy.Index:
+        monkeypatch.setattr(tantivy, "Index", real)
+        store.add([make("alpha", id="b")])
+        sync.catch_up(home, store)
+        return real.open(folder)
+
+    monkeypatch.setattr(tantivy, "Index", SimpleNamespace(open=meanwhile))
+    index = LexicalIndex.open(home)
+    assert (index.documents, index.watermark()) == (2, reached)
+    assert found(home, store, "alpha") == {"a", "b"}
+
+
+def test_every_document_is_a_memory_however_often_the_store_was_written(home: Home, store: Store, make: Maker) -> None:
+    for i in range(5):
+        store.add([make("alpha", id=f"m{i}")])
+        index = sync.catch_up(home, store)
+        assert (index.documents, index.count(tantivy.Query.all_query())) == (i + 1, i + 1)
+        assert index.rarity("body", "beta") == sync.in_memory(store).rarity("body", "beta")
+
+
+def test_a_frequency_is_that_of_the_commit_that_is_seen(home: Home, store: Store, make: Maker) -> None:
+    store.add([make("alpha", id="a")])
+    index = sync.catch_up(home, store)
+    assert index.document_frequency("body", "alpha") == 1
+    store.add([make("alpha", id="b")])
+    sync.catch_up(home, store)
+    assert index.document_frequency("body", "alpha") == 1
+    index.refresh()
+    assert (index.document_frequency("body", "alpha"), index.watermark()) == (2, store.revision())
+
+
+# ---- words and labels by their beginning ----------------------------------------------------------------------------------
+
+
+def test_words_and_labels_are_listed_and_counted_within_a_scope(store: Store, make: Maker) -> None:
+    store.add([make("harbour", tags=("harbour",), project="blog"), make("harbour harbinger", tags=("harp",), project="shop")])
+    index = sync.in_memory(store)
+    shop = tantivy.Query.term_query(index.schema, "audience", audiences_of("shop")[0])
+    assert index.words_with("harb", 5) == [("harbour", 2), ("harbinger", 1)]
+    assert sorted(index.words_with("harb", 5, shop)) == [("harbinger", 1), ("harbour", 1)]
+    assert sorted(index.labels_with("", 5)) == [("harbour", 1), ("harp", 1)]
+    assert index.labels_with("", 5, shop) == [("harp", 1)]
+
+
+def test_a_tag_without_a_letter_or_digit_is_no_label(store: Store, make: Maker) -> None:
+    store.add([make("alpha", tags=("...", "harbour"))])
+    assert sync.in_memory(store).labels_with("", 5) == [("harbour", 1)]
