@@ -2,8 +2,10 @@
 
 import os
 from contextlib import contextmanager
+from itertools import islice
 
 from subcog_hooks import log
+from subcog_hooks.embed import passages
 from subcog_hooks.errors import ModelError
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.lock import ProcessLock, is_held
@@ -25,6 +27,7 @@ GROUP_TEXTS = 128
 GROUP_CHARACTERS = 40_000
 CHUNK = 512  # memories read at a time
 PACKAGED_READS = 1_500  # characters, about: what 256 tokens are made of
+LONG = 400  # characters from which a text has passages, about: what 110 tokens are made of
 PLAIN = "The gate is shut."  # a text that every model takes
 
 
@@ -79,11 +82,11 @@ def embed_pending(
     progress: "Progress | None" = None,
     is_wanted: "Callable[[], bool]" = lambda: True,
 ) -> int:
-    """Give every memory of a space its final vector; how many got one.
+    """Give every memory of a space its final vectors, of the whole text and of its passages; how many got theirs.
 
     Written group by group: a kill loses one, and nothing that was written is embedded again, not even for another memory of
     the same text. A text that the model refuses gets the zero vector, which is near to nothing, and is counted in the log.
-    load: makes the model, called when there is a text to embed. progress: told how many vectors are final after each group.
+    load: makes the model, called when there is a text to embed. progress: told after each group how many memories are done.
     is_wanted: asked before each group, the work ends when it says no. Raises StoreBusy when another process is at it for longer
     than `patience`, StoreError, ModelError when the model fails on a plain text too.
     """
@@ -135,7 +138,7 @@ class _Work:
         return [] if self._vectors.is_gone() else self._vectors.pending()
 
     def turn(self, is_to_stop: "Callable[[], bool]") -> int:
-        """Work through what is pending; how many vectors are final now."""
+        """Work through what is pending; how many memories are done."""
         done = 0
         waiting = self.waiting()
         most = PACKAGED_READS if self._space.is_packaged else GROUP_CHARACTERS
@@ -158,30 +161,36 @@ class _Work:
                 texts.setdefault(content_hash, (memory.content, []))[1].append(key)
         return texts
 
-    def _made(self, group: "list[tuple[str, str, list[int]]]") -> "list[tuple[int, str, bytes]]":
-        made = {content_hash: self._vectors.final_vector(content_hash) for content_hash, _, _ in group}
-        new = [(content_hash, text) for content_hash, text, _ in group if made[content_hash] is None]
+    def _made(self, group: "list[tuple[str, str, list[int]]]") -> "list[tuple[int, str, list[bytes]]]":
+        made = {content_hash: self._vectors.final_vectors(content_hash) for content_hash, _, _ in group}
+        new = [(content_hash, text) for content_hash, text, _ in group if not made[content_hash]]
         if new:
             vectors = self._embedded([text for _, text in new])
             made.update(zip((content_hash for content_hash, _ in new), vectors, strict=True))
-        return [
-            (key, content_hash, vector) for content_hash, _, keys in group for key in keys if (vector := made[content_hash])
-        ]
+        return [(key, content_hash, made[content_hash]) for content_hash, _, keys in group for key in keys]
 
-    def _embedded(self, texts: list[str]) -> list[bytes]:
-        self._embedder = self._embedder or self._load()
+    def _embedded(self, texts: list[str]) -> list[list[bytes]]:
+        """The vectors of each text: the whole's, then its passages'."""
+        embedder = self._embedder = self._embedder or self._load()
+        parts = [[text, *embedder.passages(text)] for text in texts]
         try:
-            return list(self._embedder.embed(texts))
+            made = iter(list(embedder.embed([part for of_text in parts for part in of_text])))
         except ModelError:
-            list(self._embedder.embed([PLAIN]))  # fails when it is the model, not a text
-        return [self._alone(self._embedder, text) for text in texts]
+            list(embedder.embed([PLAIN]))  # fails when it is the model, not a text
+            return [self._alone(embedder, of_text) for of_text in parts]
+        return [list(islice(made, len(of_text))) for of_text in parts]
 
-    def _alone(self, embedder: "DocumentEmbedder", text: str) -> bytes:
+    def _alone(self, embedder: "DocumentEmbedder", parts: list[str]) -> list[bytes]:
+        whole, *its_passages = parts
         try:
-            return next(embedder.embed([text]))
+            made = list(embedder.embed([whole]))
         except ModelError:
             self.refused += 1
-            return bytes(self._space.dimension)
+            return [bytes(self._space.dimension)]
+        try:
+            return made + list(embedder.embed(its_passages))
+        except ModelError:
+            return made
 
 
 def _in_groups(texts: "dict[str, tuple[str, list[int]]]", most: int) -> "Iterator[list[tuple[str, str, list[int]]]]":
@@ -190,9 +199,16 @@ def _in_groups(texts: "dict[str, tuple[str, list[int]]]", most: int) -> "Iterato
     characters = 0
     for content_hash, (text, keys) in texts.items():
         group.append((content_hash, text, keys))
-        characters += min(len(text), most)
+        characters += min(len(text), most) + _in_passages(text)
         if len(group) == GROUP_TEXTS or characters >= GROUP_CHARACTERS:
             yield group
             group, characters = [], 0
     if group:
         yield group
+
+
+def _in_passages(text: str) -> int:
+    """How many characters a text's passages have together, about."""
+    if len(text) <= LONG:
+        return 0
+    return min(len(text) * passages.WINDOW // passages.STEP, passages.MOST * LONG)

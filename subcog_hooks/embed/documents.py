@@ -1,8 +1,9 @@
-"""The neural side of an embedding space: whole texts in, int8 vectors out, through fastembed. Never loaded by a hook."""
+"""The neural side of an embedding space: texts in, int8 vectors out, through fastembed. Never loaded by a hook."""
 
 import os
 import warnings
 
+from subcog_hooks.embed import passages
 from subcog_hooks.errors import ModelError
 from subcog_hooks.quiet_imports import first_line, text_embedding
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fastembed.common.types import NumpyArray
+    from tokenizers import Tokenizer
 
     from subcog_hooks.embed.models import Space
 
@@ -23,7 +25,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 class DocumentEmbedder:
     """A loaded model. It may be used from one thread at a time; inside, it uses `threads`."""
 
-    __slots__ = ("_characters", "_model", "_threads", "space")
+    __slots__ = ("_model", "_reads", "_splitter", "_threads", "space")
 
     def __init__(self, space: "Space", threads: int = 1) -> None:
         """Load the model of `space`: .1 s for the packaged one, behind .6 s for the libraries. Raises ModelError."""
@@ -45,14 +47,17 @@ class DocumentEmbedder:
                 f"{space.model} can not be loaded from {space.folder}: {first_line(error)}", space.remedy
             ) from error
         self._model = model
-        self._characters = self._tokens() * CHARACTERS_A_TOKEN
+        self._reads = self._tokens()
+        self._splitter: Tokenizer | None = None
+
+    @property
+    def _tokenizer(self) -> "Tokenizer | None":
+        found: Tokenizer | None = getattr(self._model.model, "tokenizer", None)  # of every text model of fastembed 0.9
+        return found
 
     def _tokens(self) -> int:
         """How many tokens of a text are read: what tokenizer_config.json says, 256 in the packaged one; at most MOST_TOKENS."""
-        from fastembed.text.onnx_text_model import OnnxTextModel  # 0 ms by now
-
-        model = self._model.model
-        tokenizer = model.tokenizer if isinstance(model, OnnxTextModel) else None
+        tokenizer = self._tokenizer
         truncation = (tokenizer.truncation if tokenizer else None) or {}
         length = int(truncation.get("max_length", _USUAL_TOKENS))
         if tokenizer is not None and length > MOST_TOKENS:
@@ -72,6 +77,21 @@ class DocumentEmbedder:
         with ThreadPoolExecutor(self._threads) as pool:
             yield from pool.map(self._document, texts)
 
+    def passages(self, text: str) -> list[str]:
+        """The passages of a text by the model's own tokens, to be embedded each; [] for a text that is not longer than one."""
+        if self._splitter is None:
+            tokenizer = self._tokenizer
+            if tokenizer is None:
+                return []
+            # a copy, 15 ms: another thread may be embedding with the model's, which cuts
+            self._splitter = type(tokenizer).from_str(tokenizer.to_str())
+            self._splitter.no_truncation()
+            self._splitter.no_padding()
+        window = min(passages.WINDOW, self._reads - self._splitter.num_special_tokens_to_add(is_pair=False))
+        ready = _prepared(text, passages.reach(window))
+        tokens = self._splitter.encode(ready, add_special_tokens=False).offsets
+        return [ready[start:end] for start, end in passages.spans(tokens, window)]
+
     def query(self, text: str) -> bytes:
         """The vector of a question, in the space of the texts. Raises ModelError when the model fails."""
         return self._vector(self._model.query_embed, text)
@@ -84,7 +104,7 @@ class DocumentEmbedder:
         depends on its neighbours (cosine .992 to the one made alone); alone it costs the same: 185 documents of 40 words a
         CPU-second.
         """
-        ready = self._prepared(text)
+        ready = _prepared(text, self._reads)
         if not ready:
             return bytes(self.space.dimension)
         try:
@@ -98,9 +118,10 @@ class DocumentEmbedder:
             )
         return quantised(vector)
 
-    def _prepared(self, text: str) -> str:
-        """What of a text reaches the tokenizer: its beginning, as UTF-8 can hold it."""
-        return text.lstrip()[: self._characters].rstrip().encode("utf-8", "replace").decode("utf-8")
+
+def _prepared(text: str, tokens: int) -> str:
+    """What of a text reaches the tokenizer when `tokens` are read: its beginning, as UTF-8 can hold it."""
+    return text.lstrip()[: tokens * CHARACTERS_A_TOKEN].rstrip().encode("utf-8", "replace").decode("utf-8")
 
 
 def quantised(vector: "NumpyArray") -> bytes:

@@ -15,8 +15,8 @@ _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 _VERSION_1 = """
 CREATE TABLE vectors (
-  key INTEGER PRIMARY KEY,        -- row number of the memory * 256 + passage
-  content_hash TEXT NOT NULL,     -- of the text that was embedded
+  key INTEGER PRIMARY KEY,        -- row number of the memory * 256 + passage, 0 for the whole
+  content_hash TEXT NOT NULL,     -- of the memory's whole text
   is_final INTEGER NOT NULL,      -- 0: to be replaced by the document model's
   status INTEGER NOT NULL,        -- place in STATUSES
   reach INTEGER NOT NULL,         -- who may be given it: reach_of(audience)

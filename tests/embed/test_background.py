@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -184,7 +184,7 @@ def after_the_first_group_of(space: Space, act: Callable[[], object], monkeypatc
     """Calls `act` once, when two vectors of the space are final."""
     finish = VectorStore.finish
 
-    def finish_and_act(vectors: VectorStore, made: Iterable[tuple[int, str, bytes]]) -> int:
+    def finish_and_act(vectors: VectorStore, made: Iterable[tuple[int, str, Sequence[bytes]]]) -> int:
         count = finish(vectors, made)
         if space.name in vectors.path and vectors.counts()[0] == 2:
             act()

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 import pytest
 
 from subcog_hooks import log
@@ -43,8 +44,8 @@ def test_every_memory_gets_the_models_vector(
     assert vectors.counts() == (0, 5)
     assert finish(home, store, vectors, embedder) == 5
     assert vectors.counts() == (5, 0)
-    assert [vectors.final_vector(memory.content_hash) for memory in memories] == [
-        embedder.query(memory.content) for memory in memories
+    assert [vectors.final_vectors(memory.content_hash) for memory in memories] == [
+        [embedder.query(memory.content)] for memory in memories
     ]
 
 
@@ -61,11 +62,71 @@ def test_progress_is_told_of_every_group(
 def test_long_texts_come_in_smaller_groups(
     home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catch_up, "GROUP_CHARACTERS", 4_000)
+    monkeypatch.setattr(catch_up, "GROUP_CHARACTERS", 10_000)
     store.add([make(f"{number} " + "quay " * 400) for number in range(5)])
     told: list[int] = []
     embed_pending(home, store, following(), SPACE, lambda: embedder, progress=told.append)
     assert told == [3, 2]
+
+
+def test_a_long_memory_gets_its_passages_vectors_with_its_own(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    text = "The dredging barge is moored at pier 7 from November on. " * 20
+    long, short = make(text), make("The gate is shut.")
+    store.add([long, short])
+    vectors = following()
+    told: list[int] = []
+    assert embed_pending(home, store, vectors, SPACE, lambda: embedder, progress=told.append) == 2
+    passages = embedder.passages(text)
+    assert len(passages) == 4
+    assert embedder.embedded == [text, *passages, short.content]
+    assert (told, vectors.counts()) == ([2], (2, 0))
+    assert vectors.final_vectors(long.content_hash) == [embedder.query(part) for part in (text, *passages)]
+    assert vectors.final_vectors(short.content_hash) == [embedder.query(short.content)]
+
+
+def test_equal_long_texts_and_their_passages_are_embedded_once(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    text = "The dredging barge is moored at pier 7 from November on. " * 20
+    store.add([make(text, project="p/one"), make(text, project="p/two")])
+    assert finish(home, store, following(), embedder) == 2
+    third = make(text)
+    store.add([third])
+    vectors = following()
+    assert embed_pending(home, store, vectors, SPACE, not_wanted) == 0
+    assert (vectors.counts(), len(embedder.embedded)) == ((3, 0), 5)
+    query = embedder.query("Where is the barge?")
+    assert len({round(cosine, 6) for cosine in vectors.cosines(query, [1, 2, 3]).values()}) == 1
+
+
+DEEP = "The password of the harbour's weather station is kept in the red envelope."
+
+
+def test_a_sentence_deep_in_a_long_memory_is_found(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    before = " ".join(f"On day {day} the crew painted hull number {day + 3} and greased both winches." for day in range(60))
+    deep = make(f"{before} {DEEP} {before}")
+    others = [
+        make("The weather was bad at the harbour in June."),
+        make("A red flag is hoisted when bathing is forbidden."),
+        *(make(f"Envelope number {number} goes to the accountant.") for number in range(30)),
+    ]
+    store.add([*others, deep])
+    vectors = following()
+    finish(home, store, vectors, embedder)
+    query = embedder.query("Where do we keep the weather station's password?")
+    assert vectors.nearest(query, 5, None)[0][1] == deep.seq
+    wholes = {memory.seq: vectors.final_vectors(memory.content_hash)[0] for memory in store.all(("active",))}
+    by_wholes = sorted(wholes, key=lambda seq: -cosine(query, wholes[seq]))
+    assert by_wholes.index(deep.seq) > 10
+
+
+def cosine(one: bytes, other: bytes) -> float:
+    a, b = (np.frombuffer(vector, np.int8).astype(float) for vector in (one, other))
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
 def test_it_ends_when_the_vectors_are_removed_under_it(
@@ -112,8 +173,8 @@ def test_a_memory_that_is_edited_meanwhile_gets_the_vector_of_its_new_text(
     embedder.meanwhile = edit
     finish(home, store, vectors, embedder)
     assert vectors.counts() == (1, 0)
-    assert vectors.final_vector(store.get(memory.id).content_hash) == embedder.query("The gate is open.")
-    assert vectors.final_vector(memory.content_hash) is None
+    assert vectors.final_vectors(store.get(memory.id).content_hash) == [embedder.query("The gate is open.")]
+    assert vectors.final_vectors(memory.content_hash) == []
 
 
 def test_a_memory_that_is_purged_meanwhile_gets_no_vector(
@@ -130,7 +191,7 @@ def test_a_memory_that_is_purged_meanwhile_gets_no_vector(
     embedder.meanwhile = purge
     assert finish(home, store, vectors, embedder) == 1
     assert vectors.counts() == (1, 0)
-    assert vectors.final_vector(memory.content_hash) is None
+    assert vectors.final_vectors(memory.content_hash) == []
 
 
 def test_memories_that_the_vectors_have_not_followed_are_left_for_later(
@@ -190,6 +251,7 @@ def test_a_text_that_the_model_refuses_does_not_keep_the_others_from_theirs(
     with vector_sync.open_following(home, store, reads_on.name, reads_on.dimension, encode, made_by=("", "")) as vectors:
         assert embed_pending(home, store, vectors, reads_on, lambda: DocumentEmbedder(reads_on)) == 4
         assert vectors.counts() == (4, 0)
+        assert vectors.final_vectors(store.by_seqs([2])[2].content_hash) == [bytes(reads_on.dimension)]  # and no passages
         found = vectors.nearest(DocumentEmbedder(reads_on).query("Which piers are closed?"), 9, None)
     assert sorted(seq for _, seq in found) == [1, 3, 4]
     assert f"texts that {reads_on.model} refused: 1; they are found by words alone" in Path(log.path(home)).read_text()
@@ -262,9 +324,10 @@ with Store.reader(home) as store, VectorStore.writer(home, space.name, space.dim
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
 def test_killed_half_way_and_run_again_nothing_is_embedded_twice(
-    home: Home, store: Store, make: Maker, following: Open, tmp_path: Path
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting, tmp_path: Path
 ) -> None:
-    texts = [f"Pier {number} is closed." for number in range(20)]
+    texts = [f"Pier {number} is closed." for number in range(16)]
+    texts += [f"Pier {number} is closed for the winter. " * 20 for number in range(4)]
     store.add([make(text) for text in texts])
     vectors = following()
     log = tmp_path / "embedded"
@@ -277,4 +340,6 @@ def test_killed_half_way_and_run_again_nothing_is_embedded_twice(
     assert vectors.counts() == (12, 8)
     assert run(99) == 0
     assert vectors.counts() == (20, 0)
-    assert sorted(log.read_text().splitlines()) == sorted(texts)
+    parts = [part for text in texts for part in (text, *embedder.passages(text))]
+    assert len(parts) > 26
+    assert sorted(log.read_text().splitlines()) == sorted(parts)

@@ -101,6 +101,58 @@ def test_a_pulled_model_reads_as_far_as_its_own_files_say(reads_on: Space) -> No
         embedder.query("quay " * 700)  # further than the model itself goes
 
 
+def test_passages_are_cut_by_the_models_own_tokens(embedder: Counting) -> None:
+    text = "  However, the new ship (Victoria) is at pier 7!  " * 25
+    tokenizer = Tokenizer.from_file(os.path.join(SPACE.folder, "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    whole = tokenizer.encode(text, add_special_tokens=False).ids
+    passages = [tokenizer.encode(passage, add_special_tokens=False).ids for passage in embedder.passages(text)]
+    assert len(whole) > 3 * 80
+    assert passages[:3] == [whole[start : start + 110] for start in (0, 80, 160)]
+    assert passages[-1] == whole[80 * (len(passages) - 1) :]
+    assert embedder.passages(text)[0].startswith("However, the")
+    assert embedder.passages(text)[-1].endswith("pier 7!")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "quay " * 110, "x" * 500_000, "\u200b" * 2_000])
+def test_a_text_of_no_more_than_110_tokens_has_none(embedder: Counting, text: str) -> None:
+    assert embedder.passages(text) == []
+
+
+def test_cutting_leaves_the_models_reading_as_it_was(embedder: Counting) -> None:
+    before = embedder.query("quay " * 400)
+    assert len(embedder.passages("quay " * 400)) == 5
+    assert embedder.query("quay " * 400) == before
+
+
+@pytest.mark.parametrize(
+    "text", ["ropes " * 90_000, "\ud800 lone " * 300, "東京" * 300, "🎉 " * 5_000, "\u202e\u200b. " * 3_000]
+)
+def test_any_long_text_has_passages_with_a_vector(embedder: Counting, text: str) -> None:
+    passages = embedder.passages(text)
+    assert 2 <= len(passages) <= 48
+    assert all(any(vector) for vector in embedder.embed(passages[-2:]))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.text(st.characters(), min_size=100))
+def test_cutting_fails_for_no_text(embedder: Counting, text: str) -> None:
+    readable = text.encode("utf-8", "replace").decode()
+    assert all(passage in readable * 3 for passage in embedder.passages(text * 3))
+
+
+def test_a_pulled_model_cuts_by_its_own_tokenizer_and_no_longer_than_it_reads(tmp_path: Path) -> None:
+    folder = shutil.copytree(SPACE.folder, tmp_path / "reads-little")
+    (folder / "tokenizer_config.json").write_text('{"model_max_length": 35, "pad_token": "[PAD]"}')
+    words = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    (folder / "tokenizer.json").write_text(words.replace('"quay":', '"quayside":'), encoding="utf-8")
+    embedder = DocumentEmbedder(Space("reads-little", SPACE.model, SPACE.dimension, str(folder)))
+    assert embedder.passages("pier " * 33) == []
+    assert [len(passage.split()) for passage in embedder.passages("pier " * 60)] == [33, 33, 12]
+    assert len(embedder.passages("quay " * 33)) > 0  # two tokens here
+
+
 def test_a_model_whose_folder_is_gone_does_not_bring_it_back(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="can not be loaded from"):
         DocumentEmbedder(Space("other", SPACE.model, SPACE.dimension, str(tmp_path / "gone" / "model")))

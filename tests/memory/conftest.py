@@ -16,7 +16,7 @@ from subcog_hooks.memory.vector_file import path_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
-from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, final
+from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, finals
 
 SMALL = "small"
 SMALL_DIMENSION = 64
@@ -80,21 +80,27 @@ def assert_as_made_anew(home: Home, store: Store, tmp_path: Path) -> None:
     follow(other, store).close()
 
     def kept(at: Home) -> list[tuple[object, ...]]:
-        return [(key, hash_, status, reach, bool(code)) for key, hash_, _, status, reach, _, code in rows(at) if status < 4]
+        wholes = (row for row in rows(at) if row[3] < 4 and not row[0] % 256)
+        return [(key, hash_, status, reach, bool(code)) for key, hash_, _, status, reach, _, code in wholes]
 
     assert kept(home) == kept(other)
     texts = {memory.seq: memory.content for memory in store.all(("active", "pending", "superseded", "archived"))}
-    for key, _, is_final, status, _, vector, _ in rows(home):
-        if status < 4:
-            text = texts[key // 256]
-            assert vector == (final(text) if is_final else encode([text])[0]), text
+    of_memories: dict[int, list[Row]] = {}
+    for row in rows(home):
+        of_memories.setdefault(row[0] // 256, []).append(row)
+    for seq, of_one in of_memories.items():
+        assert [row[0] for row in of_one] == list(range(seq * 256, seq * 256 + len(of_one)))
+        assert len({row[1:5] for row in of_one}) == 1, "a passage that did not move with its memory"
+        if of_one[0][3] < 4:
+            text = texts[seq]
+            assert [row[5] for row in of_one] == (finals(text) if of_one[0][2] else encode([text])), text
 
 
 def finish(vectors: VectorStore, store: Store) -> None:
     """Make every pending vector final."""
     memories = {vectors.seq_of(key): key for key, _ in vectors.pending()}
     found = store.by_seqs(list(memories))
-    vectors.finish((memories[seq], memory.content_hash, final(memory.content)) for seq, memory in found.items())
+    vectors.finish((memories[seq], memory.content_hash, finals(memory.content)) for seq, memory in found.items())
 
 
 def nearest_to(vectors: VectorStore, text: str) -> int | None:
@@ -107,6 +113,14 @@ def nearest_to(vectors: VectorStore, text: str) -> int | None:
 @pytest.fixture
 def notes(store: Store, make: Maker) -> list[Memory]:
     return store.add([make(text, id=text) for text in ("anchor", "buoy", "crane", "dredger")])
+
+
+@pytest.fixture
+def long_notes(store: Store, make: Maker) -> list[Memory]:
+    """Three memories of two, three and ten passages."""
+    return store.add(
+        [make("harbour mast", id="mast"), make("the sluice keeper's key", id="key"), make("tide " * 20, id="tide")]
+    )
 
 
 # ways for a file to be useless

@@ -1,4 +1,6 @@
-"""An embedding space that needs no model: a text's vector follows from its letters, the final one from its hash.
+"""An embedding space that needs no model: a text's vector follows from its letters, the final ones from its hash.
+
+A text of more than ten letters has passages.
 
 Of its own process too: tests/memory/test_vector_processes.py starts some.
 """
@@ -19,6 +21,11 @@ def encode(texts: Sequence[str]) -> list[bytes | None]:
 def final(text: str) -> bytes:
     """The vector that a document model would give: another one."""
     return _vector("final", text)
+
+
+def finals(text: str) -> list[bytes]:
+    """What a document model would give for a memory: the whole text's vector, then its passages'."""
+    return [final(text), *(final(text[start : start + 10]) for start in (range(0, len(text), 10) if len(text) > 10 else ()))]
 
 
 def _vector(kind: str, text: str) -> bytes:

@@ -112,7 +112,7 @@ def test_a_query_of_another_dimension_is_refused(vectors: VectorStore, crowd: li
 
 def test_a_vector_of_another_length_is_found(vectors: VectorStore, crowd: list[Memory]) -> None:
     assert vectors.problems() == []
-    vectors.finish([(*vectors.pending(1)[0], bytes([1]) * 8)])
+    vectors.finish([(*vectors.pending(1)[0], [bytes([1]) * 8])])
     assert vectors.problems() == ["1 vectors of another length"]
 
 

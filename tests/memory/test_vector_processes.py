@@ -29,7 +29,7 @@ from subcog_hooks.errors import StoreBusy
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, final
+from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, finals
 
 vector_sync.CHUNK = 7
 home, role, rounds = Home.find(), sys.argv[1], int(sys.argv[2])
@@ -42,7 +42,7 @@ with Store.writer(home) as store:
             if role == "embed":
                 keys = {vectors.seq_of(key): key for key, _ in vectors.pending(20)}
                 found = store.by_seqs(list(keys))
-                vectors.finish([(keys[seq], m.content_hash, final(m.content)) for seq, m in found.items()])
+                vectors.finish([(keys[seq], m.content_hash, finals(m.content)) for seq, m in found.items()])
                 continue
         ids = [memory.id for memory in store.all(("active", "deleted"))]
         one, other = chance.sample(ids, 2)

@@ -117,7 +117,7 @@ def test_a_new_memory_waits_for_its_final_vector(vectors: VectorStore, store: St
         (memory.seq, memory.content_hash) for memory in memories
     ]
     assert vectors.pending(2) == waiting[:2]
-    assert vectors.finish((key, content_hash, vector(key + 1)) for key, content_hash in waiting[:2]) == 2
+    assert vectors.finish((key, content_hash, [vector(key + 1)]) for key, content_hash in waiting[:2]) == 2
     assert (vectors.counts(), vectors.pending()) == ((2, 1), waiting[2:])
     assert vectors.nearest(vector(waiting[0][0] + 1), 1, None)[0][1] == memories[0].seq
 
@@ -127,8 +127,8 @@ def test_a_text_that_has_a_final_vector_gives_it_to_every_memory_of_that_text(
 ) -> None:
     first = store.add([make("the same")])
     put(vectors, first)
-    vectors.finish((key, content_hash, vector(1)) for key, content_hash in vectors.pending())
-    assert vectors.final_vector(first[0].content_hash) == vector(1)
+    vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
+    assert vectors.final_vectors(first[0].content_hash) == [vector(1)]
     second = store.add([make("the same", project="shop"), make("another")])
     assert [memory.id for memory in vectors.lacking(second)] == [second[1].id]
     put(vectors, second)
@@ -140,15 +140,15 @@ def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, sto
     memories = store.add([make("old text"), make("gone"), make("done")])
     put(vectors, memories)
     waiting = vectors.pending()
-    vectors.finish([(*waiting[2], vector(3))])
+    vectors.finish([(*waiting[2], [vector(3)])])
     put(vectors, [memories[0].replaced(content="new text")])
     vectors.begin()
     vectors.remove_memories([memories[1].seq])
     vectors.commit()
-    assert vectors.finish((key, content_hash, vector(9)) for key, content_hash in waiting) == 0
+    assert vectors.finish((key, content_hash, [vector(9)]) for key, content_hash in waiting) == 0
     assert vectors.counts() == (1, 1)
-    assert vectors.final_vector(memories[0].content_hash) is None
-    assert vectors.final_vector(memories[2].content_hash) == vector(3)
+    assert vectors.final_vectors(memories[0].content_hash) == []
+    assert vectors.final_vectors(memories[2].content_hash) == [vector(3)]
 
 
 def test_a_memory_without_a_provisional_vector_waits_and_is_near_to_nothing(
@@ -163,14 +163,14 @@ def test_a_memory_without_a_provisional_vector_waits_and_is_near_to_nothing(
         [],
         {},
     )
-    vectors.finish((key, content_hash, vector(1)) for key, content_hash in vectors.pending())
+    vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
     assert vectors.nearest(vector(1), 5, None)[0][1] == memories[0].seq
 
 
 def test_a_memory_whose_status_changes_keeps_its_final_vector(vectors: VectorStore, store: Store, make: Maker) -> None:
     memories = store.add([make("x")])
     put(vectors, memories)
-    vectors.finish((key, content_hash, vector(1)) for key, content_hash in vectors.pending())
+    vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
     archived = memories[0].replaced(status="archived")
     assert vectors.lacking([archived]) == []
     put(vectors, [archived], lambda _: vector(2))
@@ -199,7 +199,7 @@ def half_final(vectors: VectorStore, store: Store, make: Maker) -> list[Memory]:
     vectors.expect(("m1", "e1"))
     memories = store.add([make("one"), make("two")])
     put(vectors, memories)
-    vectors.finish((key, content_hash, vector(70)) for key, content_hash in vectors.pending(1))
+    vectors.finish((key, content_hash, [vector(70)]) for key, content_hash in vectors.pending(1))
     vectors.begin()
     vectors.reach_revision(store.revision())
     vectors.commit()
@@ -218,10 +218,10 @@ def test_final_vectors_of_another_model_stand_in_until_they_are_replaced(
 ) -> None:
     vectors.expect(("m2", "e1"))
     assert vectors.counts() == (0, 2)
-    assert vectors.final_vector(half_final[0].content_hash) is None
+    assert vectors.final_vectors(half_final[0].content_hash) == []
     assert vectors.nearest(vector(70), 1, None)[0][1] == half_final[0].seq
     assert vectors.nearest(vector(half_final[1].seq), 1, None)[0][1] == half_final[1].seq
-    assert vectors.finish((key, content_hash, vector(key)) for key, content_hash in vectors.pending()) == 2
+    assert vectors.finish((key, content_hash, [vector(key)]) for key, content_hash in vectors.pending()) == 2
 
 
 @pytest.mark.parametrize(("model", "final"), [("m1", 1), ("", 1), ("m2", 0)])
@@ -240,5 +240,5 @@ def test_a_process_that_still_has_the_old_model_finishes_nothing(
 ) -> None:
     with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as later:
         later.expect(("m2", "e1"))
-        assert vectors.finish((key, content_hash, vector(9)) for key, content_hash in vectors.pending()) == 0
+        assert vectors.finish((key, content_hash, [vector(9)]) for key, content_hash in vectors.pending()) == 0
         assert later.counts() == (0, 2)
