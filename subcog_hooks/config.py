@@ -9,6 +9,7 @@ import os
 
 from subcog_hooks import __version__, wire
 from subcog_hooks.errors import ConfigError, StoreError
+from subcog_hooks.keys import KEYS, PRESETS, Value
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
@@ -19,120 +20,11 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = ".subcog.toml"
 MAX_FILE = 64 * 1024  # bytes
-ALPHA = 0.6  # near S4's .7; not swept yet
-MAX_NAME = 200  # characters
-
-Value = bool | int | float | str
+SEMANTIC_WEIGHT, KEYWORD_WEIGHT = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"  # S4's variables
 
 
-class Key:
-    """One setting: its type, default, range, and what it does. is_personal: a project's file may not set it."""
-
-    __slots__ = ("default", "help", "high", "is_personal", "low", "name")
-
-    def __init__(
-        self,
-        name: str,
-        default: Value,
-        low: float,
-        high: float,
-        help: str,  # noqa: A002 - as typer calls it
-        *,
-        is_personal: bool = False,
-    ) -> None:
-        self.is_personal = is_personal
-        self.name = name
-        self.default = default
-        self.low = low
-        self.high = high
-        self.help = help
-
-    def checked(self, value: object) -> Value:
-        """`value` in this key's type. Raises ConfigError."""
-        kind = type(self.default)
-        if kind is bool and isinstance(value, bool):
-            return value
-        if kind is not bool and isinstance(value, int | float) and not isinstance(value, bool) and self._holds(value):
-            return kind(value)
-        shown = str(value).lower() if isinstance(value, bool) else repr(value)
-        raise ConfigError(f"{self.name} is {shown}, expected {self.expected}")
-
-    def _holds(self, value: float) -> bool:
-        return self.low <= value <= self.high and type(self.default)(value) == value  # in this order: int(inf) is an error
-
-    @property
-    def expected(self) -> str:
-        if isinstance(self.default, bool):
-            return "true or false"
-        return f"{'a whole number ' if isinstance(self.default, int) else ''}{self.low} to {self.high}"
-
-    def from_text(self, text: str) -> Value:
-        """The value that a user typed. Raises ConfigError."""
-        lowered = text.strip().lower()
-        if isinstance(self.default, bool):
-            if lowered in ("true", "1", "yes", "on"):
-                return True
-            if lowered in ("false", "0", "no", "off"):
-                return False
-            raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}")
-        try:
-            return self.checked(float(lowered) if "." in lowered or "e" in lowered else int(lowered))
-        except (ValueError, OverflowError):
-            raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}") from None
-
-
-class NameKey(Key):
-    """A setting that is a name; whether there is such a thing is found out where it is used."""
-
-    __slots__ = ("_expected",)
-
-    def __init__(self, name: str, default: str, expected: str, help: str) -> None:  # noqa: A002 - as typer calls it
-        super().__init__(name, default, 0, 0, help, is_personal=True)
-        self._expected = expected
-
-    def checked(self, value: object) -> str:
-        """`value`, when it is one printable word. Raises ConfigError."""
-        if isinstance(value, str) and value.isprintable() and value and " " not in value and len(value) <= MAX_NAME:
-            return value
-        raise ConfigError(f"{self.name} is {str(value)[:MAX_NAME]!r}, expected {self.expected}")
-
-    @property
-    def expected(self) -> str:
-        return self._expected
-
-    def from_text(self, text: str) -> str:
-        return self.checked(text.strip())
-
-
-KEYS = {
-    key.name: key
-    for key in (
-        Key("surfacing.enabled", True, False, True, "false keeps every hook silent"),
-        Key("surfacing.min_relevance", 0.25, 0.0, 1.0, "a memory is handed over from this relevance on"),
-        Key("surfacing.max_memories", 6, 1, 6, "at most so many memories for one prompt"),
-        Key(
-            "surfacing.max_characters",
-            2000,
-            200,
-            9900,
-            "at most so many characters (UTF-16 units) for one prompt",
-        ),
-        Key("fusion.alpha", ALPHA, 0.0, 1.0, "the share of meaning in a score: 0 is words alone, 1 meaning alone"),
-        Key("search.limit", 10, 1, 1000, "how many results `subcog search` shows"),
-        NameKey("embedding.model", "minilm", "a model of `subcog models list`", "embeds what `subcog search` compares"),
-        Key(
-            "embedding.background",
-            True,
-            False,
-            True,
-            "false: new memories wait for `subcog reindex` to be embedded",
-            is_personal=True,
-        ),
-    )
-}
-
-
-_SIGNATURE = f"{__version__} {len(KEYS)}"  # another version may know other settings
+# another version may know other settings
+_SIGNATURE = " ".join([__version__, *(f"{key.name}={key.default}:{key.low}:{key.high}" for key in KEYS.values())])
 
 
 class Settings:
@@ -145,8 +37,11 @@ class Settings:
         self.problems = problems
 
     def __getitem__(self, name: str) -> Value:
-        """The value of the key `name`, its default when no file sets it."""
-        return self._values.get(name, KEYS[name].default)
+        """The value of the key `name`: as set, else what a preset that is set says, else its default."""
+        if name in self._values:
+            return self._values[name]
+        preset = PRESETS[str(self._values["fusion.preset"])] if "fusion.preset" in self._values else {}
+        return preset.get(name, KEYS[name].default)
 
     def is_set(self, name: str) -> bool:
         return name in self._values
@@ -162,9 +57,34 @@ def load(home: Home, project_root: str | None = None, state: "State | None" = No
     files = [os.path.join(project_root, PROJECT_FILE)] if project_root else []
     for path in (*files, home.config):
         found, wrong = _read(path, state)
+        if "fusion.preset" in found:  # of a stronger file: what a weaker one has set beside its own gives way
+            values = {name: value for name, value in values.items() if name not in PRESETS[str(found["fusion.preset"])]}
+        values.update(found)
+        problems += wrong
+    if SEMANTIC_WEIGHT in os.environ or KEYWORD_WEIGHT in os.environ:
+        found, wrong = _weights()
         values.update(found)
         problems += wrong
     return Settings(values, tuple(problems))
+
+
+def _weights() -> tuple[dict[str, Value], list[str]]:
+    """fusion.alpha as the environment says it: one weight, or two that are taken in relation to each other."""
+    weights: dict[str, float] = {}
+    for name in (SEMANTIC_WEIGHT, KEYWORD_WEIGHT):
+        text = os.environ.get(name)
+        if text is not None:
+            try:
+                weights[name] = float(text)
+            except ValueError:
+                weights[name] = -1.0
+            if not 0.0 <= weights[name] <= 1.0:
+                return {}, [f"{name} is {text[:80]!r}, expected 0.0 to 1.0"]
+    words = weights.get(KEYWORD_WEIGHT, 1.0 - weights.get(SEMANTIC_WEIGHT, 0.0))
+    meaning = weights.get(SEMANTIC_WEIGHT, 1.0 - words)
+    if not words + meaning:
+        return {}, [f"{SEMANTIC_WEIGHT} and {KEYWORD_WEIGHT} are both 0, expected one above it"]
+    return {"fusion.alpha": meaning / (words + meaning)}, []
 
 
 def _read(path: str, state: "State | None") -> tuple[dict[str, Value], list[str]]:

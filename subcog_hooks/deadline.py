@@ -15,3 +15,7 @@ class Deadline:
     def left_ms(self) -> float:
         """Milliseconds that are left, 0.0 once it has passed."""
         return max(0.0, (self._at - time.monotonic()) * 1000.0)
+
+    def share(self, part: float) -> "Deadline":
+        """A nearer deadline, when `part` (0.0 to 1.0) of what is left has passed."""
+        return Deadline(self.left_ms() * part)

@@ -16,7 +16,8 @@ def near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[t
     Each comes with its similarity, 0.0 to 1.0.
     """
     asked = query.analyse(memory.content[:MAX_READ], index)
-    found = lexical.search(index, asked, Filter(audiences=(audience_of(memory.scope, memory.project),)), CANDIDATES)
+    audience = Filter(audiences=(audience_of(memory.scope, memory.project),))
+    found = lexical.search(index, lexical.any_of(index, asked), audience, CANDIDATES)
     rows = store.by_seqs([seq for _, seq in found[:CANDIDATES]])
     mine = _words(memory, index)
     compared = [(other, _jaccard(mine, _words(other, index))) for other in rows.values() if other.id != memory.id]

@@ -13,6 +13,7 @@ import typer
 from subcog_hooks import config, log
 from subcog_hooks.cli import install, session, sources
 from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
 from subcog_hooks.embed.models import Space
 from subcog_hooks.errors import EXIT_CONFIG, EXIT_MODEL, EXIT_STORE, ModelError, StoreBusy, StoreCorrupt, StoreError
@@ -30,6 +31,7 @@ from subcog_hooks.recall import pipeline
 from subcog_hooks.state import State, put_aside
 
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
+RECALL_MS = 10_000.0  # nobody waits for a prompt here
 NEAREST = 3  # memories that are named when the hook is silent
 WAIT_MS = 2_000
 _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
@@ -334,7 +336,7 @@ def _explain(home: Home, prompt: str) -> None:
             return
         audiences = audiences_of(*at.names) if at else audiences_of()
         with sources.opened(store, settings, fast=True) as opened:
-            hits = pipeline.for_prompt(keywords.ends_of(prompt), opened, audiences).hits
+            hits = pipeline.for_prompt(keywords.ends_of(prompt), opened, audiences, Deadline(RECALL_MS)).hits
     if not hits:
         terminal.say("reason: no memory is near to it, or has a word of it")
     elif hits[0].relevance < bar:

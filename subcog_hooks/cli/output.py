@@ -5,9 +5,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
+from rich.segment import SegmentLines
 from rich.table import Table
 from rich.text import Text
 
@@ -93,7 +94,12 @@ def safe(text: str) -> str:
 
 
 def show_memories(memories: Sequence[Memory], most: int) -> None:
-    """Memories on a terminal: a table where it is wide enough, else a line about each with its text below.
+    """Print memories on a terminal, as `memories_view` draws them."""
+    terminal.out.print(memories_view(memories, most))
+
+
+def memories_view(memories: Sequence[Memory], most: int) -> RenderableType:
+    """Memories for a terminal: a table where it is wide enough, else a line about each with its text below.
 
     most: characters of a text that are shown in the table; below a line, three lines of it.
     """
@@ -105,6 +111,7 @@ def show_memories(memories: Sequence[Memory], most: int) -> None:
     if owners:
         table.add_column("of", no_wrap=True, max_width=24)
     table.add_column("memory", ratio=1)
+    blocks: list[RenderableType] = []
     for memory in memories:
         about = [memory.id, memory.namespace, day(memory.created_at), *([safe(where(memory))] if owners else [])]
         tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
@@ -115,12 +122,18 @@ def show_memories(memories: Sequence[Memory], most: int) -> None:
                 Text("  ".join(about[:1]), style=DIM)
                 + Text(f"  {about[1]}", style=ACCENT)
                 + Text("  " + "  ".join(about[2:]), style=DIM)
+                + tags
             )
-            terminal.out.print(head + tags, overflow="fold")
+            head.overflow = "fold"
             room = 3 * max(20, terminal.out.width - 4) - 4
-            terminal.out.print(Padding(Text(_shortened(safe(memory.content), room)), (0, 0, 0, 2)))
-    if wide:
-        terminal.out.print(table)
+            blocks += [head, Padding(Text(_shortened(safe(memory.content), room)), (0, 0, 0, 2))]
+    return table if wide else Group(*blocks)
+
+
+def first_screen(view: RenderableType) -> RenderableType:
+    """As many lines of `view` as the terminal shows at once: what is to be taken back must not have scrolled away."""
+    lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
+    return SegmentLines(lines, new_lines=True)
 
 
 def _shortened(text: str, most: int) -> str:

@@ -4,22 +4,24 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Annotated
 
 import typer
+from rich.live import Live
 
-from subcog_hooks.capture.jsonl import read_time, written_time
-from subcog_hooks.cli import session, sources
-from subcog_hooks.cli.output import day, safe, show_memories, terminal
+from subcog_hooks.capture.jsonl import read_time
+from subcog_hooks.cli import answers, session, sources
+from subcog_hooks.cli.output import first_screen, terminal
 from subcog_hooks.config import Settings
+from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.intent.query_type import classify
 from subcog_hooks.memory.model import STATUSES
+from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.recall.candidates import HYBRID, MODES
-from subcog_hooks.recall.hits import Answer, Hit
-
-_PREVIEW = 600  # characters of a memory in the table; `show` has all of it
+from subcog_hooks.recall.candidates import HYBRID, MODES, Request
+from subcog_hooks.recall.hits import LEXICAL, VERY_HIGH, Answer
 
 
 def register(app: typer.Typer) -> None:
@@ -50,6 +52,8 @@ def search(
     fast: Annotated[
         bool, typer.Option("--fast", help="The hook's recall: without loading the neural model for the query.")
     ] = False,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Make nothing of tags that the query names.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say of each result why it stands where it stands.")] = False,
     batch: Annotated[
         str | None,
         typer.Option(
@@ -78,26 +82,50 @@ def search(
         raise UsageError("no query was given", "for instance: subcog search token refresh")
     if batch and (query or ids or as_json or page > 1 or project):
         raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
-    if sum((as_json, jsonl, ids)) > 1:
-        raise UsageError("--json, --jsonl and --ids exclude each other", "give one of them")
+    shape = answers.form(as_json=as_json, jsonl=jsonl, ids=ids)
     if mode not in MODES:
         raise UsageError(f"--mode is {mode!r}", "expected one of " + ", ".join(MODES))
     started = time.perf_counter()
     with session.reading() as store:
         if batch:
-            _batch(batch, store, settings, wanted, count, mode, fast=fast)
+            _batch(batch, store, settings, wanted, count, mode, explain=explain, by_labels=not no_tags, fast=fast)
             return
         offset = (page - 1) * count
+        request = Request(text, wanted, mode=mode, is_typed=True, by_labels=not no_tags)
         answer = Answer([], ())
+        answer.query_type = classify(text)
         if store:
-            with sources.opened(store, settings, mode, fast=fast) as opened:
-                answer = sources.search(text, opened, wanted, count, offset, mode)
+            is_seen = shape == answers.TABLE and terminal.out.is_terminal and mode == HYBRID and not fast and not explain
+            with _words_first(request, store, settings, count, offset) if is_seen else nullcontext():
+                answer = _answer(request, store, settings, count, offset, fast=fast)
         elapsed = (time.perf_counter() - started) * 1000
-        _print(answer, _described(text, answer, elapsed), as_json=as_json, jsonl=jsonl, ids=ids, offset=offset)
+        answers.show(text, answer, elapsed, shape, offset=offset, explain=explain)
         if store and not answer.hits:
             session.note_unknown_project(store, project)
     if not answer.hits:
         raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
+def _answer(request: Request, store: Store, settings: Settings, count: int, offset: int, *, fast: bool) -> Answer:
+    with sources.opened(store, settings, request.mode, fast=fast) as opened:
+        return sources.search(request, opened, _deadline(settings), count, offset)
+
+
+def _deadline(settings: Settings) -> Deadline:
+    """For looking: what an index that has to be made, or a model that is loaded, takes is not part of it."""
+    return Deadline(float(settings["search.timeout_ms"]))
+
+
+@contextmanager
+def _words_first(request: Request, store: Store, settings: Settings, count: int, offset: int) -> Iterator[None]:
+    """Show what words find while the neural model is loaded; it gives way to the answer (S1's progressive results)."""
+    by_words = Request(request.text, request.scope, mode=LEXICAL, is_typed=True, by_labels=request.by_labels)
+    first = _answer(by_words, store, settings, count, offset, fast=True)
+    if not first.hits or first.stage != VERY_HIGH:
+        yield
+        return
+    with Live(first_screen(answers.view(first)), console=terminal.out, transient=True, auto_refresh=False):
+        yield
 
 
 def statuses(given: list[str] | None) -> tuple[str, ...]:
@@ -119,72 +147,25 @@ def _since(text: str | None) -> int | None:
         raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
 
 
-def _print(answer: Answer, described: dict[str, object], *, as_json: bool, jsonl: bool, ids: bool, offset: int) -> None:
-    hits = answer.hits
-    if answer.note and not as_json:
-        terminal.say(answer.note)
-    if as_json:
-        terminal.raw(json.dumps(described, ensure_ascii=False, indent=1) + "\n")
-    elif jsonl:
-        terminal.raw("".join(json.dumps(_result(answer, hit), ensure_ascii=False) + "\n" for hit in hits))
-    elif ids:
-        terminal.raw("".join(hit.memory.id + "\n" for hit in hits))
-    elif not hits:
-        terminal.say("nothing found; try fewer or other words, --all-projects, or --status all")
-    elif terminal.out.is_terminal:
-        show_memories([hit.memory for hit in hits], _PREVIEW)
-    else:
-        for hit in hits:
-            memory = hit.memory
-            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}")
-    if hits and offset and terminal.out.is_terminal:
-        terminal.say(f"from result {offset + 1}")
-
-
-def _described(text: str, answer: Answer, elapsed: float) -> dict[str, object]:
-    """The object of DESIGN section 4. query_type comes with query analysis; until then it is null."""
-    hits = answer.hits
-    return {
-        "query": text,
-        "query_type": None,
-        "confidence": answer.confidence(hits[0]) if hits else "no_results",
-        "degraded": answer.note is not None,
-        "note": answer.note,
-        "suggestions": [],
-        "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
-        "agreement_scores": {},
-        "elapsed_ms": round(elapsed, 1),
-        "results": [_result(answer, hit) for hit in hits],
-    }
-
-
-def _result(answer: Answer, hit: Hit) -> dict[str, object]:
-    memory = hit.memory
-    return {
-        "id": memory.id,
-        "urn": memory.urn,
-        "namespace": memory.namespace,
-        "content": memory.content,
-        "tags": list(memory.tags),
-        "project": memory.project,
-        "created_at": written_time(memory.created_at),
-        "score": hit.score,
-        "relevance": hit.relevance,
-        "confidence": answer.confidence(hit),
-        "found_by": list(hit.found_by),
-        "ranks": hit.ranks,
-        "scores": hit.scores,
-    }
-
-
-def _batch(source: str, store: Store | None, settings: Settings, wanted: Filter, count: int, mode: str, *, fast: bool) -> None:
+def _batch(
+    source: str,
+    store: Store | None,
+    settings: Settings,
+    wanted: Filter,
+    count: int,
+    mode: str,
+    *,
+    explain: bool,
+    by_labels: bool,
+    fast: bool,
+) -> None:
     """Answer each query of a JSONL source in one process: `{"id", "query", "project"?}` in, `{"id", "results"}` out."""
     rows = list(_asked(source))
     notes: dict[str, None] = {}
     with sources.opened(store, settings, mode, fast=fast) if store else nullcontext() as opened:
         for key, text, owner in rows:
-            asked = Filter(
-                audiences=audiences_of(owner) if owner else None,
+            scope = Filter(
+                audiences=audiences_of(identity_of(owner)) if owner else None,
                 statuses=wanted.statuses,
                 namespaces=wanted.namespaces,
                 tags=wanted.tags,
@@ -192,10 +173,11 @@ def _batch(source: str, store: Store | None, settings: Settings, wanted: Filter,
                 since=wanted.since,
                 include_expired=wanted.include_expired,
             )
-            answer = sources.search(text, opened, asked, count, 0, mode) if opened else Answer([], ())
-            if answer.note:
+            request = Request(text, scope, mode=mode, is_typed=True, by_labels=by_labels)
+            answer = sources.search(request, opened, _deadline(settings), count) if opened else Answer([], ())
+            if answer.is_degraded and answer.note:
                 notes[answer.note] = None
-            results = [_result(answer, hit) for hit in answer.hits]
+            results = [answers.result(answer, hit, explain=explain) for hit in answer.hits]
             terminal.raw(json.dumps({"id": key, "results": results}, ensure_ascii=False) + "\n")
     for note in notes:
         terminal.say(note)

@@ -35,7 +35,7 @@ def settings() -> config.Settings:
     found = config.load(home(), at.root if at else None)
     for problem in found.problems:
         if not problem.startswith(config.PROJECT_FILE):  # somebody else's file is no reason to stop
-            raise ConfigError(problem, "correct the file")
+            raise ConfigError(problem, "correct the variable" if problem.startswith("SUBCOG_") else "correct the file")
         terminal.say(problem)
     return found
 

@@ -13,6 +13,7 @@ from subcog_hooks.cli import session
 from subcog_hooks.cli.output import ACCENT, DIM, terminal
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, UsageError
+from subcog_hooks.keys import KEYS, PRESETS, Key, Value
 from subcog_hooks.paths import create_private_file
 
 commands = typer.Typer(
@@ -51,13 +52,13 @@ def list_() -> None:
     """
     settings = session.settings()
     if not terminal.out.is_terminal:
-        for key in config.KEYS.values():
+        for key in KEYS.values():
             terminal.result(f"{key.name} = {_shown(settings[key.name])}")
         return
     table = Table(box=None, pad_edge=False, header_style=DIM)
     for column in ("setting", "value", "allowed", "meaning"):
         table.add_column(column, no_wrap=column != "meaning")
-    for key in config.KEYS.values():
+    for key in KEYS.values():
         style = ACCENT if settings.is_set(key.name) else None
         table.add_row(
             key.name,
@@ -83,9 +84,13 @@ def set_(
         models.chosen(session.home(), config.Settings({key: new}))  # raises when a file of it is gone
     keep(key, None if value == "default" else new)
     terminal.say(f"{key} = {_shown(new)}")
+    if key == "fusion.preset":
+        settings = session.settings()
+        for name in sorted(name for name in PRESETS[str(new)] if settings.is_set(name)):
+            terminal.say(f"{name} = {_shown(settings[name])} is set as well, and wins")
 
 
-def keep(key: str, value: config.Value | None) -> None:
+def keep(key: str, value: Value | None) -> None:
     """Write one setting into the user's file, None to take it out. Raises ConfigError."""
     home = session.home()
     home.create()
@@ -101,13 +106,13 @@ def keep(key: str, value: config.Value | None) -> None:
     _write(home.config, tomlkit.dumps(document))
 
 
-def _known(name: str) -> config.Key:
-    if name not in config.KEYS:
+def _known(name: str) -> Key:
+    if name not in KEYS:
         raise UsageError(f"{name} is not a setting", "`subcog config list` shows all")
-    return config.KEYS[name]
+    return KEYS[name]
 
 
-def _shown(value: config.Value) -> str:
+def _shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -6,16 +6,17 @@ from functools import partial
 
 from subcog_hooks.cli import session
 from subcog_hooks.config import Settings
+from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import models
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.errors import ModelError, StoreError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import IndexUnusable
-from subcog_hooks.memory.store import Filter, Store
+from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.recall import pipeline, semantic
-from subcog_hooks.recall.candidates import HYBRID, Sources
+from subcog_hooks.recall import cascade, semantic, tuning
+from subcog_hooks.recall.candidates import HYBRID, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, Answer
 
 
@@ -27,22 +28,22 @@ def opened(store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool) 
     that there is answers, and the answer says what was missing.
     """
     index = session.index_of(store)
-    alpha = float(settings["fusion.alpha"])
-    if mode == LEXICAL:
-        yield Sources(index, store, None, alpha)
+    numbers = tuning.of(settings)
+    if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # no model is loaded for what has no share
+        yield Sources(index, store, None, numbers)
         return
     space, note = _space(store, settings, fast=fast)
     if space is None:
-        yield Sources(index, store, None, alpha, note)
+        yield Sources(index, store, None, numbers, note)
         return
     with space.vectors:
-        yield Sources(index, store, space, alpha, note)
+        yield Sources(index, store, space, numbers, note)
 
 
-def _space(store: Store, settings: Settings, *, fast: bool) -> tuple[semantic.Channel | None, str | None]:
+def _space(store: Store, settings: Settings, *, fast: bool) -> tuple[semantic.Space | None, str | None]:
     """The best space that there is, and in one sentence why it is not a better one."""
     missed: list[str] = []
-    ways: list[Callable[[], semantic.Channel]] = []
+    ways: list[Callable[[], semantic.Space]] = []
     if not fast:
         try:
             chosen = models.find(session.home(), str(settings[models.SETTING]))
@@ -69,7 +70,7 @@ def _lag(vectors: VectorStore, store: Store) -> str | None:
     return "the vectors have not followed yet; the newest memories are found by words alone"
 
 
-def _neural(store: Store, space: models.Space) -> semantic.Channel:
+def _neural(store: Store, space: models.Space) -> semantic.Space:
     """A space whose query is embedded by its neural model, which is loaded when all the rest is there.
 
     Raises StoreError, ModelError: of the user's choice also while some memories are not embedded in it.
@@ -81,7 +82,8 @@ def _neural(store: Store, space: models.Space) -> semantic.Channel:
         final, pending = vectors.counts()
         if pending and not space.is_packaged:  # only there the others have provisional ones
             raise ModelError(f"{pending} of {final + pending} memories are not embedded with {space.name} yet")
-        return semantic.Channel(vectors, _query_of(space))
+        encode = _query_of(space)
+        return semantic.Space(vectors, semantic.in_latin(encode) if space.is_packaged else encode)
     except BaseException:
         vectors.close()
         raise
@@ -96,18 +98,20 @@ def _query_of(space: models.Space) -> Callable[[str], bytes]:
         raise ModelError(f"the model {space.model} can not be loaded (`subcog doctor` says why)") from error
 
 
-def _static(store: Store) -> semantic.Channel:
+def _static(store: Store) -> semantic.Space:
     encoder = StaticEncoder.open()
-    return semantic.Channel(session.vectors_of(store, models.PACKAGED), encoder.encode)
+    return semantic.Space(session.vectors_of(store, models.PACKAGED), semantic.in_latin(encoder.encode))
 
 
-def search(text: str, of: Sources, wanted: Filter, limit: int, offset: int, mode: str) -> Answer:
+def search(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
     """A page of hits; an index that turns out to be damaged is rebuilt on the way. Raises StoreError."""
     try:
-        answer = pipeline.search(text, of, wanted, limit, offset, mode)
+        answer = cascade.search(request, of, deadline, limit, offset)
     except IndexUnusable:
         of.index = sync.rebuild(session.home(), of.store)
-        answer = pipeline.search(text, of, wanted, limit, offset, mode)
-    if of.index.watermark() < of.store.revision() and answer.note is None:
-        answer.note = "the index is being written by another process; the newest memories may be missing"
+        answer = cascade.search(request, of, deadline, limit, offset)
+    if of.index.watermark() < of.store.revision():
+        lag = "the index is being written by another process; the newest memories may be missing"
+        answer.note = "; ".join(filter(None, (answer.note, lag)))
+        answer.is_degraded = True
     return answer

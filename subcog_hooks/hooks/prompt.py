@@ -13,7 +13,7 @@ from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.memory.vector_file import ExtensionMissing, path_of
 from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.recall import pipeline, semantic
+from subcog_hooks.recall import pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Hit
 from subcog_hooks.state import State, put_aside
@@ -69,11 +69,12 @@ def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes],
     session = _text(payload, "session_id")[:MAX_SESSION]
     given = state.injected(session) if session else set()
     audiences = audiences_of(*here.names) if here else audiences_of()
-    sources = _sources(home, float(settings["fusion.alpha"]), deadline)
-    answer = pipeline.for_prompt(keywords.ends_of(text), sources, audiences, given)
+    sources = _sources(home, tuning.of(settings), deadline)
+    answer = pipeline.for_prompt(keywords.ends_of(text), sources, audiences, deadline, given, intent.type)
     if answer.note:
         _log(home, answer.note)
     relevant = [hit for hit in answer.hits if hit.relevance >= float(settings["surfacing.min_relevance"])]
+    relevant = pipeline.without_repeats(relevant, sources)
     if not relevant or deadline.left_ms() < PRINT_MS:
         return
     _inject(relevant, intent, settings, state, session, home, write)
@@ -87,23 +88,23 @@ def _text(payload: dict[str, object], name: str) -> str:
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 
-def _sources(home: "Home", alpha: float, deadline: "Deadline") -> Sources:
+def _sources(home: "Home", numbers: tuning.Tuning, deadline: "Deadline") -> Sources:
     """What recall reads; without vectors words alone will do, and `doctor` says what is the matter."""
     index = LexicalIndex.open(home)
     store = Store.reader(home, max(1.0, deadline.left_ms() - PRINT_MS))
     _left_open.append(store)
-    if not os.path.exists(path_of(home, static.SPACE)):
-        return Sources(index, store)
+    if numbers.alpha == 0.0 or not os.path.exists(path_of(home, static.SPACE)):
+        return Sources(index, store, None, numbers)
     try:
         encoder = static.StaticEncoder.open()
         vectors = VectorStore.reader(home, static.SPACE, encoder.dimension, VECTORS_WAIT_MS)
     except ExtensionMissing:
-        return Sources(index, store)
+        return Sources(index, store, None, numbers)
     except SubcogError as error:
         _log(home, f"recall by words alone: {error}")
-        return Sources(index, store)
+        return Sources(index, store, None, numbers)
     _left_open.append(vectors)
-    return Sources(index, store, semantic.Channel(vectors, encoder.encode), alpha)
+    return Sources(index, store, semantic.Space(vectors, semantic.in_latin(encoder.encode)), numbers)
 
 
 def _inject(

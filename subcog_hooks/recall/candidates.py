@@ -1,168 +1,243 @@
-"""What the channels bring for one query, joined: every memory in either list, scored by both sides.
+"""What the channels bring for one query, joined: every memory in any list, with all that is known of it. No order yet.
 
 The cosine of a memory found by words is looked up. The BM25 score of one found by meaning alone, behind the first hundred by
 words, counts as none: looking it up changed no measure by more than .003 and took 2 ms among 100,000 memories.
 """
 
-from subcog_hooks.config import ALPHA
 from subcog_hooks.errors import SubcogError
+from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.recall import fusion, lexical, query, relevance, semantic
-from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Hit
+from subcog_hooks.recall import channel, fusion, labels, lexical, query, relevance
+from subcog_hooks.recall.hits import AGREED, LEXICAL, SEMANTIC, Hit
+from subcog_hooks.recall.semantic import Semantic, Space
+from subcog_hooks.recall.tuning import Tuning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from subcog_hooks.deadline import Deadline
 
 HYBRID = "hybrid"
 MODES = (HYBRID, LEXICAL, SEMANTIC)
-LEAST_COSINE = (
-    0.25  # below it a memory without one of the words is only the nearest there is; up to .4 no measure of hybrid changes
-)
+LABELS_DEPTH = 5  # memories that labels lift (S3's cap for keywords)
 
 
 class Sources:
-    """What recall reads. space: where meaning is compared, None for words alone; note: why there is none; alpha: its share."""
+    """What recall reads. space: where meaning is compared, None for words alone; note: why there is none."""
 
-    __slots__ = ("alpha", "index", "note", "space", "store")
+    __slots__ = ("index", "note", "space", "store", "tuning")
 
     def __init__(
         self,
         index: LexicalIndex,
         store: Store,
-        space: semantic.Channel | None = None,
-        alpha: float = ALPHA,
+        space: Space | None = None,
+        tuning: Tuning | None = None,
         note: str | None = None,
     ) -> None:
         self.index = index
         self.store = store
         self.space = space
-        self.alpha = alpha
+        self.tuning = tuning or Tuning()
         self.note = note
 
 
+class Net:
+    """How closely a memory has to match. words: the channels; nearness: the share of min_similarity that meaning needs."""
+
+    __slots__ = ("nearness", "words")
+
+    def __init__(self, nearness: float, *words: "Callable[[LexicalIndex], channel.Channel]") -> None:
+        self.nearness = nearness
+        self.words = words
+
+
+PRIMARY = Net(1.0, lexical.Exact, lexical.Relaxed)
+
+
+class Request:
+    """What is asked of recall.
+
+    mode: one of MODES; net: how closely a memory has to match; is_typed: a person's query, whose words may be misspelt, not a
+    prompt; by_labels: whether the tags and keywords that it names count (S2's opt-out).
+    """
+
+    __slots__ = ("by_labels", "is_typed", "mode", "net", "scope", "text")
+
+    def __init__(
+        self,
+        text: str,
+        scope: Filter,
+        *,
+        mode: str = HYBRID,
+        is_typed: bool = False,
+        by_labels: bool = True,
+        net: Net = PRIMARY,
+    ) -> None:
+        self.text = text
+        self.scope = scope
+        self.mode = mode
+        self.is_typed = is_typed
+        self.by_labels = by_labels
+        self.net = net
+
+    def wider(self, net: Net) -> "Request":
+        """The same request with another net."""
+        return Request(self.text, self.scope, mode=self.mode, is_typed=self.is_typed, by_labels=self.by_labels, net=net)
+
+
 class Candidates:
-    """The union of the channels' lists. fused: each memory's score, by row number; note: the channel that failed, and why."""
+    """The union of the channels' lists for one query.
+
+    words: the best BM25 score of each memory that a channel of words found, by row number; full_words: that of a memory which
+    has all of the query; cosines: of all that have one;
+    lists: the ranks, from 1, by channel; named: the labels that the query names, with their rarities; strategies: what ran;
+    failures: what did not, each in a sentence; is_complete: whether longer lists would bring nobody else.
+    """
 
     __slots__ = (
         "_best_cosines",
         "_best_words",
         "_index",
-        "_meaning",
-        "_query",
-        "_ranks",
-        "_words",
-        "fused",
-        "note",
+        "_scores",
+        "_semantic",
+        "_strategy_of",
+        "cosines",
+        "failures",
+        "full_words",
+        "is_complete",
+        "lists",
+        "named",
+        "query",
         "strategies",
+        "words",
     )
 
     def __init__(
         self,
         asked: query.Query,
         index: LexicalIndex,
-        words: "list[tuple[float, int]] | None",
-        meaning: "_Meaning | None",
-        alpha: float,
-        note: str | None,
+        found: "Sequence[channel.Found]",
+        named: dict[str, float],
+        semantic: Semantic | None = None,
+        *,
+        full_words: float = 0.0,
+        is_complete: bool = True,
     ) -> None:
-        """words, meaning: what the channels brought, None of one that did not run."""
-        cosines = meaning.cosines if meaning else {}
-        self.note = note
-        self.strategies = tuple(name for name, ran in ((LEXICAL, words is not None), (SEMANTIC, meaning is not None)) if ran)
-        self._query = asked
+        """semantic: where further cosines are looked up; is_complete: whether longer lists would bring nobody else."""
+        ran = [one for one in found if one.failure is None]
+        self.query = asked
+        self.named = named
+        self.lists = {one.name: fusion.ranks_of(one.ranked) for one in ran}
+        self._scores = {one.name: {seq: score for score, seq in one.ranked} for one in ran}
+        self._strategy_of = {one.name: one.strategy for one in ran}
+        self.strategies = tuple(dict.fromkeys(one.strategy for one in ran))
+        self.failures = [one.failure for one in found if one.failure is not None]
+        self.full_words = full_words
+        self.is_complete = is_complete
+        self.words: dict[int, float] = {}
+        for one in ran:
+            if one.strategy == LEXICAL:
+                for score, seq in one.ranked:
+                    self.words[seq] = max(score, self.words.get(seq, 0.0))
+        self.cosines = dict(self._scores.get(SEMANTIC, {}))
+        self._best_words = sorted(self.words.values(), reverse=True)[:2]
+        self._best_cosines = sorted(self.cosines.values(), reverse=True)[:2]
         self._index = index
-        self._meaning = meaning
-        self._words = {seq: score for score, seq in words or ()}
-        self._best_words = sorted(self._words.values(), reverse=True)[:2]
-        self._best_cosines = sorted(cosines.values(), reverse=True)[:2]
-        self._ranks = {
-            LEXICAL: {seq: rank for rank, (_, seq) in enumerate(words or (), 1)},
-            SEMANTIC: {seq: rank for rank, (_, seq) in enumerate(meaning.near if meaning else (), 1)},
-        }
-        self.fused = fusion.weighted(self._words, cosines, alpha)
+        self._semantic = semantic
 
-    @property
-    def longest(self) -> int:
-        """The length of the longest list: less than was asked for means that there are no more."""
-        return max(map(len, self._ranks.values()))
+    def __iter__(self) -> "Iterator[int]":
+        """The row numbers of all candidates."""
+        return iter(dict.fromkeys(seq for ranks in self.lists.values() for seq in ranks))
 
-    def hit(self, memory: Memory) -> Hit:
-        """The hit that one of the candidates is, with its relevance."""
-        words = self._words.get(memory.seq, 0.0)
-        lead = relevance.lead(words, _others(self._best_words, words))
-        cosine = self._meaning.cosines.get(memory.seq) if self._meaning else None
-        return self._judged(memory, words, lead, cosine)
+    def look_up(self, seqs: "Sequence[int]") -> None:
+        """Make the cosines of these memories known. Raises StoreError, ModelError."""
+        if self._semantic is not None:
+            self.cosines.update(self._semantic.cosines(self.query, [seq for seq in seqs if seq not in self.cosines]))
 
-    def unindexed(self, memories: "Sequence[Memory]") -> list[Hit]:
-        """The hits that memories are which the index has not reached: their lead is not known, their cosines are looked up."""
-        seqs = [memory.seq for memory in memories]
-        cosines = self._meaning.look_up(seqs) if self._meaning else {}
-        return [self._judged(memory, 0.0, relevance.NO_LEAD, cosines.get(memory.seq)) for memory in memories]
+    def agreement(self, seq: int) -> float:
+        """The share of the strategies that ran which have the memory among their first AGREED."""
+        found_by = {self._strategy_of[name] for name, ranks in self.lists.items() if ranks.get(seq, AGREED + 1) <= AGREED}
+        return fusion.agreement(len(found_by), len(self.strategies))
 
-    def _judged(self, memory: Memory, words: float, lead: float, cosine: float | None) -> Hit:
-        found = relevance.evidence(self._query, memory, self._index.analysers)
+    def hit(self, memory: Memory, score: float = 0.0, recency: float = 1.0, *, is_indexed: bool = True) -> Hit:
+        """The hit that a memory is, with its relevance; of one that the index has not reached the lead is not known."""
+        seq = memory.seq
+        words = self.words.get(seq, 0.0)
+        lead = relevance.lead(words, _others(self._best_words, words)) if is_indexed else relevance.NO_LEAD
+        cosine = self.cosines.get(seq)
+        found = relevance.evidence(self.query, memory, self._index.analysers)
         if cosine is None:
             probability = relevance.by_words(found, lead)
         else:
             margin = relevance.margin(cosine, _others(self._best_cosines, cosine))
             probability = relevance.by_words_and_meaning(found, lead, cosine, margin)
-        seq = memory.seq
-        ranks = {name: ranks[seq] for name, ranks in self._ranks.items() if seq in ranks}
-        scores = {LEXICAL: round(words, 4)} if words else {}
+        scores = {name: round(known[seq], 4) for name, known in self._scores.items() if seq in known}
         if cosine is not None:
             scores[SEMANTIC] = round(cosine, 4)
-        return Hit(memory, round(self.fused.get(seq, 0.0), 4), round(probability, 4), ranks, scores)
+        own = {analysis.label_form(label) for label in (*memory.tags, *memory.keywords)} if self.named else ()
+        return Hit(
+            memory,
+            score,
+            round(probability, 4),
+            {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks},
+            scores,
+            agreement=self.agreement(seq),
+            labels=[label for label in self.named if label in own],
+            recency=recency,
+        )
 
 
-class _Meaning:
-    """What the semantic channel brought: its list, and the cosines of all that were looked up, by row number."""
+def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int = 1) -> Candidates:
+    """Run the channels that the request's mode names and join their lists.
 
-    __slots__ = ("_vector", "_vectors", "cosines", "near")
-
-    def __init__(self, near: "list[tuple[float, int]]", vector: bytes | None, vectors: VectorStore) -> None:
-        self.near = near
-        self.cosines = {seq: cosine for cosine, seq in near}
-        self._vector = vector
-        self._vectors = vectors
-
-    def look_up(self, seqs: "Sequence[int]") -> dict[int, float]:
-        """The cosines of these memories, of those that have any. Raises StoreError."""
-        if self._vector:
-            self.cosines.update(self._vectors.cosines(self._vector, [seq for seq in seqs if seq not in self.cosines]))
-        return self.cosines
-
-
-def gather(text: str, sources: Sources, wanted: Filter, depth: int = lexical.DEPTH, mode: str = HYBRID) -> Candidates:
-    """Run the channels that `mode` names and join their lists. Raises IndexUnusable; a failing semantic channel is noted.
-
-    depth: how long each list may be.
+    deeper: how many times as long as usual the lists may be. A channel that fails, or is out of time, is among the `failures`.
+    Words come first, and answer where meaning was wanted alone and fails. Raises IndexUnusable.
     """
-    asked = query.analyse(text, sources.index)
-    words = None if mode == SEMANTIC else lexical.search_with_ties(sources.index, asked, wanted, depth)
-    note = None if mode == LEXICAL else sources.note
-    meaning = None
-    if mode != LEXICAL and sources.space is not None:
+    index, tuning, scope = sources.index, sources.tuning, request.scope
+    asked = query.analyse(request.text, index, within=lexical.scope(index, scope), correct=request.is_typed)
+    by_words, by_meaning = _wanted(request.mode, tuning)
+    found = _by_words(request, asked, sources, deadline, deeper) if by_words else []
+    semantic: Semantic | None = None
+    if by_meaning and sources.space is not None:
+        semantic = Semantic(sources.space, sources.store, tuning.min_similarity * request.net.nearness)
+        near = channel.run(semantic, asked, scope, tuning.semantic_depth * deeper, deadline)
+        found.append(near)
+        semantic = semantic if near.failure is None else None
+    if semantic is None and not by_words:  # words are better than nothing
+        found += _by_words(request, asked, sources, deadline, deeper)
+    depths = {SEMANTIC: tuning.semantic_depth * deeper}
+    is_complete = all(len(one.ranked) < depths.get(one.name, tuning.lexical_depth * deeper) for one in found)
+    named = labels.named_by(request.text, index, scope) if by_words and request.by_labels else {}
+    if named:
+        carried = channel.run(labels.Labels(index, named), asked, scope, LABELS_DEPTH, deadline)
+        found += [carried] if carried.ranked or carried.failure else []  # tags of other projects have no say
+    full_words = lexical.full_score(index, asked)
+    candidates = Candidates(asked, index, found, named, semantic, full_words=full_words, is_complete=is_complete)
+    if semantic is not None:
         try:
-            meaning = _meaning(text, sources.space, sources.store, wanted, depth)
-            meaning.look_up([seq for _, seq in words or ()])
+            candidates.look_up(list(candidates))
         except SubcogError as error:
-            meaning, note = None, f"found by words alone: {error.message}"
-    if words is None and meaning is None:  # words are better than nothing
-        words = lexical.search_with_ties(sources.index, asked, wanted, depth)
-    alpha = 0.0 if meaning is None else 1.0 if words is None else sources.alpha
-    return Candidates(asked, sources.index, words, meaning, alpha, note)
+            candidates.failures.append(f"{SEMANTIC}: {error.message}")
+    if by_meaning and sources.note:
+        candidates.failures.append(sources.note)
+    return candidates
 
 
-def _meaning(text: str, space: semantic.Channel, store: Store, wanted: Filter, depth: int) -> _Meaning:
-    vector = space.encode(text)
-    if not vector:  # there is nothing to embed
-        return _Meaning([], None, space.vectors)
-    near = semantic.search(space.vectors, vector, store, wanted, depth)
-    return _Meaning([hit for hit in near if hit[0] >= LEAST_COSINE], vector, space.vectors)
+def _by_words(request: Request, asked: query.Query, sources: Sources, deadline: "Deadline", deeper: int) -> list[channel.Found]:
+    depth = sources.tuning.lexical_depth * deeper
+    kinds = [kind(sources.index) for kind in request.net.words]
+    return [channel.run(kind, asked, request.scope, depth, deadline) for kind in kinds]
+
+
+def _wanted(mode: str, tuning: Tuning) -> tuple[bool, bool]:
+    """Whether words, and meaning, are asked: a share of 0 or 1 leaves the other side out, as the modes do (S2)."""
+    if mode == HYBRID:
+        return tuning.alpha != 1.0, tuning.alpha != 0.0
+    return mode == LEXICAL, mode == SEMANTIC
 
 
 def _others(best: list[float], score: float) -> list[float]:

@@ -2,26 +2,47 @@
 
 from subcog_hooks.memory.model import Memory
 
-LEXICAL, SEMANTIC = "lexical", "semantic"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one (S1)
 STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from here on (DESIGN 7.6)
-AGREED = 10  # strategies agree on a memory when each has it among its first so many
+AGREED = 5  # strategies agree on a memory when each has it among its first so many
+
+VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "medium", "low", "speculative", "no_results"
 
 
 class Hit:
     """A memory that was found.
 
-    score: the fused one, comparable within one answer; relevance: a probability. ranks (from 1) and scores (BM25, cosine): the
-    channels' own, by the channel's name; a channel that has not found the memory gives no rank, and its score if it knows one.
+    score: the fused one, comparable within one answer; relevance: a probability. ranks (from 1) and scores (BM25, cosine, sum
+    of label rarities): the channels' own, by the channel's name; a channel that has not found the memory gives no rank, and its
+    score if it knows one. agreement: the share of the strategies that ran which have it among their first AGREED; labels: its
+    tags and keywords that the query names; recency: the factor that its age had on the score.
     """
 
-    __slots__ = ("memory", "ranks", "relevance", "score", "scores")
+    __slots__ = ("agreement", "labels", "memory", "ranks", "recency", "relevance", "score", "scores")
 
-    def __init__(self, memory: Memory, score: float, relevance: float, ranks: dict[str, int], scores: dict[str, float]) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        score: float,
+        relevance: float,
+        ranks: dict[str, int],
+        scores: dict[str, float],
+        agreement: float = 0.0,
+        labels: "Sequence[str]" = (),
+        recency: float = 1.0,
+    ) -> None:
         self.memory = memory
         self.score = score
         self.relevance = relevance
         self.ranks = ranks
         self.scores = scores
+        self.agreement = agreement
+        self.labels = tuple(labels)
+        self.recency = recency
 
     @property
     def found_by(self) -> tuple[str, ...]:
@@ -30,19 +51,67 @@ class Hit:
 
 
 class Answer:
-    """One page of hits, best first; strategies: the channels that ran; note: why one that should have run did not."""
+    """One page of hits, best first.
 
-    __slots__ = ("hits", "note", "strategies")
+    strategies: what ran; note: what did not, or what else there is to know; is_degraded: something that should have run did
+    not. stage: the most that any of its hits can be called, which is less when only looser matching found them. query_type,
+    read_as, alpha, alpha_reason: how the query was taken, the text whose meaning was compared, and the share that meaning had.
+    corrections: words that were taken for misspelt ones, with what they were taken for; suggestions: words and tags of the
+    store to try instead.
+    """
 
-    def __init__(self, hits: list[Hit], strategies: tuple[str, ...], note: str | None = None) -> None:
+    __slots__ = (
+        "alpha",
+        "alpha_reason",
+        "corrections",
+        "hits",
+        "is_degraded",
+        "note",
+        "query_type",
+        "read_as",
+        "stage",
+        "strategies",
+        "suggestions",
+    )
+
+    def __init__(
+        self,
+        hits: list[Hit],
+        strategies: tuple[str, ...],
+        note: str | None = None,
+        *,
+        is_degraded: bool = False,
+        alpha: float | None = None,
+        alpha_reason: str | None = None,
+        corrections: dict[str, str] | None = None,
+    ) -> None:
         self.hits = hits
         self.strategies = strategies
         self.note = note
+        self.is_degraded = is_degraded
+        self.stage = VERY_HIGH
+        self.query_type: str | None = None
+        self.read_as: str | None = None
+        self.alpha = alpha
+        self.alpha_reason = alpha_reason
+        self.corrections = corrections or {}
+        self.suggestions: list[str] = []
 
-    def confidence(self, hit: Hit) -> str:
-        """DESIGN 7.6: how many of the strategies that ran agree on a hit, and how relevant it is."""
+    @property
+    def confidence(self) -> str:
+        """The label of the answer: that of its best hit."""
+        return self.confidence_of(self.hits[0]) if self.hits else NO_RESULTS
+
+    def confidence_of(self, hit: Hit) -> str:
+        """DESIGN 7.6: how many of the strategies that ran agree on a hit, and how relevant it is.
+
+        All of them (two at least) and relevant: very_high; two: high; one, but relevant: medium; else low. A degraded answer
+        has medium at most, one of looser matching `low` or `speculative`.
+        """
+        if self.stage in (LOW, SPECULATIVE):
+            return self.stage
         strong = hit.relevance >= STRONG_RELEVANCE
-        agreed = sum(rank <= AGREED for rank in hit.ranks.values()) > 1
-        if agreed and self.note is None:
-            return "very_high" if strong else "high"
-        return "medium" if strong or agreed else "low"
+        agreed = round(hit.agreement * len(self.strategies))
+        if agreed > 1 and not self.is_degraded:
+            return VERY_HIGH if strong and agreed == len(self.strategies) else HIGH
+        return MEDIUM if strong or agreed > 1 else LOW

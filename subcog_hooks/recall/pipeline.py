@@ -1,44 +1,62 @@
 """From a text to hits: the channels' candidates, the store's rows, relevance, order. What the hook and `search` share."""
 
+from itertools import islice
+
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
-from subcog_hooks.recall import lexical
-from subcog_hooks.recall.candidates import HYBRID, Candidates, Sources, gather
-from subcog_hooks.recall.hits import Answer
+from subcog_hooks.recall import diversity, lexical, prior, ranking
+from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather
+from subcog_hooks.recall.hits import Answer, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.recall.tuning import Tuning
+
+    _Placed = tuple[Memory, float, float]  # its score, and what its age did to it
+
 PROMPT_CANDIDATES = 15  # whose relevance the hook looks at (DESIGN section 7)
-SPARE_CANDIDATES = 3  # for those of them that have expired
+ROWS = 20  # that are read at a time: some more than the hook looks at, for what has expired
 LAGGING = 64  # memories newer than the index that the hook looks through by itself
 
 
-def for_prompt(text: str, sources: Sources, audiences: tuple[str, ...], given: "AbstractSet[str]" = frozenset()) -> Answer:
+def for_prompt(
+    text: str,
+    sources: Sources,
+    audiences: tuple[str, ...],
+    deadline: "Deadline",
+    given: "AbstractSet[str]" = frozenset(),
+    intent: str | None = None,
+) -> Answer:
     """The hook's recall: the best candidates of this project, the user and the organisation, most relevant first.
 
-    given: ids that the session has had; they are left out, but the others' lead is measured against them too. Memories that
-    were stored after the index's last commit are looked through one by one, so that a crash or a busy writer hides nothing.
+    given: ids that the session has had; they are left out, but the others' lead is measured against them too. intent: the
+    prompt's type, which favours some namespaces. Memories that were stored after the index's last commit are looked through one
+    by one, so that a crash or a busy writer hides nothing. Raises IndexUnusable, StoreError.
     """
-    store = sources.store
-    found = gather(text, sources, Filter(audiences=audiences))
+    store, tuning = sources.store, sources.tuning
+    scope = Filter(audiences=audiences)
+    found = gather(Request(text, scope), sources, deadline)
+    alpha, why = ranking.alpha_of(found, tuning, lambda: lexical.count(sources.index, scope))
     now = now_ms()
 
-    def may_be_given(memory: Memory | None) -> bool:
-        return memory is not None and memory.is_live(now) and audience_of(memory.scope, memory.project) in audiences
+    def may_be_given(memory: Memory) -> bool:
+        return memory.is_live(now) and audience_of(memory.scope, memory.project) in audiences
 
     left_out = set(store.seqs_of(given)) if given else set()
-    best = sorted(found.fused.items(), key=lambda item: (-item[1], item[0]))
-    chosen = [seq for seq, _ in best if seq not in left_out][: PROMPT_CANDIDATES + SPARE_CANDIDATES]
     newer = [memory for memory in _behind(sources.index, store) if memory.id not in given and may_be_given(memory)]
-    unindexed = {memory.seq for memory in newer}
-    rows = store.by_seqs(chosen)
-    hits = [found.hit(memory) for seq in chosen if seq not in unindexed and (memory := rows.get(seq)) and may_be_given(memory)]
-    hits = hits[:PROMPT_CANDIDATES] + found.unindexed(newer)
+    left_out.update(memory.seq for memory in newer)
+    scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in left_out}
+    best = islice(_in_order(scores, store, tuning, now, may_be_given), PROMPT_CANDIDATES)
+    hits = [found.hit(memory, score, factor) for memory, score, factor in best] + _unindexed(found, newer)
+    for hit in hits:
+        hit.relevance = prior.raised(hit.relevance, hit.memory.namespace, intent, tuning.prior)
     hits.sort(key=lambda hit: (-hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id))
-    return Answer(hits, found.strategies, found.note)
+    return _answer(hits, found, alpha, why)
 
 
 def _behind(index: LexicalIndex, store: Store) -> list[Memory]:
@@ -47,37 +65,114 @@ def _behind(index: LexicalIndex, store: Store) -> list[Memory]:
     return store.changed_after(watermark, LAGGING) if watermark < store.revision() else []
 
 
-def search(text: str, sources: Sources, wanted: Filter, limit: int, offset: int = 0, mode: str = HYBRID) -> Answer:
+def _unindexed(found: Candidates, memories: "Sequence[Memory]") -> list[Hit]:
+    """The hits that memories are which the index has not reached."""
+    if memories:
+        found.look_up([memory.seq for memory in memories])
+    return [found.hit(memory, is_indexed=False) for memory in memories]
+
+
+def without_repeats(hits: "Sequence[Hit]", sources: Sources) -> list[Hit]:
+    """The hits in their order, without those that nearly repeat a better one; like ones apart, when that is set."""
+    tuning = sources.tuning
+    kept = [hits[place] for place in diversity.distinct([hit.memory.content for hit in hits], tuning.near_duplicate)]
+    order = diversity.apart([hit.memory.content for hit in kept], [hit.relevance for hit in kept], tuning.mmr)
+    return [kept[place] for place in order]
+
+
+def search(request: Request, sources: Sources, deadline: "Deadline", limit: int, offset: int = 0) -> Answer:
     """The hits from `offset`, best first: by score, then newest, then id. Pages of one query never overlap.
 
-    mode: one of MODES. The lists are made longer when expired memories took the places, or a page is far behind; what only the
-    longer lists have stands behind the rest, so that an earlier page stays as it was.
+    The lists are made longer when expired memories took the places, or a page is far behind; what only the longer lists have
+    stands behind the rest, so that an earlier page stays as it was. Raises IndexUnusable, StoreError.
     """
-    depth = lexical.DEPTH
-    ordered: list[Memory] = []
-    while True:
-        found = gather(text, sources, wanted, depth, mode)
-        placed = {memory.seq for memory in ordered}
-        rows = [row for row in _rows(found, sources.store, wanted) if row[1].seq not in placed]
-        ordered += [memory for _, memory in sorted(rows, key=lambda row: (-row[0], -row[1].created_at, row[1].id))]
-        if len(ordered) >= offset + limit or found.longest < depth:
-            break
-        depth *= 4
-    return Answer([found.hit(memory) for memory in ordered[offset : offset + limit]], found.strategies, found.note)
-
-
-def _rows(found: Candidates, store: Store, wanted: Filter) -> list[tuple[float, Memory]]:
-    """The rows behind the candidates that are still what the index took them for. The store has the last word."""
-    memories = store.by_seqs(list(found.fused))
+    tuning, store = sources.tuning, sources.store
     now = now_ms()
-    on_path = set(store.matching_seqs(Filter(paths=wanted.paths, statuses=()))) if wanted.paths else None
-    kept = []
-    for seq, score in found.fused.items():
-        memory = memories.get(seq)
-        if memory is None or (wanted.statuses and memory.status not in wanted.statuses):
-            continue
-        if not wanted.include_expired and memory.expires_at is not None and memory.expires_at <= now:
-            continue
-        if on_path is None or seq in on_path:
-            kept.append((round(score, 4), memory))
-    return kept
+    may_be_shown = _filter(request.scope, store, now)
+    needed = offset + limit if tuning.mmr >= 1.0 else max(offset + limit, diversity.WINDOW)
+    ordered: list[_Placed] = []
+    found = gather(request, sources, deadline)
+    deeper = 1
+    while True:
+        alpha, why = ranking.alpha_of(found, tuning, lambda: lexical.count(sources.index, request.scope))
+        before = {memory.seq for memory, _, _ in ordered}
+        scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in before}
+        more = _in_order(scores, store, tuning, now, may_be_shown)
+        kept = [ordered[place] for place in islice(diversity.distinct(_texts(ordered, more), tuning.near_duplicate), needed)]
+        if len(kept) == needed or found.is_complete:
+            break
+        deeper *= 4
+        further = gather(request, sources, deadline, deeper)
+        if further.failures:  # out of time, say: what was found stays, and is described as it was found
+            found.failures += [failure for failure in further.failures if failure not in found.failures]
+            break
+        found = further
+    order = diversity.apart([memory.content for memory, _, _ in kept], [score for _, score, _ in kept], tuning.mmr)
+    page = [kept[place] for place in order[offset : offset + limit]]
+    answer = _answer([found.hit(memory, score, factor) for memory, score, factor in page], found, alpha, why)
+    answer.query_type = found.query.type
+    answer.read_as = found.query.meant
+    return answer
+
+
+def _texts(ordered: "list[_Placed]", more: "Iterator[_Placed]") -> "Iterator[str]":
+    """The contents of the memories in `ordered`, then of `more`, each of which is put there when it is read."""
+    for memory, _, _ in ordered:
+        yield memory.content
+    for placed in more:
+        ordered.append(placed)
+        yield placed[0].content
+
+
+def _in_order(
+    scores: "Mapping[int, float]", store: Store, tuning: "Tuning", now: int, may_be_shown: "Callable[[Memory], bool]"
+) -> "Iterator[_Placed]":
+    """The memories that `may_be_shown` with their aged scores, best first, then newest, then by id. Raises StoreError.
+
+    Rows are read a few at a time: a common word brings hundreds, of which ten are wanted.
+    """
+    placed = []
+    for seq, (created_at, id_) in store.ages(list(scores)).items():
+        score, factor = ranking.aged(scores[seq], created_at, now, tuning)
+        placed.append((-score, -created_at, id_, seq, factor))
+    placed.sort()
+    for start in range(0, len(placed), ROWS):
+        rows = store.by_seqs([seq for _, _, _, seq, _ in placed[start : start + ROWS]])
+        for score, _, _, seq, factor in placed[start : start + ROWS]:
+            if seq in rows and may_be_shown(rows[seq]):
+                yield rows[seq], -score, factor
+
+
+def _filter(scope: Filter, store: Store, now: int) -> "Callable[[Memory], bool]":
+    """Whether a memory is still what the index took it for. The store has the last word."""
+    on_path = None
+    if scope.paths:
+        on_path = set(store.matching_seqs(Filter(paths=scope.paths, statuses=(), include_expired=True)))
+
+    def may_be_shown(memory: Memory) -> bool:
+        if memory.status == "deleted" or (scope.statuses and memory.status not in scope.statuses):
+            return False
+        if not scope.include_expired and memory.expires_at is not None and memory.expires_at <= now:
+            return False
+        if scope.audiences is not None and audience_of(memory.scope, memory.project) not in scope.audiences:
+            return False
+        if scope.namespaces and memory.namespace not in scope.namespaces:
+            return False
+        if scope.since is not None and memory.created_at < scope.since:
+            return False
+        tags = {tag.lower() for tag in memory.tags}
+        return tags.issuperset(tag.lower() for tag in scope.tags) and (on_path is None or memory.seq in on_path)
+
+    return may_be_shown
+
+
+def _answer(hits: list[Hit], found: Candidates, alpha: float, why: str) -> Answer:
+    return Answer(
+        hits,
+        found.strategies,
+        "; ".join(found.failures) or None,
+        is_degraded=bool(found.failures),
+        alpha=alpha,
+        alpha_reason=why,
+        corrections={term.typed: term.whole for term in found.query.terms if term.typed is not None},
+    )

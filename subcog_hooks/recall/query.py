@@ -1,8 +1,12 @@
-"""What a text asks for: its terms, each with what it may match and how rare it is in the store. No ranking here."""
+"""What a text asks for: its type, its phrases, its terms, each with what it may match and how rare it is in the store.
+
+No ranking here.
+"""
 
 from math import log
 
-from subcog_hooks.memory import analysis
+from subcog_hooks.intent.keywords import ends_of
+from subcog_hooks.memory import acronyms, analysis
 from subcog_hooks.memory.index import LABELS, LexicalIndex
 from subcog_hooks.recall.words import EVERYDAY, STOP
 
@@ -10,11 +14,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import tantivy
+
 MAX_TERMS = 24  # of a prompt: the rarest (DESIGN 7.1)
 MAX_GLUE = 12  # function words of a query that have a say in the ranking
 EVERYDAY_WEIGHT = 0.3
 IDENTIFIER_WEIGHT = 1.5  # of one that the store knows: the answered share of the development prompts rose from .21 to .23
 PRIOR_DOCUMENTS = 50  # so that the rarity of a word means something in a store of a few memories
+LONGEST_ACRONYM = 8
+MOST_CORRECTED = 8  # words of one query
+CORRECTED_WEIGHT = 0.8  # of a word that was taken for a misspelt one
 PART_SHARE = 0.7  # what the parts of an identifier are worth without the whole
 
 
@@ -22,12 +31,24 @@ class Term:
     """One word, identifier or CJK bigram of a query.
 
     whole: it as one token (view `exact`, or `cjk`); stems: the word, or the parts of the identifier, in the view `body`;
-    labels: those of them that are tags or keywords of some memory;
-    weight: how much it says, 0.0 to 1.5 (a smoothed inverse document frequency); known: some memory has it, or of an identifier
-    a part; is_whole_known: some memory has it as it stands.
+    labels: those of them that are tags or keywords of some memory, each with the share of these memories whose text can not
+    have it; spelled_out: of an acronym, the stems of what it stands for in some memory; weight: how much it says, 0.0 to 1.5 (a
+    smoothed inverse document frequency); known: some memory has it, or of an identifier a part; is_whole_known: some memory has
+    it as it stands; typed: what was written where it was corrected.
     """
 
-    __slots__ = ("is_cjk", "is_identifier", "is_whole_known", "known", "labels", "stems", "weight", "whole")
+    __slots__ = (
+        "is_cjk",
+        "is_identifier",
+        "is_whole_known",
+        "known",
+        "labels",
+        "spelled_out",
+        "stems",
+        "typed",
+        "weight",
+        "whole",
+    )
 
     def __init__(self, whole: str, stems: tuple[str, ...], *, is_identifier: bool, is_cjk: bool) -> None:
         self.whole = whole
@@ -37,38 +58,122 @@ class Term:
         self.weight = 0.0
         self.known = False
         self.is_whole_known = False
-        self.labels: tuple[str, ...] = ()
+        self.labels: dict[str, float] = {}
+        self.spelled_out: tuple[str, ...] = ()
+        self.typed: str | None = None
 
 
 class Query:
     """An analysed query.
 
     terms: what it asks for, the ones that the store knows first, heaviest first; glue: its function words, which are no
-    evidence, but tell one memory from another where the terms do not ("how do I write a unit test").
+    evidence, but tell one memory from another where the terms do not ("how do I write a unit test"); phrases: the stems of each
+    quoted phrase; meant: the text that is embedded, corrected, with acronyms spelled out.
     """
 
-    __slots__ = ("glue", "terms", "text")
+    __slots__ = ("glue", "meant", "phrases", "terms", "text")
 
-    def __init__(self, text: str, terms: "Sequence[Term]", glue: "Sequence[Term]" = ()) -> None:
+    def __init__(
+        self,
+        text: str,
+        terms: "Sequence[Term]",
+        glue: "Sequence[Term]" = (),
+        phrases: "Sequence[tuple[str, ...]]" = (),
+    ) -> None:
         self.text = text
         self.terms = tuple(terms)
         self.glue = tuple(glue)
+        self.phrases = tuple(phrases)
+        self.meant = text
+
+    @property
+    def type(self) -> str:
+        """One of the five types of S1."""
+        from subcog_hooks.intent import query_type  # .3 ms, and a prompt's type is not asked for
+
+        return query_type.classify(self.text)
 
 
-def analyse(text: str, index: LexicalIndex, limit: int = MAX_TERMS) -> Query:
+def analyse(
+    text: str,
+    index: LexicalIndex,
+    limit: int = MAX_TERMS,
+    *,
+    within: "tantivy.Query | None" = None,
+    correct: bool = False,
+) -> Query:
     """The query that `text` is to the memories of `index`: at most `limit` terms, the rarest ones that the store knows first.
 
     A text of nothing but function words keeps them: somebody who asks for "to be or not to be" means it.
+    within: the memories that say what an acronym stands for, and how words are spelt. correct: take words that no memory has
+    for misspelt ones; a prompt is full of words that no memory has, a query is not.
     """
+    text = ends_of(text)
     terms = _terms(text, index.analysers)
     chosen = [term for term in terms if term.is_identifier or term.is_cjk or term.whole not in STOP] or terms
     glue = [term for term in terms if term not in chosen][:MAX_GLUE]
     for term in (*chosen, *glue):
         _weigh(term, index)
+    if correct:
+        _correct(chosen, index, within)
+    asked = Query(text, (), glue, _phrases(text, index))
+    chosen += _acronyms(asked, chosen, index, within)
     chosen.sort(key=lambda term: (not term.known, -term.weight, term.whole))
     known = [term for term in chosen if term.known][:limit]
     unknown = [term for term in chosen if not term.known][:limit]
-    return Query(text, known + unknown, glue)
+    asked.terms = (*known, *unknown)
+    return asked
+
+
+def _phrases(text: str, index: LexicalIndex) -> "list[tuple[str, ...]]":
+    if text.isascii() and '"' not in text:
+        return []
+    from subcog_hooks.intent import quotes  # .2 ms, and few prompts quote
+
+    spaced = [phrase for phrase in quotes.phrases(text) if not analysis.unspaced_runs(phrase)]  # others have no words to follow
+    phrases = [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]
+    return [phrase for phrase in phrases if phrase]
+
+
+def _correct(terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> None:
+    """Give misspelt words the stems of the words that were meant, at less weight."""
+    from subcog_hooks.recall import spelling  # not for prompts
+
+    unknown = [term for term in terms if not (term.known or term.is_identifier or term.is_cjk)]
+    for term in unknown[:MOST_CORRECTED]:
+        word = spelling.nearest(term.whole, index, within)
+        if word is not None and word != term.whole:
+            term.typed, term.whole = term.whole, word
+            term.stems = tuple(index.analysers.body.analyze(analysis.spread(word)))
+            _weigh(term, index)
+            term.weight *= CORRECTED_WEIGHT
+
+
+def _acronyms(asked: Query, terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> list[Term]:
+    """Give acronyms what they stand for in the store; returned are those that the query spells out and memories write short."""
+    added: list[Term] = []
+    spelled: list[str] = []
+    for term in terms:
+        if term.typed is not None:
+            spelled.append(term.whole)
+        if term.whole.isalnum() and len(term.whole) <= LONGEST_ACRONYM and (long := index.spelled_out(term.whole, within)):
+            term.spelled_out = tuple(index.analysers.body_terms(long))
+            term.known = True
+            spelled.append(long)
+    words = analysis.fold(asked.text).replace("-", " ").lower().split()
+    for short, start, end in acronyms.initials(words):
+        if any(term.whole == short for term in terms) or (long := index.spelled_out(short, within)) is None:
+            continue
+        stems = tuple(index.analysers.body_terms(long))
+        if stems == tuple(index.analysers.body_terms(" ".join(words[start:end]))):
+            term = Term(short, tuple(index.analysers.body.analyze(short)), is_identifier=False, is_cjk=False)
+            term.spelled_out = stems
+            _weigh(term, index)
+            added.append(term)
+            spelled.append(short.upper())
+    if spelled:
+        asked.meant = " ".join((asked.text, *spelled))
+    return added
 
 
 def _terms(text: str, analysers: analysis.Analysers) -> list[Term]:
@@ -83,9 +188,12 @@ def _terms(text: str, analysers: analysis.Analysers) -> list[Term]:
             found[whole] = Term(whole, tuple(stems), is_identifier=False, is_cjk=False)
         elif whole.replace("-", "").isalpha() and "-" in whole:  # a compound: its words count one by one
             for part in filter(None, whole.split("-")):
-                found.setdefault(part, Term(part, tuple(analysers.body.analyze(part)), is_identifier=False, is_cjk=False))
+                found.setdefault(
+                    part, Term(part, tuple(analysers.body.analyze(analysis.spread(part))), is_identifier=False, is_cjk=False)
+                )
         elif stems:
-            stems.pop(whole, None)
+            if len(stems) > 1:
+                stems.pop(whole, None)  # of a number alone it stays: 4211 stands in INC-4211 too
             found[whole] = Term(whole, tuple(stems), is_identifier=True, is_cjk=False)
     for run in analysis.unspaced_runs(folded):
         for bigram in analysis.bigrams(run)[: max(1, len(run) - 1)]:
@@ -99,8 +207,10 @@ def _weigh(term: Term, index: LexicalIndex) -> None:
         term.known = frequency > 0 or len(term.whole) == 1
     else:
         in_labels = [index.document_frequency(LABELS, stem) for stem in term.stems]
-        term.labels = tuple(stem for stem, count in zip(term.stems, in_labels, strict=True) if count)
-        counts = [max(index.document_frequency(analysis.BODY, stem), n) for stem, n in zip(term.stems, in_labels, strict=True)]
+        in_texts = [index.document_frequency(analysis.BODY, stem) for stem in term.stems]
+        both = list(zip(term.stems, in_labels, in_texts, strict=True))
+        term.labels = {stem: max(0.0, 1.0 - texts / labels) for stem, labels, texts in both if labels}
+        counts = [max(labels, texts) for _, labels, texts in both]
         frequency = index.document_frequency(analysis.EXACT, term.whole) if term.is_identifier else counts[0]
         term.is_whole_known = frequency > 0
         frequency = frequency or min((count for count in counts if count), default=0)

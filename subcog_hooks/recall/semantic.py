@@ -1,32 +1,92 @@
-"""The semantic channel: the memories whose vectors lie nearest to the query's, ranked by cosine."""
+"""The channel of meaning: the memories whose vectors lie nearest to the query's, ranked by cosine."""
 
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.recall.hits import SEMANTIC
+
+LATIN_END = "\u0250"  # the first letter behind Latin Extended-B
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.recall.channel import Ranked
+    from subcog_hooks.recall.query import Query
 
     Encode = Callable[[str], bytes | None]  # a query to its (dimension,) int8 vector, None when it has no word
 
 
-class Channel:
+class Space:
     """Where meaning is compared: the memories' vectors, and how a query gets its own in the same space."""
 
-    __slots__ = ("encode", "vectors")
+    __slots__ = ("_encode", "_last", "vectors")
 
     def __init__(self, vectors: VectorStore, encode: "Encode") -> None:
         self.vectors = vectors
-        self.encode = encode
+        self._encode = encode
+        self._last: tuple[str, bytes | None] | None = None
+
+    def encode(self, text: str) -> bytes | None:
+        """The vector of a query; that of the last one is kept, which a search asks for again when it looks further."""
+        if self._last is None or self._last[0] != text:
+            self._last = text, self._encode(text)
+        return self._last[1]
 
 
-def search(vectors: VectorStore, query: bytes, store: Store, wanted: Filter, depth: int) -> list[tuple[float, int]]:
-    """The nearest `depth` of the wanted memories as (cosine, row number), nearest first. Raises StoreError.
+def in_latin(encode: "Encode") -> "Encode":
+    """`encode` for texts that a model of English can read: of which half the letters and digits at least are Latin.
 
-    Audiences and statuses are filtered inside the scan; for a narrower filter the store says which memories are meant, and
-    these are compared one by one.
+    What it can not read is `[UNK]` after `[UNK]` to it, and near to whatever else it can not read: a prompt in Japanese was
+    given an unrelated memory, an emoji had a relevance of .99.
     """
-    if wanted.namespaces or wanted.tags or wanted.paths or wanted.since is not None:
-        found = vectors.cosines(query, store.matching_seqs(wanted))
-        return sorted(((cosine, seq) for seq, cosine in found.items()), key=lambda hit: (-hit[0], hit[1]))[:depth]
-    return vectors.nearest(query, depth, wanted.audiences, wanted.statuses)
+
+    def encode_latin(text: str) -> bytes | None:
+        characters = [c for c in text if c.isalnum()]
+        latin = sum(c < LATIN_END for c in characters)
+        return encode(text) if latin * 2 >= max(1, len(characters)) else None
+
+    return encode_latin
+
+
+class Semantic:
+    """Memories near to the query in one space, no farther than `least` (a cosine)."""
+
+    __slots__ = ("_least", "_space", "_store")
+    name = SEMANTIC
+    strategy = SEMANTIC
+    is_floor = False
+
+    def __init__(self, space: Space, store: Store, least: float) -> None:
+        self._space = space
+        self._store = store
+        self._least = least
+
+    def search(self, query: "Query", scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
+        """As channel.Channel; a score is a cosine. Raises StoreError, ModelError.
+
+        Audiences and statuses are filtered inside the scan; for a narrower filter the store says which memories are meant, and
+        these are compared one by one.
+        """
+        vector = self._space.encode(query.meant)
+        if not vector:  # there is nothing to embed
+            return []
+        self._space.vectors.expire_at(deadline)
+        try:
+            near = self._near(vector, scope, k)
+        finally:
+            self._space.vectors.expire_at(None)
+        return [hit for hit in near if hit[0] >= self._least]
+
+    def _near(self, vector: bytes, scope: Filter, k: int) -> "Ranked":
+        if scope.namespaces or scope.tags or scope.paths or scope.since is not None:
+            found = self._space.vectors.cosines(vector, self._store.matching_seqs(scope))
+            near = sorted(((cosine, seq) for seq, cosine in found.items()), key=lambda hit: (-hit[0], hit[1]))
+            least = near[k - 1][0] if len(near) > k else -1.0
+            return [hit for hit in near if hit[0] >= least]
+        return self._space.vectors.nearest(vector, k, scope.audiences, scope.statuses)
+
+    def cosines(self, query: "Query", seqs: "Sequence[int]") -> dict[int, float]:
+        """The cosines of these memories, by row number, of those that have one. Raises StoreError, ModelError."""
+        vector = self._space.encode(query.meant)
+        return self._space.vectors.cosines(vector, seqs) if vector else {}

@@ -18,6 +18,7 @@ MEMORIES = (
     '{"id": "1m7x59aaaaaaaa", "content": "Tokens are refreshed a minute before they expire.", "namespace": "decisions"}\n'
     '{"id": "1m7x60aaaaaaaa", "content": "The browser keeps the session token in a cookie."}\n'
     '{"id": "OLD", "content": "Sessions last an hour."}\n{"id": "NEW", "content": "Tokens live for a day."}\n'
+    '{"id": "FK", "content": "The crane is placed by forward kinematics (FK)."}\n'
 )
 NO_EXAMPLE = {"hook", COMMAND}  # nobody types them
 BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass for it

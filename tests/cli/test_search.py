@@ -1,7 +1,6 @@
 """`search`, `list` and `show`: forms of output, exit codes, batches."""
 
 import json
-import re
 
 import pytest
 
@@ -9,6 +8,7 @@ from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
+from tests.e2e.screen import Screen
 
 KEYS = [
     "query",
@@ -36,7 +36,9 @@ RESULT_KEYS = [
     "found_by",
     "ranks",
     "scores",
+    "explain",
 ]
+CHANNELS = ["lexical_exact", "lexical_relaxed", "semantic"]
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def filled(subcog: Run) -> Run:
     rows.append(
         {"id": "pkce", "content": "OAuth2 uses PKCE", "namespace": "decisions", "tags": ["auth"], "created_at": "2026-03-02"}
     )
-    rows.append({"id": "other", "content": "OAuth2 elsewhere", "project": "github.com/acme/blog"})
+    rows.append({"id": "other", "content": "OAuth2 elsewhere", "project": "github.com/acme/blog", "created_at": "2026-06-02"})
     with open("rows.jsonl", "w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     assert subcog("import", "rows.jsonl").code == 0
@@ -61,10 +63,11 @@ def test_the_json_form_has_every_key_of_the_interface_in_order(filled: Run) -> N
     result = answer["results"][0]
     assert (result["id"], result["urn"]) == ("pkce", "subcog://user/decisions/pkce")
     assert (result["created_at"], result["project"]) == ("2026-03-02T00:00:00Z", None)
-    assert (result["found_by"], result["ranks"]) == (["lexical", "semantic"], {"lexical": 1, "semantic": 1})
-    assert list(result["scores"]) == ["lexical", "semantic"]
-    assert answer["strategies_matched"] == ["lexical", "semantic"]
-    assert (answer["degraded"], answer["note"]) == (False, None)
+    assert (result["found_by"], result["ranks"]) == (CHANNELS, dict.fromkeys(CHANNELS, 1))
+    assert sorted(result["scores"]) == CHANNELS
+    assert answer["strategies_matched"] == CHANNELS
+    assert (answer["query_type"], answer["agreement_scores"]) == ("exploratory", {"pkce": 1.0})
+    assert (answer["degraded"], answer["note"], answer["suggestions"]) == (False, None, [])
 
 
 def test_equal_queries_give_equal_bytes_but_for_the_time(filled: Run) -> None:
@@ -223,8 +226,9 @@ def test_a_narrow_terminal_shows_the_text_too(filled: Run, monkeypatch: pytest.M
     monkeypatch.setattr("subcog_hooks.cli.output.terminal.out._force_terminal", True)
     for arguments in (["search", "oauth2", "--all-projects"], ["list"]):
         out = filled(*arguments).out
-        assert "OAuth2" in out
-        assert max(len(line) for line in re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()) <= int(columns)
+        lines = Screen(1_000, 100).feed(out.replace("\n", "\r\n")).lines
+        assert "OAuth2" in "".join(lines)
+        assert max(map(len, lines)) <= int(columns)
 
 
 def test_markup_in_a_projects_name_is_shown_as_it_is(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:

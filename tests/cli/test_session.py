@@ -68,7 +68,7 @@ def test_a_search_leaves_the_work_to_whoever_is_at_it_and_says_so(behind: Run, h
     with followed_by_another():
         answer = json.loads(behind(*query).out)
         assert (answer["degraded"], answer["note"]) == (True, NOTE)
-        assert {tuple(hit["found_by"]) for hit in answer["results"]} == {("lexical", "semantic"), ("lexical",)}
+        assert {tuple(hit["found_by"]) for hit in answer["results"]} == {("lexical_relaxed", "semantic"), ("lexical_relaxed",)}
         with VectorStore.reader(home, *MINILM) as vectors:
             assert sum(vectors.counts()) == 1
     answer = json.loads(behind(*query).out)

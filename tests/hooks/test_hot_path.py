@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.embed import models, spaces
-from subcog_hooks.memory import sync, vector_sync
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
+from tests.hooks.conftest import follow
 
 RUN = """
 import os, sys
@@ -33,32 +32,22 @@ STANDARD = {
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
 OWN = {
-    *("__main__", "capture", "capture.leaks", "config", "database", "deadline", "errors"),
+    *("__main__", "capture", "capture.leaks", "config", "database", "deadline", "errors", "keys", "paths", "state", "wire"),
     *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
-    *("hooks", "hooks.prompt", "hooks.render", "hooks.runner", "hooks.sanitise", "intent", "intent.keywords"),
-    *("memory", "memory.analysis", "memory.index", "memory.model", "memory.project", "memory.schema", "memory.store"),
-    *(
-        "memory.vector_file",
-        "memory.vectors",
-        "paths",
-        "recall",
-        "recall.candidates",
-        "recall.fusion",
-        "recall.hits",
-        "recall.lexical",
-    ),
-    *("recall.pipeline", "recall.query", "recall.relevance", "recall.semantic", "recall.words", "state", "wire"),
+    *("hooks", "hooks.prompt", "hooks.render", "hooks.runner", "hooks.sanitise"),
+    *("intent", "intent.keywords"),
+    *("memory", "memory.acronyms", "memory.analysis", "memory.index", "memory.irregular", "memory.model", "memory.project"),
+    *("memory.schema", "memory.store", "memory.vector_file", "memory.vectors"),
+    *("recall", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
+    *("recall.labels", "recall.lexical", "recall.pipeline", "recall.prior", "recall.query", "recall.ranking", "recall.recency"),
+    *("recall.relevance", "recall.semantic", "recall.tuning", "recall.words"),
 }
 
 
 @pytest.fixture
 def remembered(home: Home, store: Store, make: Maker) -> None:
     store.add([make("OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.")])
-    sync.catch_up(home, store)
-    space = models.PACKAGED
-    vector_sync.open_following(
-        home, store, space.name, space.dimension, spaces.provisional(space), made_by=models.made_by(space)
-    ).close()
+    follow(home, store)
 
 
 def loaded(payload: dict[str, str]) -> tuple[set[str], bytes]:

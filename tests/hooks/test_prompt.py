@@ -11,11 +11,11 @@ import pytest
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import prompt
-from subcog_hooks.memory import sync
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.state import State
 from tests.conftest import Maker
+from tests.hooks.conftest import follow
 
 Ask = Callable[..., list[str]]
 QUESTION = "How does the lighthouse lamp relay work with the tide sensor?"
@@ -33,7 +33,7 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
     ]
     store.add([make(text, id=f"m{i}") for i, text in enumerate(texts)])
     store.add([make(f"Notes on cargo number {i} and its papers.") for i in range(50)])
-    sync.catch_up(home, store)
+    follow(home, store)
 
     def asked(text: str = QUESTION, session: str = "s", cwd: str | None = None) -> list[str]:
         written: list[bytes] = []

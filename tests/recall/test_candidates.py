@@ -1,23 +1,20 @@
-"""Words and meaning together: what each brings, what one does when the other fails, and what the share of meaning changes."""
+"""Words and meaning together: what each brings, what one does when the other fails, and which of them a mode lets run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import apsw
 import pytest
 
-from subcog_hooks.embed import models, spaces
-from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.errors import ModelError
-from subcog_hooks.memory import sync, vector_sync
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
-from subcog_hooks.recall import candidates, pipeline, semantic
-from subcog_hooks.recall.candidates import HYBRID, MODES, Sources
-from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Answer, Hit
-from tests.conftest import Maker
+from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
+from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.recall import candidates, lexical
+from subcog_hooks.recall.candidates import HYBRID, Candidates, Request, Sources
+from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTIC, VERY_HIGH
+from subcog_hooks.recall.semantic import Semantic, Space
+from tests.recall.shelf import ENOUGH, Held, Shelf, find, first, handed, ids, memory
 
+EXACT, RELAXED = "lexical_exact", "lexical_relaxed"
 NOTES = {
     "cat": "The office cat sleeps on the warm server rack in winter.",
     "pool": "Database connections are recycled after 30 seconds because the load balancer drops idle sockets.",
@@ -25,105 +22,102 @@ NOTES = {
     "port": "The rathole tunnel listens on port 2333.",
 }
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of "cat"
-Gather = Callable[..., Sources]
+QUESTION = "which port does the rathole tunnel listen on"
 
 
 @pytest.fixture
-def vectors() -> Iterator[list[VectorStore]]:
-    opened: list[VectorStore] = []
-    yield opened
-    for each in opened:
-        each.close()
+def of(shelf: Shelf) -> Sources:
+    """What recall reads of NOTES, as the hook does."""
+    shelf.add(NOTES)
+    return shelf.by_meaning_too()
 
 
-@pytest.fixture
-def sources(home: Home, store: Store, make: Maker, vectors: list[VectorStore]) -> Gather:
-    """What recall reads of a store with NOTES and what is added to it, as the hook does."""
-
-    def opened(more: dict[str, str] | None = None, alpha: float = 0.6) -> Sources:
-        store.add([make(text, id=name) for name, text in {**NOTES, **(more or {})}.items()])
-        index, space = sync.catch_up(home, store), models.PACKAGED
-        vectors.append(
-            vector_sync.open_following(
-                home, store, space.name, space.dimension, spaces.provisional(space), made_by=models.made_by(space)
-            )
-        )
-        return Sources(index, store, semantic.Channel(vectors[-1], StaticEncoder.open().encode), alpha)
-
-    return opened
-
-
-def found(text: str, of: Sources, mode: str = HYBRID, limit: int = 10, wanted: Filter | None = None) -> Answer:
-    return pipeline.search(text, of, wanted or Filter(), limit, 0, mode)
-
-
-def ids(hits: list[Hit]) -> list[str]:
-    return [hit.memory.id for hit in hits]
+def gathered(of: Sources, text: str, *, scope: Filter | None = None, deeper: int = 1) -> Candidates:
+    return candidates.gather(Request(text, scope or Filter()), of, ENOUGH, deeper)
 
 
 # ---- what each side brings ------------------------------------------------------------------------------------------------
 
 
-def test_a_memory_is_found_by_meaning_though_it_shares_no_word(sources: Gather) -> None:
-    of = sources()
-    for mode in (HYBRID, SEMANTIC):
-        hit = found(PARAPHRASE, of, mode).hits[0]
-        assert (hit.memory.id, hit.found_by, hit.ranks) == ("cat", (SEMANTIC,), {SEMANTIC: 1})
-        assert list(hit.scores) == [SEMANTIC]
-    assert found(PARAPHRASE, of, LEXICAL).hits == []
+@pytest.mark.parametrize("mode", [HYBRID, SEMANTIC])
+def test_a_memory_is_found_by_meaning_though_it_shares_no_word(of: Sources, mode: str) -> None:
+    hit = first(find(of, PARAPHRASE, mode=mode))
+    assert (hit.memory.id, hit.found_by, hit.ranks) == ("cat", (SEMANTIC,), {SEMANTIC: 1})
+    assert list(hit.scores) == [SEMANTIC]
 
 
-def test_the_hook_is_given_a_memory_by_meaning_and_is_sure_enough_of_it(sources: Gather) -> None:
-    hit = pipeline.for_prompt(PARAPHRASE, sources(), audiences_of()).hits[0]
-    assert (hit.memory.id, hit.found_by) == ("cat", (SEMANTIC,))
-    assert hit.relevance >= 0.25
+def test_a_chance_word_does_not_outrank_a_paraphrase(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.fill()
+    shelf.add({"cat": NOTES["cat"], "chance": "Invoices of recent months are archived."})
+    shelf.add({"fed": "Kittens are fed at noon.", "room": "The nap room is locked.", "start": "A cold start takes 30 s."})
+    of = shelf.placed({"cat": 0.6, "chance": 0.3}, alpha=0.7, agreement=0.1)
+    answer = find(of, PARAPHRASE)
+    assert [(hit.memory.id, hit.found_by) for hit in answer.hits[:2]] == [("cat", (SEMANTIC,)), ("chance", (RELAXED, SEMANTIC))]
+    monkeypatch.setattr(lexical, "full_score", lambda *_: 0.0)  # as if a word were the whole question
+    assert ids(find(of, PARAPHRASE))[:2] == ["chance", "cat"]
+
+
+def test_words_alone_do_not_find_it(of: Sources) -> None:
+    assert find(of, PARAPHRASE, mode=LEXICAL).hits == []
 
 
 @pytest.mark.parametrize(
-    ("mode", "strategies"), [(HYBRID, (LEXICAL, SEMANTIC)), (LEXICAL, (LEXICAL,)), (SEMANTIC, (SEMANTIC,))]
+    ("mode", "channels", "strategies"),
+    [
+        (HYBRID, (EXACT, RELAXED, SEMANTIC), (LEXICAL, SEMANTIC)),
+        (LEXICAL, (EXACT, RELAXED), (LEXICAL,)),
+        (SEMANTIC, (SEMANTIC,), (SEMANTIC,)),
+    ],
 )
-def test_a_mode_names_the_channels_that_run(sources: Gather, mode: str, strategies: tuple[str, ...]) -> None:
-    answer = found("the rathole tunnel listens on port 2333", sources(), mode)
-    assert (answer.strategies, answer.note) == (strategies, None)
-    assert (ids(answer.hits)[0], answer.hits[0].found_by) == ("port", strategies)
-    assert set(answer.hits[0].scores) == set(strategies)
-
-
-def test_the_cosine_of_a_hit_by_words_is_looked_up_however_far_it_is(sources: Gather) -> None:
-    hit = found("a line of people", sources()).hits[0]
-    assert (hit.memory.id, hit.found_by) == ("bill", (LEXICAL,))
-    assert hit.scores[SEMANTIC] < candidates.LEAST_COSINE
-
-
-def test_what_is_only_the_nearest_there_is_is_not_found(sources: Gather) -> None:
-    of = sources()
-    assert found("quantum chromodynamics", of).hits == []
-    assert found("quantum chromodynamics", of, SEMANTIC).hits == []
-    nearest = semantic.search(of.space.vectors, of.space.encode("quantum chromodynamics"), of.store, Filter(), 1)  # type: ignore[union-attr, arg-type]  # there is one
-    assert nearest[0][0] < candidates.LEAST_COSINE
-
-
-def test_the_floor_decides_what_is_near(sources: Gather, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = sources()
-    monkeypatch.setattr(candidates, "LEAST_COSINE", -1.0)
-    assert set(ids(found("quantum chromodynamics", of).hits)) == set(NOTES)
-    monkeypatch.setattr(candidates, "LEAST_COSINE", 1.0)
-    assert found(PARAPHRASE, of).hits == []
-
-
-def test_a_channel_gives_a_rank_to_what_it_has_listed_only(sources: Gather) -> None:
-    of = sources()
-    assert of.space
-    near_to_port = of.space.encode(NOTES["port"])
-    of.space = semantic.Channel(of.space.vectors, lambda _: near_to_port)
-    shallow = candidates.gather("the cat sleeps on the rack", of, Filter(), depth=1)
-    hits = [shallow.hit(memory) for memory in of.store.by_seqs(list(shallow.fused)).values()]
-    assert {hit.memory.id: hit.ranks for hit in hits} == {"cat": {LEXICAL: 1}, "port": {SEMANTIC: 1}}
-    assert all(SEMANTIC in hit.scores for hit in hits)
+def test_a_mode_names_the_channels_that_run(
+    of: Sources, mode: str, channels: tuple[str, ...], strategies: tuple[str, ...]
+) -> None:
+    answer = find(of, "the rathole tunnel listens on port 2333", mode=mode)
+    assert (answer.strategies, answer.note, answer.is_degraded) == (strategies, None, False)
+    hit = first(answer)
+    assert (hit.memory.id, hit.found_by) == ("port", channels)
+    assert set(hit.scores) == set(channels)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("alpha", "strategies"),
+    [(0.0, (LEXICAL,)), (1.0, (SEMANTIC,)), (0.5, (LEXICAL, SEMANTIC)), ("adaptive", (LEXICAL, SEMANTIC))],
+)
+def test_a_share_of_everything_leaves_the_other_side_out(shelf: Shelf, alpha: float | str, strategies: tuple[str, ...]) -> None:
+    shelf.add(NOTES)
+    assert find(shelf.placed({"cat": 0.9}, alpha=alpha), QUESTION).strategies == strategies
+
+
+def test_the_cosine_of_a_hit_by_words_is_looked_up_however_far_it_is(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    hit = first(find(shelf.placed({"bill": 0.1}), "cents per line"))
+    assert (hit.memory.id, hit.found_by) == ("bill", (EXACT, RELAXED))
+    assert hit.scores[SEMANTIC] == pytest.approx(0.1, abs=0.01)
+
+
+def test_what_is_only_the_nearest_there_is_is_not_found(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    of = shelf.placed({"cat": 0.2, "pool": 0.1}, min_similarity=0.25)
+    for mode in (HYBRID, SEMANTIC):
+        assert find(of, "quantum chromodynamics", mode=mode).hits == []
+
+
+def test_the_floor_decides_what_is_near(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    of = shelf.placed({"cat": 0.2, "pool": 0.1}, min_similarity=0.15)
+    assert ids(find(of, "quantum chromodynamics")) == ["cat"]
+
+
+def test_a_channel_gives_a_rank_to_what_it_has_listed_only(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    found = gathered(shelf.placed({"cat": 0.3, "port": 0.9}, semantic_depth=1, lexical_depth=1), "the cat sleeps on the rack")
+    hits = {one.id: found.hit(one) for one in shelf.store.by_seqs(list(found)).values()}
+    assert {name: hit.ranks for name, hit in hits.items()} == {"cat": {EXACT: 1, RELAXED: 1}, "port": {SEMANTIC: 1}}
+    assert all(SEMANTIC in hit.scores for hit in hits.values())
+
+
+@pytest.mark.parametrize(
+    ("scope", "expected"),
     [
         (Filter(audiences=audiences_of("shop")), ["mine"]),
         (Filter(audiences=audiences_of()), []),
@@ -136,29 +130,20 @@ def test_a_channel_gives_a_rank_to_what_it_has_listed_only(sources: Gather) -> N
     ],
 )
 @pytest.mark.parametrize("mode", [HYBRID, SEMANTIC])
-def test_filters_hold_for_what_is_found_by_meaning(
-    sources: Gather, store: Store, make: Maker, mode: str, wanted: Filter, expected: list[str]
-) -> None:
+def test_filters_hold_for_what_is_found_by_meaning(shelf: Shelf, mode: str, scope: Filter, expected: list[str]) -> None:
     text = NOTES["cat"]
-    store.add(
-        [
-            make(text, id="mine", project="shop", namespace="decisions"),
-            make(text, id="tagged", project="yard", tags=("pets",)),
-            make(text, id="theirs", project="blog", paths=("src/*.py",), created_at=5_000),
-            make(text, id="old", project="shop", status="archived"),
-            make(text, id="expired", project="shop", expires_at=1),
-        ]
+    shelf.add(
+        {},
+        memory(text, id="mine", project="shop", namespace="decisions"),
+        memory(text, id="tagged", project="yard", tags=("pets",)),
+        memory(text, id="theirs", project="blog", paths=("src/*.py",), created_at=5_000),
+        memory(text, id="old", project="shop", status="archived"),
+        memory(text, id="expired", project="shop", expires_at=1),
     )
-    found_ids = ids(found(PARAPHRASE, sources(), mode, wanted=wanted).hits)
-    assert sorted(set(found_ids) - {"cat"}) == expected
+    assert sorted(ids(find(shelf.placed({"mine": 0.8}), PARAPHRASE, mode=mode, scope=scope))) == expected
 
 
-def test_the_hook_is_given_no_other_projects_memories_by_meaning(sources: Gather, store: Store, make: Maker) -> None:
-    store.add([make(NOTES["cat"], id=f"other{i}", project=f"p{i}") for i in range(200)])
-    assert ids(pipeline.for_prompt(PARAPHRASE, sources(), audiences_of("shop")).hits) == ["cat"]
-
-
-# ---- when meaning fails ---------------------------------------------------------------------------------------------------
+# ---- when a channel fails -------------------------------------------------------------------------------------------------
 
 
 def broken_encoder(of: Sources) -> None:
@@ -166,7 +151,7 @@ def broken_encoder(of: Sources) -> None:
         raise ModelError("query-encoder.bin is damaged", "reinstall subcog")
 
     assert of.space
-    of.space = semantic.Channel(of.space.vectors, fail)
+    of.space = Space(of.space.vectors, fail)
 
 
 def lost_table(of: Sources) -> None:
@@ -178,127 +163,165 @@ def lost_table(of: Sources) -> None:
 
 def another_dimension(of: Sources) -> None:
     assert of.space
-    of.space = semantic.Channel(of.space.vectors, lambda _: b"\1" * 32)
+    of.space = Space(of.space.vectors, lambda _: b"\1" * 32)
 
 
 @pytest.mark.parametrize("failure", [broken_encoder, lost_table, another_dimension])
 @pytest.mark.parametrize("mode", [HYBRID, SEMANTIC])
-def test_when_meaning_fails_words_answer_and_it_is_said(sources: Gather, failure: Callable[[Sources], None], mode: str) -> None:
-    of = sources()
+def test_when_meaning_fails_words_answer_and_it_is_said(of: Sources, failure: Callable[[Sources], None], mode: str) -> None:
     failure(of)
-    answer = found("which port does the rathole tunnel listen on", of, mode)
-    assert answer.note is not None
-    assert answer.note.startswith("found by words alone: ")
-    assert (ids(answer.hits)[0], answer.hits[0].found_by, answer.strategies) == ("port", (LEXICAL,), (LEXICAL,))
-    assert answer.confidence(answer.hits[0]) in ("medium", "low")
-    assert pipeline.for_prompt("which port does the rathole tunnel listen on", of, audiences_of()).hits[0].memory.id == "port"
+    answer = find(of, QUESTION, mode=mode)
+    assert answer.is_degraded
+    assert (answer.note or "").startswith(f"{SEMANTIC}: ")
+    assert (ids(answer)[0], answer.strategies) == ("port", (LEXICAL,))
+    assert answer.confidence in (MEDIUM, LOW)
 
 
-def test_words_alone_say_why(home: Home, store: Store, make: Maker) -> None:
-    store.add([make(NOTES["port"], id="port")])
-    of = Sources(sync.catch_up(home, store), store, None, 0.6, "there is no model")
-    assert (ids(found("rathole", of).hits), found("rathole", of).note) == (["port"], "there is no model")
-    assert found("rathole", of, LEXICAL).note is None
+@pytest.mark.parametrize("failure", [broken_encoder, lost_table, another_dimension])
+def test_when_meaning_fails_the_hook_has_the_words(of: Sources, failure: Callable[[Sources], None]) -> None:
+    failure(of)
+    answer = handed(of, QUESTION)
+    assert (ids(answer)[0], answer.is_degraded) == ("port", True)
 
 
-def test_a_text_with_nothing_to_embed_is_searched_by_its_words(sources: Gather) -> None:
-    of = sources({"east": "東京リージョンでは認証サーバーを二重化している。"})
+def test_a_failure_caps_what_two_strategies_agree_on_at_medium(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({}, memory(NOTES["port"], id="port", tags=("rathole",)))
+    of = shelf.placed({"port": 0.9}, tags=0.1)
+    assert find(of, QUESTION).confidence in (VERY_HIGH, HIGH)
+    broken_encoder(of)
+    answer = find(of, QUESTION)
+    assert (answer.strategies, first(answer).agreement, answer.confidence) == ((LEXICAL, LABELS), 1.0, MEDIUM)
+
+
+def test_words_alone_say_why(shelf: Shelf) -> None:
+    shelf.add({"port": NOTES["port"]})
+    of = shelf.by_words()
+    of.note = "there is no model"
+    answer = find(of, "rathole")
+    assert (ids(answer), answer.note, answer.is_degraded) == (["port"], "there is no model", True)
+    by_words = find(of, "rathole", mode=LEXICAL)
+    assert (by_words.note, by_words.is_degraded) == (None, False)
+
+
+def test_a_lesser_space_that_answers_says_what_was_missing(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    of = shelf.placed({"cat": 0.9})
+    of.note = "the model big lacks model.onnx"
+    assert "the model big lacks model.onnx" in (find(of, PARAPHRASE).note or "")
+
+
+def test_when_meaning_takes_all_the_time_words_still_answer(of: Sources) -> None:
+    late = Held()
+
+    def slow(text: str) -> bytes:
+        late.has_passed = True
+        raise ModelError("interrupted", "")
+
     assert of.space
-    of.space = semantic.Channel(of.space.vectors, lambda _: b"")
-    answer = found("認証", of)
-    assert (ids(answer.hits), answer.note) == (["east"], None)
-    assert found("認証", of, SEMANTIC).hits == []
+    of.space = Space(of.space.vectors, slow)
+    answer = find(of, QUESTION, deadline=late)
+    assert answer.is_degraded
+    assert SEMANTIC in (answer.note or "")
+    assert ids(answer) == ["port"]
 
 
-def test_memories_that_have_no_vector_yet_are_found_by_their_words(
-    home: Home, sources: Gather, store: Store, make: Maker
-) -> None:
-    of = sources()
-    store.add([make("The heron nests behind the sluice.", id="new")])
-    of.index = sync.catch_up(home, store)
-    answer = found("heron sluice", of)
-    assert (ids(answer.hits)[0], list(answer.hits[0].scores)) == ("new", [LEXICAL])
+def test_without_any_time_any_of_the_words_answer_and_the_other_channels_are_named(of: Sources) -> None:
+    answer = find(of, QUESTION, deadline=Held(has_passed=True))
+    assert (ids(answer), first(answer).found_by, answer.is_degraded) == (["port"], (RELAXED,), True)
+    assert answer.note == "; ".join(f"{name}: no time was left for it" for name in (EXACT, SEMANTIC))
 
 
-# ---- the share of meaning -------------------------------------------------------------------------------------------------
+def test_cosines_that_can_not_be_looked_up_are_a_failure_of_meaning(of: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> dict[int, float]:
+        raise ModelError("the vectors are gone", "")
+
+    monkeypatch.setattr(Semantic, "cosines", fail)
+    answer = find(of, QUESTION)
+    assert (answer.note, answer.is_degraded, ids(answer)[0]) == ("semantic: the vectors are gone", True, "port")
 
 
-def test_the_share_of_meaning_changes_the_order(sources: Gather) -> None:
-    of = sources({"words": "Where kittens: see months.csv of the ledger, sheet 9."})
-    orders = {}
-    for alpha in (0.0, 1.0):
-        of.alpha = alpha
-        orders[alpha] = ids(found(PARAPHRASE, of).hits)
-    assert orders[0.0][0] == "words"
-    assert orders[1.0][0] == "cat"
-    assert set(orders[0.0]) == set(orders[1.0])
+def test_an_index_that_can_not_be_used_is_for_the_caller(of: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> list[tuple[float, int]]:
+        raise IndexUnusable("the index is damaged")
+
+    monkeypatch.setattr(LexicalIndex, "search", fail)
+    with pytest.raises(IndexUnusable):
+        find(of, QUESTION)
 
 
-def test_the_share_of_meaning_changes_what_the_hook_looks_at(sources: Gather) -> None:
-    of = sources({f"w{i:02}": f"months, months: ledger number {i} of the kittens" for i in range(30)})
-    given = {}
-    for alpha in (0.0, 1.0):
-        of.alpha = alpha
-        given[alpha] = ids(pipeline.for_prompt(PARAPHRASE, of, audiences_of()).hits)
-    assert "cat" not in given[0.0]
-    assert "cat" in given[1.0]
-
-
-def test_the_hook_looks_at_the_first_of_what_search_finds(sources: Gather) -> None:
-    of = sources({f"w{i:02}": f"kittens and cats nap on shelf {i} " + "in winter " * (i % 5) for i in range(40)})
-    given = pipeline.for_prompt(PARAPHRASE, of, audiences_of()).hits
-    assert len(given) == pipeline.PROMPT_CANDIDATES
-    searched = found(PARAPHRASE, of, limit=pipeline.PROMPT_CANDIDATES).hits
-    assert ids(searched) == ids(sorted(given, key=lambda hit: (-hit.score, -hit.memory.created_at, hit.memory.id)))
-    of_id = {hit.memory.id: hit for hit in given}
-    for hit in searched:
-        twin = of_id[hit.memory.id]
-        assert (hit.score, hit.relevance, hit.ranks, hit.scores) == (twin.score, twin.relevance, twin.ranks, twin.scores)
-
-
-# ---- pages ----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_pages_never_overlap_and_end_where_one_long_page_ends(sources: Gather, mode: str) -> None:
-    animals = ("cat", "kitten", "dog", "heron", "seal")
-    of = sources({f"a{i:03}": f"The {animals[i % 5]} naps in basket {i} during winter." for i in range(260)})
-    text = "kitten naps in winter"
-    paged: list[str] = []
-    while page := ids(pipeline.search(text, of, Filter(), 23, len(paged), mode).hits):
-        paged += page
-    assert len(paged) == len(set(paged))
-    assert len(paged) > 100
-    again: list[str] = []
-    for _ in range(3):
-        again += ids(pipeline.search(text, of, Filter(), 23, len(again), mode).hits)
-    assert paged[:69] == again
-
-
-def test_equal_texts_are_ordered_by_newest_then_id_whatever_was_stored_first(
-    sources: Gather, store: Store, make: Maker
-) -> None:
-    text = NOTES["cat"]
-    store.add([make(text, id="b"), make(text, id="a"), make(text, id="new", created_at=9_000)])
-    of = sources()
-    for mode in (HYBRID, SEMANTIC):
-        assert ids(found(PARAPHRASE, of, mode).hits) == ["new", "a", "b", "cat"]
-
-
-def test_the_index_is_not_asked_for_meaning_alone(sources: Gather, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = sources()
+def test_the_index_is_not_asked_for_meaning_alone(of: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LexicalIndex, "search", lambda *_: pytest.fail("searched by words"))
-    assert ids(found(PARAPHRASE, of, SEMANTIC).hits) == ["cat"]
+    assert ids(find(of, PARAPHRASE, mode=SEMANTIC)) == ["cat"]
 
 
-@pytest.mark.parametrize("by", [HYBRID, LEXICAL])
-def test_a_memory_that_the_index_has_not_reached_is_judged_on_its_own_words(
-    sources: Gather, store: Store, make: Maker, by: str
+def test_a_text_with_nothing_to_embed_is_searched_by_its_words(shelf: Shelf) -> None:
+    shelf.add({"east": "東京リージョンでは認証サーバーを二重化している。"})
+    of = shelf.placed({"east": 0.9})
+    assert of.space
+    of.space = Space(of.space.vectors, lambda _: b"")
+    answer = find(of, "認証")
+    assert (ids(answer), answer.note) == (["east"], None)
+    assert find(of, "認証", mode=SEMANTIC).hits == []
+
+
+def test_memories_that_have_no_vector_yet_are_found_by_their_words(shelf: Shelf) -> None:
+    shelf.add({**NOTES, "new": "The heron nests behind the sluice."})
+    hit = first(find(shelf.placed({"cat": 0.2}), "heron sluice"))
+    assert (hit.memory.id, list(hit.scores)) == ("new", [EXACT, RELAXED])
+
+
+# ---- agreement and completeness -------------------------------------------------------------------------------------------
+
+
+def test_exact_and_relaxed_words_are_one_strategy(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    found = gathered(shelf.placed({"port": 0.9, "cat": 0.8}), QUESTION)
+    by_id = shelf.store.by_ids(list(NOTES))
+    assert (EXACT in found.lists, RELAXED in found.lists) == (True, True)
+    assert {name: found.agreement(by_id[name].seq) for name in ("port", "cat", "bill")} == {
+        "port": 1.0,
+        "cat": 0.5,
+        "bill": 0.0,
+    }
+
+
+def test_strategies_agree_on_what_each_has_among_its_first(shelf: Shelf) -> None:
+    shelf.add({f"m{i:02}": f"crane {'and berth ' * i}" for i in range(14)})
+    found = gathered(shelf.placed({f"m{i:02}": 0.9 - i / 100 for i in range(14)}), "crane")
+    by_id = shelf.store.by_ids(["m00", "m13"])
+    assert (found.agreement(by_id["m00"].seq), found.agreement(by_id["m13"].seq)) == (1.0, 0.0)
+    assert found.lists[SEMANTIC][by_id["m13"].seq] == 14
+
+
+@pytest.mark.parametrize(
+    ("depths", "is_complete"),
+    [
+        ({"lexical_depth": 50, "semantic_depth": 50}, True),
+        ({"lexical_depth": 5, "semantic_depth": 50}, False),
+        ({"lexical_depth": 50, "semantic_depth": 5}, False),
+    ],
+)
+def test_the_lists_are_complete_when_longer_ones_would_bring_nobody_else(
+    shelf: Shelf, depths: dict[str, int], is_complete: bool
 ) -> None:
-    of = sources({"weak": "Tokens are checked in the gateway."})
-    if by == LEXICAL:
-        of.space = None
-    store.add([make("The OAuth2 refresh token rotates on every use; an old one ends the session.", id="new")])
-    hits = pipeline.for_prompt("Does the OAuth2 refresh token rotate on every use?", of, audiences_of()).hits
-    assert hits[0].memory.id == "new"
-    assert hits[0].relevance >= 0.25
+    shelf.add({f"m{i:02}": f"crane {i}" for i in range(20)})
+    of = shelf.placed({f"m{i:02}": 0.9 for i in range(20)}, **depths)
+    assert gathered(of, "crane").is_complete is is_complete
+    assert gathered(of, "crane", deeper=8).is_complete
+
+
+def test_the_pool_is_every_memory_of_any_list_once(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    found = gathered(shelf.placed({"cat": 0.9, "port": 0.8}), QUESTION)
+    seqs = list(found)
+    assert len(seqs) == len(set(seqs))
+    assert {one.id for one in shelf.store.by_seqs(seqs).values()} == {"cat", "port"}
+
+
+def test_a_net_says_which_channels_of_words_run_and_how_near_meaning_must_be(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    of = shelf.placed({"cat": 0.2}, min_similarity=0.25)
+    wide = candidates.Net(0.5, lexical.Beginnings)
+    hits = {hit.memory.id: hit.found_by for hit in find(of, "tunneling", net=wide).hits}
+    assert hits == {"port": ("lexical_beginnings",), "cat": (SEMANTIC,)}

@@ -1,0 +1,195 @@
+"""The settings: of each key the type, what is allowed, the default and what it does. Reading files is config's."""
+
+from subcog_hooks.errors import ConfigError
+
+MAX_NAME = 200  # characters
+ADAPTIVE = "adaptive"  # fusion.alpha: from the query's type and how much is searched
+WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
+ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
+PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
+    "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
+    ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
+    RRF: {"fusion.mode": RRF, "fusion.alpha": 0.5},  # S2, S3
+    "vector-only": {"fusion.mode": WEIGHTED, "fusion.alpha": 1.0},
+    "lexical-only": {"fusion.mode": WEIGHTED, "fusion.alpha": 0.0},
+}
+
+Value = bool | int | float | str
+
+
+class Key:
+    """One setting: its type, default, range, and what it does. is_personal: a project's file may not set it."""
+
+    __slots__ = ("default", "help", "high", "is_personal", "low", "name")
+
+    def __init__(
+        self,
+        name: str,
+        default: Value,
+        low: float,
+        high: float,
+        help: str,  # noqa: A002 - as typer calls it
+        *,
+        is_personal: bool = False,
+    ) -> None:
+        self.is_personal = is_personal
+        self.name = name
+        self.default = default
+        self.low = low
+        self.high = high
+        self.help = help
+
+    def checked(self, value: object) -> Value:
+        """`value` in this key's type. Raises ConfigError."""
+        kind = type(self.default)
+        if kind is bool and isinstance(value, bool):
+            return value
+        if kind is not bool and isinstance(value, int | float) and not isinstance(value, bool) and self._holds(value):
+            return kind(value)
+        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        raise ConfigError(f"{self.name} is {shown}, expected {self.expected}")
+
+    def _holds(self, value: float) -> bool:
+        return self.low <= value <= self.high and type(self.default)(value) == value  # in this order: int(inf) is an error
+
+    @property
+    def expected(self) -> str:
+        if isinstance(self.default, bool):
+            return "true or false"
+        return f"{'a whole number ' if isinstance(self.default, int) else ''}{self.low} to {self.high}"
+
+    def from_text(self, text: str) -> Value:
+        """The value that a user typed. Raises ConfigError."""
+        lowered = text.strip().lower()
+        if isinstance(self.default, bool):
+            if lowered in ("true", "1", "yes", "on"):
+                return True
+            if lowered in ("false", "0", "no", "off"):
+                return False
+            raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}")
+        try:
+            return self.checked(float(lowered) if "." in lowered or "e" in lowered else int(lowered))
+        except (ValueError, OverflowError):
+            raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}") from None
+
+
+class NameKey(Key):
+    """A setting that is a name; whether there is such a thing is found out where it is used."""
+
+    __slots__ = ("_expected",)
+
+    def __init__(self, name: str, default: str, expected: str, help: str) -> None:  # noqa: A002 - as typer calls it
+        super().__init__(name, default, 0, 0, help, is_personal=True)
+        self._expected = expected
+
+    def checked(self, value: object) -> str:
+        """`value`, when it is one printable word. Raises ConfigError."""
+        if isinstance(value, str) and value.isprintable() and value and " " not in value and len(value) <= MAX_NAME:
+            return value
+        raise ConfigError(f"{self.name} is {str(value)[:MAX_NAME]!r}, expected {self.expected}")
+
+    @property
+    def expected(self) -> str:
+        return self._expected
+
+    def from_text(self, text: str) -> str:
+        return self.checked(text.strip())
+
+
+class ChoiceKey(Key):
+    """A setting that is one of a few words."""
+
+    __slots__ = ("choices",)
+
+    def __init__(self, name: str, default: str, choices: tuple[str, ...], help: str) -> None:  # noqa: A002 - as typer calls it
+        super().__init__(name, default, 0, 0, help)
+        self.choices = choices
+
+    def checked(self, value: object) -> str:
+        """`value`, when it is one of the choices. Raises ConfigError."""
+        if isinstance(value, str) and value in self.choices:
+            return value
+        raise ConfigError(f"{self.name} is {str(value)[:MAX_NAME]!r}, expected {self.expected}")
+
+    @property
+    def expected(self) -> str:
+        return ", ".join(self.choices[:-1]) + " or " + self.choices[-1]
+
+    def from_text(self, text: str) -> str:
+        return self.checked(text.strip().lower())
+
+
+class ShareKey(Key):
+    """A share of 0.0 to 1.0, or the word `adaptive`."""
+
+    __slots__ = ()
+
+    def checked(self, value: object) -> Value:
+        return ADAPTIVE if value == ADAPTIVE else super().checked(value)
+
+    @property
+    def expected(self) -> str:
+        return f"{super().expected} or {ADAPTIVE}"
+
+    def from_text(self, text: str) -> Value:
+        return ADAPTIVE if text.strip().lower() == ADAPTIVE else super().from_text(text)
+
+
+KEYS = {
+    key.name: key
+    for key in (
+        Key("surfacing.enabled", True, False, True, "false keeps every hook silent"),
+        Key("surfacing.min_relevance", 0.25, 0.0, 1.0, "a memory is handed over from this relevance on"),
+        Key("surfacing.max_memories", 6, 1, 6, "at most so many memories for one prompt"),
+        Key(
+            "surfacing.max_characters",
+            2000,
+            200,
+            9900,
+            "at most so many characters (UTF-16 units) for one prompt",
+        ),
+        ChoiceKey("fusion.preset", "fixed-70-30", tuple(PRESETS), "a mode and an alpha by one name"),
+        ChoiceKey("fusion.mode", WEIGHTED, (WEIGHTED, RRF), "how lists become one: by scores, or by reciprocal ranks"),
+        ShareKey("fusion.alpha", ALPHA, 0.0, 1.0, "the share of meaning in a score: 0 is words alone, 1 meaning alone"),
+        Key("fusion.small", 500, 0, 10_000_000, "adaptive: below so many memories the corpus asks for .5"),
+        Key("fusion.large", 5000, 0, 10_000_000, "adaptive: from so many on it asks for .8, between for .7"),
+        Key("fusion.rrf_k", 60, 1, 1000, "rrf: what is added to every rank"),
+        Key(
+            "fusion.tags",
+            0.1,
+            0.0,
+            1.0,
+            "what a memory gains at most whose tag the query names; half as much again from three tags on",
+        ),
+        Key("fusion.agreement", 0.05, 0.0, 1.0, "how much of its score a memory gains at most that several channels find"),
+        Key("recency.decay", 0.01, 0.0, 1.0, "how fast memories fade, a day; 0: not at all"),
+        Key("recency.floor", 0.9, 0.0, 1.0, "what age leaves of a score at least"),
+        Key(
+            "search.timeout_ms",
+            3000,
+            1,
+            600_000,
+            "after so many milliseconds of looking `subcog search` answers with what it has",
+        ),
+        Key("search.min_similarity", 0.25, 0.0, 1.0, "the least cosine at which meaning alone finds a memory"),
+        Key("diversity.near_duplicate", 0.95, 0.5, 1.0, "a memory as similar as this to a better one is left out; 1: none is"),
+        Key("diversity.mmr", 1.0, 0.0, 1.0, "the share of relevance against being unlike what stands above; 1: it alone"),
+        Key(
+            "relevance.prior",
+            1.0,
+            1.0,
+            1.9,
+            "how much more a memory counts whose namespace suits the prompt's intent; 1: no more",
+        ),
+        Key("search.limit", 10, 1, 1000, "how many results `subcog search` shows"),
+        NameKey("embedding.model", "minilm", "a model of `subcog models list`", "embeds what `subcog search` compares"),
+        Key(
+            "embedding.background",
+            True,
+            False,
+            True,
+            "false: new memories wait for `subcog reindex` to be embedded",
+            is_personal=True,
+        ),
+    )
+}

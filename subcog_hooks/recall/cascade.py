@@ -1,0 +1,46 @@
+"""Never nothing without a word: looser and looser matching while a search finds nothing, then what to try (S1 section 6).
+
+For people alone. A prompt that nothing answers is answered by silence.
+"""
+
+from subcog_hooks.recall import lexical, pipeline, suggestions
+from subcog_hooks.recall.candidates import Net, Request, Sources
+from subcog_hooks.recall.hits import LOW, SPECULATIVE, Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.deadline import Deadline
+
+PRIMARY_SHARE = 0.5  # of the time: S1's 150 of 300 ms
+STAGES = (  # (label, net, share of the time that is left then: S1's 100 of 150 ms, and the rest; what is said)
+    (LOW, Net(0.7, lexical.Beginnings), 2.0 / 3.0, "nothing matches as it stands; these come near"),
+    (SPECULATIVE, Net(0.5, lexical.Pieces), 1.0, "nothing matches; these share pieces of words, or a distant meaning"),
+)
+
+
+def search(request: Request, sources: Sources, deadline: "Deadline", limit: int, offset: int = 0) -> Answer:
+    """As pipeline.search; what it finds is widened stage by stage until something is found, and labelled so.
+
+    Raises IndexUnusable, StoreError.
+    """
+    answer = pipeline.search(request, sources, deadline.share(PRIMARY_SHARE), limit, offset)
+    notes = [answer.note]
+    for label, net, share, note in STAGES:
+        if answer.is_degraded and not deadline.left_ms():
+            break
+        if answer.hits or (offset and _finds(request, sources, deadline)):  # a page behind the last is empty, whatever is there
+            break
+        request = request.wider(net)
+        wider = pipeline.search(request, sources, deadline.share(share), limit, offset)
+        wider.stage = label
+        wider.is_degraded = wider.is_degraded or answer.is_degraded
+        notes += [note if wider.hits else None, wider.note]
+        answer = wider
+    else:
+        answer.suggestions = suggestions.near(request, sources.index)
+    answer.note = "; ".join(dict.fromkeys(filter(None, notes))) or None
+    return answer
+
+
+def _finds(request: Request, sources: Sources, deadline: "Deadline") -> bool:
+    return bool(pipeline.search(request, sources, deadline, 1).hits)

@@ -1,0 +1,55 @@
+"""What a channel is: one way of finding memories, with one signature, and what it brought. No ranking across channels here."""
+
+from subcog_hooks.errors import SubcogError
+from subcog_hooks.memory.index import IndexUnusable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.memory.store import Filter
+    from subcog_hooks.recall.query import Query
+
+    Ranked = list[tuple[float, int]]  # (the channel's own score, row number), best first
+
+    class Channel(Protocol):
+        """name: in answers and notes; strategy: what its agreement counts as (S1: exact and relaxed words are one).
+
+        is_floor: it runs whatever the time is, so that there is always an answer.
+        """
+
+        name: str
+        strategy: str
+        is_floor: bool
+
+        def search(self, query: Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
+            """The best `k` memories of `scope`, and those that score as the last of them. Raises SubcogError."""
+
+
+class Found:
+    """What one channel brought: its list, or why it has none. An empty list of a channel that ran is an answer."""
+
+    __slots__ = ("failure", "name", "ranked", "strategy")
+
+    def __init__(self, name: str, strategy: str, ranked: "Ranked | None", failure: str | None = None) -> None:
+        self.name = name
+        self.strategy = strategy
+        self.ranked = ranked or []
+        self.failure = failure
+
+
+def run(channel: "Channel", query: "Query", scope: "Filter", k: int, deadline: "Deadline") -> Found:
+    """Let a channel search; a failure, or a deadline that has passed, is noted and is not "nothing found".
+
+    Raises IndexUnusable: without words there is no answer, and whoever may write rebuilds the index.
+    """
+    if not channel.is_floor and not deadline.left_ms():
+        return Found(channel.name, channel.strategy, None, f"{channel.name}: no time was left for it")
+    try:
+        return Found(channel.name, channel.strategy, channel.search(query, scope, k, deadline))
+    except IndexUnusable:
+        raise
+    except SubcogError as error:
+        late = not deadline.left_ms()
+        return Found(channel.name, channel.strategy, None, f"{channel.name}: {'out of time' if late else error.message}")

@@ -1,0 +1,80 @@
+"""The channel of labels: memories whose tags and keywords the query names, the rare ones first (S2)."""
+
+import tantivy
+
+from subcog_hooks.memory import analysis
+from subcog_hooks.memory.index import LABEL, LexicalIndex
+from subcog_hooks.memory.store import Filter
+from subcog_hooks.recall import lexical
+from subcog_hooks.recall.hits import LABELS
+from subcog_hooks.recall.query import Query, rarity
+from subcog_hooks.recall.words import STOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.recall.channel import Ranked
+
+MOST_LABELS = 8  # of one query, the rarest
+MANY = 3  # labels in one query from which on they count half as much again (S2, component 4)
+MANY_FACTOR = 1.5
+LONGEST = 3  # words of a label: "gray rock", "error-handling"
+MOST_WORDS = 60  # of the query that are looked at
+_WORDS_SHARE = 0.001  # of the words' score, so that among the memories of one label the fitting ones come first
+
+
+class Labels:
+    """Memories that carry a tag or keyword which the query names."""
+
+    __slots__ = ("_index", "_named")
+    name = LABELS
+    strategy = LABELS
+    is_floor = False
+
+    def __init__(self, index: LexicalIndex, named: "Mapping[str, float]") -> None:
+        """named: what the query names, as `named_by` says."""
+        self._index = index
+        self._named = named
+
+    def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
+        """As channel.Channel; a score is the sum of the labels' rarities, 0.0 to 1.0 each, and a little of the
+        words'. Raises IndexUnusable."""
+        make, should = tantivy.Query, tantivy.Occur.Should
+        carried = [
+            (should, make.const_score_query(make.term_query(self._index.schema, LABEL, label), worth))
+            for label, worth in self._named.items()
+        ]
+        clauses = [(tantivy.Occur.Must, make.boolean_query(carried))]
+        words = lexical.any_of(self._index, query)
+        if words is not None:
+            clauses.append((should, make.boost_query(words, _WORDS_SHARE)))
+        return lexical.search_with_ties(self._index, make.boolean_query(clauses), scope, k)
+
+
+def named_by(text: str, index: LexicalIndex, scope: Filter) -> dict[str, float]:
+    """The labels that a text names and some memory of the scope has, each with its rarity, 0.0 to 1.0, the rarest first.
+
+    Words without function words, compounds whole and in parts, and runs of two or three words written together as labels are
+    (S2, component 2). Raises IndexUnusable.
+    """
+    words = [word.lower() for word in analysis.wholes(analysis.fold(text))][:MOST_WORDS]
+    candidates = [word for word in words if word not in STOP]
+    candidates += [part for word in words if "-" in word for part in word.split("-") if part and part not in STOP]
+    for length in range(2, LONGEST + 1):
+        for start in range(len(words) - length + 1):
+            run = words[start : start + length]
+            if run[0] not in STOP and run[-1] not in STOP:
+                candidates += [joint.join(run) for joint in "- _"]
+    found = {}
+    for label in dict.fromkeys(candidates):
+        frequency = index.document_frequency(LABEL, label)
+        if frequency and _is_in(label, index, scope):
+            found[label] = rarity(frequency, index.documents)
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST_LABELS])
+
+
+def _is_in(label: str, index: LexicalIndex, scope: Filter) -> bool:
+    carried = tantivy.Query.term_query(index.schema, LABEL, label)
+    return bool(lexical.search(index, carried, scope, 1))

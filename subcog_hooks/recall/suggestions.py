@@ -1,0 +1,45 @@
+"""What to try instead when a search finds nothing: words and tags that the memories it looked through do have."""
+
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.recall import lexical, query, spelling
+from subcog_hooks.recall.candidates import Request
+from subcog_hooks.recall.words import EVERYDAY, STOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import tantivy
+
+MOST = 6  # suggestions
+EDITS = 2  # between what was written and a word that is suggested for it
+SHARED = 4  # first letters that a suggested word shares
+A_WORD = 2  # suggestions for one word of the query
+READ = 200  # words of the same beginning that are looked at
+
+
+def near(request: Request, index: LexicalIndex) -> list[str]:
+    """Words and tags, of the memories in the request's scope alone, the nearest to the query's words first, then common tags.
+
+    Raises IndexUnusable.
+    """
+    within = lexical.scope(index, request.scope)
+    found: list[str] = []
+    for term in query.analyse(request.text, index).terms:
+        if term.whole in STOP:
+            continue
+        nearest = spelling.similar(term.whole, index, EDITS, within)
+        if len(term.whole) >= SHARED:
+            beginning = term.whole[:SHARED]
+            nearest += [tag for tag, _ in index.labels_with(beginning, READ, within)]
+            words = [word for word, _ in index.words_with(beginning, READ, within)]
+            nearest += sorted(words, key=lambda word: (abs(len(word) - len(term.whole)), word))
+        found += [word for word in dict.fromkeys(nearest) if word not in (term.whole, *STOP) and not word.isdigit()][:A_WORD]
+    found += [tag for tag, _ in index.labels_with("", READ, within) if tag not in STOP]
+    return list(dict.fromkeys(found))[:MOST] or _common(index, within)
+
+
+def _common(index: LexicalIndex, within: "tantivy.Query") -> list[str]:
+    """The words that most memories have, where they have no tags: what there is to ask for at all."""
+    words = [word for word, _ in index.words_with("", READ, within)]
+    return [word for word in words if len(word) >= SHARED and word.isalpha() and word not in STOP and word not in EVERYDAY][
+        :MOST
+    ]

@@ -1,0 +1,79 @@
+"""The numbers of the ranking that can be set, as one value: what the settings say, or what an experiment tries."""
+
+from subcog_hooks.keys import ADAPTIVE, KEYS, WEIGHTED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.config import Settings
+    from subcog_hooks.keys import Value
+
+
+class Tuning:
+    """How lists become one ranking. Each field is the setting that its name in `_SETTINGS` is.
+
+    alpha: the share of meaning, None for the one of each query (`alpha.adaptive`). The depths of the lists have no setting:
+    they are for the sweep.
+    """
+
+    __slots__ = (
+        "agreement",
+        "alpha",
+        "decay",
+        "floor",
+        "is_weighted",
+        "large",
+        "lexical_depth",
+        "min_similarity",
+        "mmr",
+        "near_duplicate",
+        "prior",
+        "rrf_k",
+        "semantic_depth",
+        "small",
+        "tags",
+    )
+
+    def __init__(self, **numbers: "Value") -> None:
+        """numbers: fields by name; of the others the settings' defaults. Raises TypeError for a name that is none."""
+        values: dict[str, Value] = {field: KEYS[name].default for name, field in _SETTINGS.items()} | _DEPTHS | numbers
+        self.is_weighted = values.pop("mode") == WEIGHTED
+        alpha = values.pop("alpha")
+        self.alpha = None if alpha == ADAPTIVE else float(alpha)
+        self.small = int(values.pop("small"))
+        self.large = int(values.pop("large"))
+        self.rrf_k = int(values.pop("rrf_k"))
+        self.tags = float(values.pop("tags"))
+        self.agreement = float(values.pop("agreement"))
+        self.decay = float(values.pop("decay"))
+        self.floor = float(values.pop("floor"))
+        self.min_similarity = float(values.pop("min_similarity"))
+        self.near_duplicate = float(values.pop("near_duplicate"))
+        self.mmr = float(values.pop("mmr"))
+        self.prior = float(values.pop("prior"))
+        self.lexical_depth = int(values.pop("lexical_depth"))
+        self.semantic_depth = int(values.pop("semantic_depth"))
+        if values:
+            raise TypeError(f"no such number: {', '.join(values)}")
+
+
+_DEPTHS: "dict[str, Value]" = {"lexical_depth": 100, "semantic_depth": 100}
+_SETTINGS = {
+    "fusion.mode": "mode",
+    "fusion.alpha": "alpha",
+    "fusion.small": "small",
+    "fusion.large": "large",
+    "fusion.rrf_k": "rrf_k",
+    "fusion.tags": "tags",
+    "fusion.agreement": "agreement",
+    "recency.decay": "decay",
+    "recency.floor": "floor",
+    "search.min_similarity": "min_similarity",
+    "diversity.near_duplicate": "near_duplicate",
+    "diversity.mmr": "mmr",
+    "relevance.prior": "prior",
+}
+
+
+def of(settings: "Settings") -> Tuning:
+    """The ranking that the settings ask for."""
+    return Tuning(**{field: settings[name] for name, field in _SETTINGS.items()})

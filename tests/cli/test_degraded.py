@@ -1,0 +1,180 @@
+"""A channel that can not run is not one that found nothing: the answer is marked, says why, claims less, and is an answer."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from subcog_hooks.cli import sources
+from subcog_hooks.embed import layout, static
+from subcog_hooks.memory import vector_sync, vectors
+from subcog_hooks.memory.vector_file import path_of
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Result, Run
+
+BILL = "Invoices are rounded to whole cents per line, never on the total."
+QUERY = "are invoices rounded to whole cents per line or on the total"
+FAST = ("search", QUERY, "--fast", "--json")
+
+
+@pytest.fixture
+def filled(subcog: Run) -> Run:
+    rows = [{"id": "bill", "content": BILL}, {"id": "cat", "content": "The office cat sleeps on the warm server rack."}]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    subcog("import", "rows.jsonl")
+    sound = answer(subcog(*FAST))
+    assert (sound["confidence"], sound["degraded"], sound["note"]) == ("very_high", False, None)
+    return subcog
+
+
+def answer(done: Result) -> "dict[str, Any]":
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def assert_words_answered(done: Result) -> str:
+    """The first result is right and claims no more than words alone can; the note."""
+    found = answer(done)
+    assert (done.code, found["degraded"]) == (0, True)
+    assert found["results"][0]["id"] == "bill"
+    assert {found["confidence"], *(hit["confidence"] for hit in found["results"])} <= {"medium", "low"}
+    assert {name for hit in found["results"] for name in hit["found_by"]} <= {"lexical_exact", "lexical_relaxed"}
+    assert found["results"][0]["explain"]["alpha_reason"] == "words alone ran"
+    assert isinstance(found["note"], str)
+    return found["note"]
+
+
+@contextmanager
+def held(path: str) -> Iterator[None]:
+    """Another process writes the file, and lets nobody read it."""
+    connection = apsw.Connection(path)
+    connection.execute(
+        "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE space SET watermark = watermark + 0"
+    ).fetchall()
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+def without_codes(path: str) -> None:
+    connection = apsw.Connection(path)
+    connection.execute("DROP TABLE codes")
+    connection.close()
+
+
+def as_a_folder(path: str) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(path + suffix):
+            os.unlink(path + suffix)
+    os.mkdir(path)
+
+
+def with_vectors_cut_short(path: str) -> None:
+    connection = apsw.Connection(path)
+    connection.execute("UPDATE vectors SET vector = substr(vector, 1, 100)")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "damage", [without_codes, as_a_folder, with_vectors_cut_short], ids=lambda damage: damage.__name__.replace("_", " ")
+)
+def test_vectors_that_can_not_be_read_leave_the_answer_to_words(filled: Run, home: Home, damage: Callable[[str], None]) -> None:
+    damage(path_of(home, static.SPACE))
+    note = assert_words_answered(filled(*FAST))
+    assert path_of(home, static.SPACE) in note
+    assert note.count("\n") == 0
+    done = filled("search", QUERY, "--fast", "--ids")
+    assert (done.code, done.out.split()[0], done.err.splitlines()[0]) == (0, "bill", note)
+
+
+def test_vectors_that_nobody_may_read_leave_the_answer_to_words(
+    filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((vectors, "WRITE_WAIT_MS"), (vector_sync, "LOCK_WAIT_MS")):
+        monkeypatch.setattr(module, name, 20)
+    with held(path_of(home, static.SPACE)):
+        assert assert_words_answered(filled(*FAST))
+    assert answer(filled(*FAST))["degraded"] is False
+
+
+def test_vectors_that_were_deleted_are_made_anew_by_the_search(filled: Run, home: Home) -> None:
+    before = answer(filled(*FAST))["results"]
+    for file in Path(home.root, "index").glob("vectors-*"):
+        file.unlink()
+    again = answer(filled(*FAST))
+    assert (again["degraded"], again["note"], again["results"]) == (False, None, before)
+
+
+def test_without_the_encoder_words_answer(filled: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    packed = layout.Packed
+    monkeypatch.setattr(static, "Packed", lambda _: packed(str(tmp_path / "nowhere.bin")))
+    assert "nowhere.bin" in assert_words_answered(filled(*FAST))
+
+
+def test_a_search_by_meaning_that_can_not_be_is_answered_by_words(filled: Run, home: Home) -> None:
+    as_a_folder(path_of(home, static.SPACE))
+    assert_words_answered(filled(*FAST, "--mode", "semantic"))
+    by_words = answer(filled(*FAST, "--mode", "lexical"))
+    assert (by_words["degraded"], by_words["note"]) == (False, None)
+
+
+def test_where_meaning_has_no_share_its_absence_is_no_loss(filled: Run, home: Home) -> None:
+    as_a_folder(path_of(home, static.SPACE))
+    filled("config", "set", "fusion.preset", "lexical-only")
+    found = answer(filled(*FAST))
+    assert (found["results"][0]["id"], found["degraded"], found["note"]) == ("bill", False, None)
+    filled("config", "set", "fusion.preset", "vector-only")
+    assert_words_answered(filled(*FAST))
+
+
+def test_a_batch_says_once_what_was_missing(filled: Run, home: Home) -> None:
+    as_a_folder(path_of(home, static.SPACE))
+    rows = "\n".join(json.dumps({"id": i, "query": QUERY}) for i in range(3)).encode()
+    done = filled("search", "--batch", "-", "--fast", "--explain", stdin=rows)
+    assert (done.code, done.out.count("\n"), done.err.count("\n")) == (0, 3, 1)
+    for line in done.out.splitlines():
+        first = json.loads(line)["results"][0]
+        assert (first["id"], first["explain"]["alpha_reason"]) == ("bill", "words alone ran")
+        assert first["confidence"] in ("medium", "low")
+
+
+def test_what_had_no_time_is_named_and_the_floor_answers_all_the_same(filled: Run) -> None:
+    filled("config", "set", "search.timeout_ms", "1")
+    note = assert_words_answered(filled("search", QUERY + " cents" * 20_000, "--fast", "--json"))
+    for channel in ("semantic", "lexical_exact"):
+        assert f"{channel}: no time was left for it" in note
+    assert "lexical_relaxed" not in note
+
+
+def test_loading_the_model_is_not_taken_off_the_time_for_searching(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled("config", "set", "search.timeout_ms", "300")
+    opened = sources.opened
+
+    @contextmanager
+    def loaded_slowly(*arguments: Any, **options: Any) -> Iterator[object]:
+        until = time.perf_counter() + 0.4
+        with opened(*arguments, **options) as found:
+            while time.perf_counter() < until:
+                pass
+            yield found
+
+    monkeypatch.setattr(sources, "opened", loaded_slowly)
+    found = answer(filled(*FAST))
+    assert (found["degraded"], found["note"]) == (False, None)
+
+
+@pytest.mark.parametrize("setting", [("fusion.alpha", "0"), ("fusion.preset", "lexical-only")])
+def test_where_meaning_has_no_share_no_model_is_loaded(
+    filled: Run, monkeypatch: pytest.MonkeyPatch, setting: tuple[str, str]
+) -> None:
+    filled("config", "set", *setting)
+    monkeypatch.setattr(sources, "_space", lambda *_, **__: pytest.fail("a model was loaded"))
+    found = answer(filled("search", QUERY, "--json"))
+    assert (found["results"][0]["id"], found["degraded"]) == ("bill", False)

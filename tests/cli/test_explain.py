@@ -1,0 +1,158 @@
+"""`search --explain`, and the part of the JSON that says why: each hit's channels, ranks, scores, alpha, tags and age."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+EXPLAIN = ["read_as", "alpha", "alpha_reason", "agreement", "tag_matches", "recency_factor"]
+WORDS = {"lexical_exact", "lexical_relaxed"}
+PINNED = (
+    ("fusion.alpha", "0.7"),
+    ("recency.decay", "0"),
+    ("search.timeout_ms", "60000"),
+)  # their defaults are for the eval to say
+QUERY = "rathole tunnel restart"
+ROWS: list[dict[str, object]] = [
+    {"id": "pool", "content": "The timeout of idle connections in the pool is 30 seconds.", "tags": ["database"]},
+    {"id": "hand", "content": "Restart it by hand when it hangs.", "tags": ["Rathole", "tunnel"], "created_at": "2020-01-01"},
+    {"id": "beam", "content": "The leading beam is restarted by the tide sensor."},
+]
+
+
+@pytest.fixture
+def filled(subcog: Run) -> Run:
+    text = "".join(json.dumps({"created_at": "2026-03-02", **row}) + "\n" for row in ROWS)
+    Path("rows.jsonl").write_text(text, encoding="utf-8")
+    assert subcog("import", "rows.jsonl").code == 0
+    for key, value in PINNED:
+        subcog("config", "set", key, value)
+    return subcog
+
+
+def hits(subcog: Run, *arguments: str) -> "dict[str, dict[str, Any]]":
+    """The results of `--json` by id."""
+    return {hit["id"]: hit for hit in json.loads(subcog("search", *arguments, "--json").out)["results"]}
+
+
+@pytest.mark.parametrize("options", [[], ["--fast"]])
+def test_each_result_says_what_found_it_where_and_how_well(filled: Run, options: list[str]) -> None:
+    hit = hits(filled, QUERY, *options)["hand"]
+    assert set(hit["found_by"]) == {*WORDS, "labels", "semantic"}
+    assert hit["ranks"] == dict.fromkeys(hit["found_by"], 1)
+    assert hit["scores"].keys() == hit["ranks"].keys()
+    assert 0.0 < hit["scores"]["semantic"] < 1.0 < hit["scores"]["labels"] < 2.0
+    assert all(1.0 < hit["scores"][name] < hit["scores"]["lexical_exact"] + 1e-9 for name in WORDS)
+    assert list(hit["explain"]) == EXPLAIN
+    assert (hit["explain"]["alpha"], hit["explain"]["alpha_reason"]) == (0.7, "fusion.alpha")
+    assert hit["explain"]["tag_matches"] == ["rathole", "tunnel"]
+    assert (hit["explain"]["agreement"], hit["explain"]["recency_factor"]) == (1.0, 1.0)
+
+
+def test_a_channel_has_a_rank_of_its_own(filled: Run) -> None:
+    found = hits(filled, "is the tunnel restarted by the tide sensor", "--fast")
+    assert found["beam"]["ranks"]["lexical_relaxed"] == 1
+    assert found["hand"]["ranks"]["lexical_relaxed"] == 2
+    assert found["hand"]["ranks"]["labels"] == 1
+    assert "labels" not in found["beam"]["found_by"]
+
+
+def test_a_score_that_was_looked_up_has_no_rank(filled: Run) -> None:
+    filled("config", "set", "search.min_similarity", "1.0")
+    hit = hits(filled, QUERY, "--fast")["hand"]
+    assert "semantic" in hit["scores"]
+    assert "semantic" not in hit["ranks"] | dict.fromkeys(hit["found_by"])
+
+
+def test_an_adaptive_alpha_says_what_it_was_made_of(filled: Run) -> None:
+    filled("config", "set", "fusion.alpha", "adaptive")
+    reasons = {
+        "how does the tunnel hang": (0.65, "conceptual asks for 0.8, a corpus of 3 for 0.5"),
+        '"by hand when it hangs"': (0.3, "exact_quote asks for 0.1, a corpus of 3 for 0.5"),
+        "tunnel restart": (0.6, "exploratory asks for 0.7, a corpus of 3 for 0.5"),
+    }
+    for query, expected in reasons.items():
+        explain = hits(filled, query, "--fast")["hand"]["explain"]
+        assert (explain["alpha"], explain["alpha_reason"]) == expected
+        share, reason = expected
+        assert f"query; meaning has a share of {share} ({reason})" in filled("search", query, "--fast", "--explain").out
+
+
+@pytest.mark.parametrize(
+    ("mode", "share", "reason"), [("lexical", 0.0, "words alone ran"), ("semantic", 1.0, "meaning alone ran")]
+)
+def test_a_mode_says_that_one_side_alone_ran(filled: Run, mode: str, share: float, reason: str) -> None:
+    explain = hits(filled, "tunnel hangs restart", "--fast", "--mode", mode)["hand"]["explain"]
+    assert (explain["alpha"], explain["alpha_reason"]) == (share, reason)
+
+
+def test_a_factor_of_age_is_between_the_floor_and_one(filled: Run) -> None:
+    before = hits(filled, QUERY, "--fast")
+    filled("config", "set", "recency.decay", "1.0")
+    filled("config", "set", "recency.floor", "0.5")
+    after = hits(filled, QUERY, "--fast")
+    assert after["hand"]["explain"]["recency_factor"] == 0.5
+    assert after["hand"]["score"] == pytest.approx(before["hand"]["score"] * 0.5, abs=1e-6)
+    assert "age leaves 0.50 of the score" in filled("search", QUERY, "--fast", "--explain").out
+
+
+def test_without_tags_a_query_names_none(filled: Run) -> None:
+    with_tags, without = (hits(filled, QUERY, "--fast", *options)["hand"] for options in ([], ["--no-tags"]))
+    assert without["explain"]["tag_matches"] == []
+    assert "labels" not in without["found_by"] + list(without["ranks"]) + list(without["scores"])
+    assert without["score"] < with_tags["score"]
+    plain = filled("search", QUERY, "--fast", "--explain", "--no-tags").out
+    assert "tags in the query" not in plain
+    assert "tags in the query: rathole, tunnel\n" in filled("search", QUERY, "--fast", "--explain").out
+
+
+def test_the_lines_say_what_the_json_says(filled: Run) -> None:
+    lines = filled("search", QUERY, "--fast", "--explain").out.splitlines()
+    blocks = "\n".join(lines).split("\n    1. ")[1].split("\n")
+    hit = hits(filled, QUERY, "--fast")["hand"]
+    assert lines[0] == "hand  learnings  2020-01-01  Restart it by hand when it hangs."
+    assert blocks[0] == f"score {hit['score']:g}, relevance {hit['relevance']:g}, confidence {hit['confidence']}"
+    channels = dict(re.findall(r"(\w+) rank (\d+, [\d.]+)", blocks[1]))
+    assert channels == {name: f"{hit['ranks'][name]}, {hit['scores'][name]:g}" for name in hit["found_by"]}
+    assert blocks[2].strip() == "exploratory query; meaning has a share of 0.7 (fusion.alpha)"
+
+
+def test_the_lines_of_the_second_page_go_on_counting(filled: Run) -> None:
+    done = filled("search", "restart the leading beam by hand", "--fast", "--explain", "-n", "1", "--page", "2")
+    assert re.search(r"^    2\. score", done.out, re.MULTILINE)
+
+
+def test_on_a_terminal_lines_are_shown_and_no_table(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = filled("search", QUERY, "--explain").out
+    monkeypatch.setattr("subcog_hooks.cli.output.terminal.out._force_terminal", True)
+    assert filled("search", QUERY, "--explain").out == plain
+
+
+@pytest.mark.parametrize("options", [[], ["--fast"]])
+def test_lines_of_json_carry_it_when_it_is_asked_for(filled: Run, options: list[str]) -> None:
+    whole = list(hits(filled, QUERY, *options).values())
+    explained = filled("search", QUERY, "--jsonl", "--explain", *options).out
+    assert [json.loads(line) for line in explained.splitlines()] == whole
+    for hit in whole:
+        del hit["explain"]
+    assert [json.loads(line) for line in filled("search", QUERY, "--jsonl", *options).out.splitlines()] == whole
+
+
+@pytest.mark.parametrize("options", [[], ["--fast"], ["--fast", "--no-tags"], ["--mode", "lexical"]])
+def test_a_batch_carries_it_when_it_is_asked_for(filled: Run, options: list[str]) -> None:
+    queries = {"tags": QUERY, "typo": "the timout of the pool", "near": "handful"}
+    rows = "\n".join(json.dumps({"id": id_, "query": query}) for id_, query in queries.items()).encode()
+    done = filled("search", "--batch", "-", "--explain", *options, stdin=rows)
+    answers = {row["id"]: row["results"] for row in map(json.loads, done.out.splitlines())}
+    assert done.code == 0
+    for id_, query in queries.items():
+        assert answers[id_] == list(hits(filled, query, *options, "--all-projects").values())
+        assert answers[id_]
+    plain = filled("search", "--batch", "-", *options, stdin=rows).out
+    assert [row["results"] for row in map(json.loads, plain.splitlines())] == [
+        [{name: value for name, value in hit.items() if name != "explain"} for hit in results] for results in answers.values()
+    ]

@@ -1,0 +1,153 @@
+"""Every setting of recall changes what `search` answers: DESIGN section 1 calls the opposite the common fault of its kind."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from subcog_hooks.keys import KEYS, PRESETS
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Run
+
+Rows = dict[str, dict[str, object]]
+
+# Words and meaning disagree about these: `rows` has every word of QUERY, `story` says it in others.
+KITTENS: Rows = {
+    "story": {"content": "Kittens and cats sleep on a warm rack while it is freezing outside."},
+    "rows": {"content": "SQL error 23P01 in months.csv, column kittens, nap timeout 9, cold start of the load balancer."},
+    "half": {"content": "Invoices of cold months are rounded; the ledger has kittens in sheet 9."},
+    "third": {"content": "The nap of the balancer socket in cold starts, ledger sheet 4."},
+}
+QUERY = "where do kittens nap in cold months"
+CATS: Rows = {
+    "cat": {"content": "The office cat sleeps on the warm server rack in winter."},  # has no word of QUERY
+    "words": {"content": "Kittens: see months.csv of the ledger, sheet 9."},
+}
+TUNNELS: Rows = {
+    "text": {"content": "The tunnel hangs: restart the tunnel daemon, then look at its log."},
+    "tagged": {"content": "Port 7000 is taken after a crash.", "tags": ["rathole"]},
+    "rathole": {"content": "A rathole is dug beside the east slipway."},
+}
+AGES: Rows = {
+    "old": {"content": "The crane is locked in a storm of force 8.", "created_at": "2020-01-01"},
+    "new": {"content": "Somebody asked whether the crane has a manual.", "created_at": "2026-01-01"},
+}
+REPEATS: Rows = {
+    "first": {"content": "Berths are let by the week, from Saturday to Saturday, in the summer season of the marina."},
+    "again": {"content": "Berths are let by the week, from Saturday to Saturday, in the summer season of the marina!"},
+    "alike": {"content": "Berths are let by the week, from Saturday to Saturday, in the winter season of the marina."},
+    "apart": {"content": "Whoever lets berths by the week needs a form."},
+}
+BERTHS = "berths let by the week"
+
+
+class Case(NamedTuple):
+    """A setting, a value of it, and what of the answer (`shows`) is another than with the pinned value."""
+
+    key: str
+    value: str
+    rows: Rows
+    query: str = QUERY
+    beside: tuple[tuple[str, str], ...] = ()
+    shows: str = "ids"
+
+
+# Where every case starts from, so that a default that moves breaks none.
+PINNED = {
+    "fusion.preset": "fixed-70-30",
+    "fusion.mode": "weighted",
+    "fusion.alpha": "0.7",
+    "fusion.small": "500",
+    "fusion.large": "5000",
+    "fusion.rrf_k": "60",
+    "fusion.tags": "0.1",
+    "fusion.agreement": "0.0",
+    "recency.decay": "0.0",
+    "recency.floor": "0.7",
+    "search.timeout_ms": "60000",
+    "search.min_similarity": "0.25",
+    "search.limit": "10",
+    "diversity.near_duplicate": "0.95",
+    "diversity.mmr": "1.0",
+}
+ADAPTIVE = ("fusion.alpha", "adaptive")
+CASES = (
+    *(Case("fusion.preset", name, KITTENS, shows="scores") for name in PRESETS if name != PINNED["fusion.preset"]),
+    Case("fusion.preset", "adaptive", KITTENS, beside=(("fusion.small", "0"), ("fusion.large", "0"))),
+    Case("fusion.preset", "vector-only", KITTENS),
+    Case("fusion.preset", "lexical-only", KITTENS, shows="strategies_matched"),
+    Case("fusion.mode", "rrf", KITTENS, beside=(("fusion.rrf_k", "1"),)),
+    Case("fusion.alpha", "0.0", KITTENS),
+    Case("fusion.alpha", "0.95", KITTENS),
+    Case("fusion.alpha", "adaptive", KITTENS, beside=(("fusion.small", "0"), ("fusion.large", "0"))),
+    Case("fusion.small", "1", KITTENS, beside=(ADAPTIVE,)),
+    Case("fusion.large", "2", KITTENS, beside=(ADAPTIVE, ("fusion.small", "1"))),
+    Case("fusion.rrf_k", "1", KITTENS, beside=(("fusion.mode", "rrf"), ("fusion.alpha", "0.65"))),
+    Case("fusion.tags", "1.0", TUNNELS, "rathole restart tunnel daemon log"),
+    Case("fusion.tags", "1.0", TUNNELS, "rathole restart tunnel daemon log", shows="scores"),
+    Case("fusion.agreement", "1.0", CATS, beside=(("fusion.alpha", "0.9"),)),
+    Case("recency.decay", "1.0", AGES, "crane locked in a storm", beside=(("recency.floor", "0.0"),)),
+    Case("recency.floor", "0.0", AGES, "crane locked in a storm", beside=(("recency.decay", "1.0"),)),
+    Case("search.min_similarity", "0.9", CATS),
+    Case("search.min_similarity", "0.9", {"cat": CATS["cat"]}, shows="confidence"),
+    Case("search.timeout_ms", "1", KITTENS, QUERY + " kitten" * 20_000, shows="degraded"),
+    Case("search.timeout_ms", "1", KITTENS, QUERY + " kitten" * 20_000, shows="note"),
+    Case("search.limit", "1", KITTENS),  # not recall's own, but of the section
+    Case("diversity.near_duplicate", "1.0", REPEATS, BERTHS),
+    Case("diversity.near_duplicate", "0.6", REPEATS, BERTHS),
+    Case("diversity.mmr", "0.5", REPEATS, BERTHS),
+)
+
+
+def write(rows: Rows) -> str:
+    lines = [json.dumps({"id": id_, "created_at": "2026-03-02", **row}) + "\n" for id_, row in rows.items()]
+    Path("rows.jsonl").write_text("".join(lines), encoding="utf-8")
+    return "rows.jsonl"
+
+
+def configure(case: Case, value: str) -> None:
+    """The settings of a case, with this value of its own; a preset is a mode and an alpha, so these two are left to it."""
+    left_out = {"fusion.mode", "fusion.alpha"} if case.key == "fusion.preset" else set()
+    values = {key: pinned for key, pinned in PINNED.items() if key not in left_out} | dict(case.beside) | {case.key: value}
+    text = "".join(f"{key} = {value if value[0].isdigit() else json.dumps(value)}\n" for key, value in values.items())
+    Path(Home.find().config).write_text(text, encoding="utf-8")
+
+
+def seen(subcog: Run, case: Case) -> "Any":
+    """What `case.shows` of the answer."""
+    answer = json.loads(subcog("search", case.query, "--fast", "--json").out)
+    results = answer["results"]
+    return {
+        **answer,
+        "ids": [hit["id"] for hit in results],
+        "scores": [hit["score"] for hit in results],
+    }[case.shows]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.key}={case.value}-{case.shows}")
+def test_a_setting_changes_the_answer(subcog: Run, case: Case) -> None:
+    subcog("import", write(case.rows))
+    configure(case, PINNED[case.key])
+    before = seen(subcog, case)
+    configure(case, case.value)
+    assert seen(subcog, case) != before
+
+
+def test_every_setting_of_recall_is_in_the_table() -> None:
+    recall = {name for name in KEYS if name.partition(".")[0] in ("fusion", "recency", "diversity", "search")}
+    assert recall == {case.key for case in CASES} == PINNED.keys()
+
+
+def test_the_default_preset_can_be_chosen_where_a_project_has_another(
+    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subcog("import", write(KITTENS))
+    usual = Case("fusion.preset", str(KEYS["fusion.preset"].default), KITTENS, shows="scores")
+    alone = seen(subcog, usual)
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    Path(".subcog.toml").write_text('[fusion]\npreset = "rrf"\n')
+    assert seen(subcog, usual) != alone
+    assert subcog("config", "set", usual.key, usual.value).code == 0
+    assert seen(subcog, usual) == alone

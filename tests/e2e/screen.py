@@ -1,0 +1,151 @@
+"""A terminal for tests: a pseudo-terminal that a command runs on, and what its bytes leave on the screen."""
+
+import os
+import re
+import select
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+    import pty
+    import termios
+
+_SEQUENCE = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])|\x1b\][^\x07]*\x07|(\x1b)")
+_LONG_SECONDS = 60.0  # many times what any command here needs
+
+
+class Screen:
+    """A screen of `columns` by `rows`, and what has scrolled off its top: enough of a terminal for what rich writes.
+
+    Unknown control sequences are an error, so that none is taken for done.
+    """
+
+    def __init__(self, columns: int, rows: int) -> None:
+        self.columns, self.rows = columns, rows
+        self.gone: list[str] = []  # lines above the first one
+        self.cursor_is_shown = True
+        self._lines = [""] * rows
+        self._row = self._column = 0
+
+    @property
+    def lines(self) -> list[str]:
+        """All lines that can be seen, by scrolling back too, without the empty ones at the end."""
+        kept = [line.rstrip() for line in (*self.gone, *self._lines)]
+        while kept and not kept[-1]:
+            kept.pop()
+        return kept
+
+    def feed(self, text: str) -> "Screen":
+        """Take what a program has written."""
+        place = 0
+        for found in _SEQUENCE.finditer(text):
+            self._write(text[place : found.start()])
+            assert not found[3], f"an unknown sequence: {text[found.start() :][:20]!r}"
+            if found[2]:
+                self._control(found[1], found[2])
+            place = found.end()
+        self._write(text[place:])
+        return self
+
+    def _write(self, text: str) -> None:
+        for character in text:
+            if character == "\r":
+                self._column = 0
+            elif character == "\n":
+                self._down()
+            else:
+                assert character.isprintable(), f"a control character: {character!r}"
+                if self._column == self.columns:
+                    self._column = 0
+                    self._down()
+                line = self._lines[self._row].ljust(self._column)
+                self._lines[self._row] = line[: self._column] + character + line[self._column + 1 :]
+                self._column += 1
+
+    def _down(self) -> None:
+        if self._row == self.rows - 1:
+            self.gone.append(self._lines.pop(0))
+            self._lines.append("")
+        else:
+            self._row += 1
+
+    def _control(self, parameters: str, kind: str) -> None:
+        if kind == "m":
+            return
+        if parameters == "?25" and kind in "lh":
+            self.cursor_is_shown = kind == "h"
+        elif kind == "A":
+            self._row = max(0, self._row - int(parameters or 1))
+        elif kind == "K" and parameters == "2":
+            self._lines[self._row] = ""
+        else:
+            raise AssertionError(f"an unknown sequence: \\x1b[{parameters}{kind}")
+
+
+class OnTerminal:
+    """A command that runs on a terminal of its own: standard input, output and errors, all three."""
+
+    def __init__(
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], columns: int = 120, rows: int = 40
+    ) -> None:
+        if sys.platform == "win32":
+            raise OSError("there are no pseudo-terminals here")
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.columns, self.rows = columns, rows
+        self.written = ""
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=theirs,
+                stdout=theirs,
+                stderr=theirs,
+                cwd=folder,
+                env={"TERM": "xterm-256color", **environment},
+                start_new_session=True,
+            )
+        finally:
+            os.close(theirs)
+
+    def read_until(self, text: str) -> str:
+        """What the command has written, once `text` is in it."""
+        self._read(text)
+        assert text in self.written, self.written
+        return self.written
+
+    def end(self) -> int:
+        """Wait for the end; the exit code."""
+        self._read(None)
+        os.close(self._ours)
+        return self.process.wait(_LONG_SECONDS)
+
+    def kill(self) -> None:
+        """Take care that nothing of it is left, however a test ended."""
+        self.process.kill()
+        self.process.wait(_LONG_SECONDS)
+
+    def screen(self) -> Screen:
+        """What is to be seen by now."""
+        return Screen(self.columns, self.rows).feed(self.written)
+
+    def _read(self, until: str | None) -> None:
+        deadline = time.monotonic() + _LONG_SECONDS
+        raw = b""
+        while until is None or until not in self.written:
+            ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready, f"nothing for {_LONG_SECONDS:.0f} s after {self.written[-200:]!r}"
+            try:
+                chunk = os.read(self._ours, 1 << 16)
+            except OSError:  # Linux: the other end is closed
+                return
+            if not chunk:  # macOS: the same
+                return
+            raw += chunk
+            if raw[-1] < 0x80:  # not in the middle of a character; the last one written is a line end
+                self.written += raw.decode()
+                raw = b""

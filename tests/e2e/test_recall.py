@@ -1,0 +1,201 @@
+"""The installed executable: equal stores answer equally, settings and the environment reach search and hook, batches."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from subcog_hooks.config import KEYWORD_WEIGHT, SEMANTIC_WEIGHT
+from tests.e2e.machine import DATA, Machine, assert_one_line_error
+
+ROWS: list[dict[str, object]] = [json.loads(line) for line in (DATA / "memories.jsonl").read_text("utf-8").splitlines()]
+
+
+def tie(id_: str, content: str, date: str = "2026-01-15", **fields: object) -> dict[str, object]:
+    return {"id": id_, "content": content, "created_at": date, **fields}
+
+
+# Whatever is easily ordered by insertion: equal texts, texts of equal words, near repeats, equal dates.
+TIES = [
+    *(tie(f"tie-{i:02}", f"Ferry bell code {i:02}", "2026-01-01") for i in range(30)),
+    *(tie(f"twin-{i}", "The ferry bell rings twice in fog.", tags=["fog", "bell"]) for i in range(4)),
+    *(tie(f"near-{i}", "The ferry bell rings twice in fog" + "!" * i, "2026-02-01") for i in range(4)),
+]
+QUERIES = [
+    "How do we store the session token in the browser?",
+    '"exclusion constraint"',
+    "ferry bell",
+    "fog bell code",
+    "bel of the fery",  # misspelt
+    "bellwether",  # looser matching
+    "xyzzyplugh",  # a distant meaning
+    "src/berths/pontoons.py",
+    "係留料金",
+]
+
+
+def without_time(done: bytes) -> bytes:
+    return b"\n".join(line for line in done.split(b"\n") if b'"elapsed_ms"' not in line)
+
+
+def answers(machine: Machine, *options: str) -> bytes:
+    """The answers to QUERIES, of a fresh process each, without the time that they took."""
+    return b"".join(without_time(machine.run("search", "--json", "--all-projects", *options, "--", q).stdout) for q in QUERIES)
+
+
+def batch(machine: Machine, rows: Sequence[object], *options: str) -> "dict[str, list[dict[str, Any]]]":
+    """The results of a batch by id."""
+    done = machine.run("search", "--batch", "-", *options, stdin="\n".join(map(json.dumps, rows)).encode())
+    assert (done.code, done.stderr) == (0, b"")
+    return {row["id"]: row["results"] for row in map(json.loads, done.stdout.splitlines())}
+
+
+def every(machine: Machine, *options: str) -> "dict[str, list[dict[str, Any]]]":
+    """The results of QUERIES, of one process."""
+    return batch(machine, [{"id": query, "query": query} for query in QUERIES], "--explain", "-n", "60", *options)
+
+
+# ---- equal stores ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tied(bare: Machine) -> Machine:
+    bare.imports(*ROWS, *TIES)
+    return bare
+
+
+def test_equal_queries_give_equal_bytes_in_fresh_processes(tied: Machine) -> None:
+    tied.environment["PYTHONHASHSEED"] = "1"
+    first = answers(tied, "--fast")
+    assert b'"twin-0"' in first
+    assert b'"speculative"' in first
+    tied.environment["PYTHONHASHSEED"] = "2"
+    assert answers(tied, "--fast") == first
+
+
+def test_equal_queries_give_equal_bytes_with_the_neural_model_too(tied: Machine) -> None:
+    query = ("search", "ferry bells in fog", "--json", "-n", "30")
+    tied.environment["PYTHONHASHSEED"] = "1"
+    first = without_time(tied.run(*query).stdout)
+    tied.environment["PYTHONHASHSEED"] = "2"
+    assert without_time(tied.run(*query).stdout) == first
+
+
+def in_another_order(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    return random.Random(7).sample(rows, len(rows))
+
+
+def test_the_order_of_insertion_does_not_show(tied: Machine, subcog_command: str, tmp_path: Path) -> None:
+    other = Machine(subcog_command, tmp_path / "other")
+    other.imports(*in_another_order([*ROWS, *TIES]))
+    for mode in ("hybrid", "lexical", "semantic"):
+        assert every(other, "--fast", "--mode", mode) == every(tied, "--fast", "--mode", mode)
+
+
+def test_the_order_does_not_show_in_a_store_that_has_grown_bit_by_bit(
+    tied: Machine, subcog_command: str, tmp_path: Path
+) -> None:
+    other = Machine(subcog_command, tmp_path / "other")
+    rows = in_another_order([*ROWS, *TIES])
+    for start in range(0, len(rows), 18):
+        other.imports(*rows[start : start + 18])
+    grown, whole = every(other, "--fast"), every(tied, "--fast")
+    assert {query: [hit["id"] for hit in hits] for query, hits in grown.items()} == {
+        query: [hit["id"] for hit in hits] for query, hits in whole.items()
+    }
+    assert grown == whole
+
+
+def test_what_has_been_purged_does_not_show(tied: Machine) -> None:
+    before = every(tied, "--fast")
+    tied.imports(*({"id": f"gone-{i:02}", "content": f"The ferry bell {i} is cast of bronze in fog"} for i in range(40)))
+    assert every(tied, "--fast") != before
+    assert tied.run("forget", "--purge", *(f"gone-{i:02}" for i in range(40))).code == 0
+    assert every(tied, "--fast") == before
+
+
+def test_pages_together_are_one_long_page(tied: Machine) -> None:
+    pages = [tied.run("search", "ferry bell", "--fast", "--ids", "-n", "6", "--page", str(page)).stdout for page in range(1, 7)]
+    whole = tied.run("search", "ferry bell", "--fast", "--ids", "-n", "36").stdout
+    assert b"".join(pages) == whole
+
+
+# ---- scripts that the models can not read ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", ["なぜこのテストは失敗しますか", "どうやってログインを実装しますか？説明してください"])
+def test_a_prompt_does_not_bring_a_memory_for_being_of_the_same_script(machine: Machine, prompt: str) -> None:
+    assert machine.recall(prompt) == []
+
+
+def test_a_query_without_a_word_is_not_near_to_a_memory_of_unknown_ones(machine: Machine) -> None:
+    results = json.loads(machine.run("search", "\U0001f680", "--fast", "--json").stdout)["results"]
+    assert [hit["id"] for hit in results if hit["relevance"] > 0.2] == []
+
+
+# ---- settings -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "alpha"), [(SEMANTIC_WEIGHT, "0.9", 0.9), (KEYWORD_WEIGHT, "0.9", 0.1), (KEYWORD_WEIGHT, "0", 1.0)]
+)
+def test_a_weight_of_the_environment_is_the_alpha_that_is_explained(
+    machine: Machine, name: str, value: str, alpha: float
+) -> None:
+    machine.run("config", "set", "fusion.alpha", "0.33")
+    machine.environment[name] = value
+    done = machine.run("search", "session token", "--fast", "--json")
+    assert json.loads(done.stdout)["results"][0]["explain"]["alpha"] == pytest.approx(alpha)
+
+
+def test_a_wrong_weight_of_the_environment_is_one_line(machine: Machine) -> None:
+    machine.environment[SEMANTIC_WEIGHT] = "much"
+    for command in (("search", "x"), ("config", "list"), ("search", "--batch", "-")):
+        assert_one_line_error(machine.run(*command), 4)
+
+
+# ---- batches --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_says_what_single_searches_say(machine: Machine) -> None:
+    rows = [{"id": query, "query": query} for query in (*QUERIES, "bellwether of sessions")]
+    for id_, results in batch(machine, rows, "--fast", "--explain").items():
+        alone = json.loads(machine.run("search", "--json", "--fast", "--all-projects", "--", id_).stdout)["results"]
+        assert alone == results
+
+
+def test_the_rows_of_a_batch_are_of_their_own_projects(bare: Machine) -> None:
+    bell = "The bell of the ferry is rung in fog."
+    bare.imports(
+        {"id": "ours", "content": bell},
+        {"id": "shop", "content": bell + " By hand.", "project": "github.com/acme/shop"},
+        {"id": "blog", "content": bell + " By a clockwork.", "project": "github.com/acme/blog"},
+    )
+    rows: list[dict[str, object]] = [
+        {"id": "all", "query": "ferry bell"},
+        {"id": "shop", "query": "ferry bell", "project": "github.com/acme/shop"},
+        {"id": "remote", "query": "ferry bell", "project": "git@github.com:acme/blog.git"},
+        {"id": "none", "query": "ferry bell", "project": "github.com/acme/other"},
+    ]
+    found = {id_: {hit["id"] for hit in results} for id_, results in batch(bare, rows, "--fast").items()}
+    assert found == {"all": {"ours", "shop", "blog"}, "shop": {"ours", "shop"}, "remote": {"ours", "blog"}, "none": {"ours"}}
+
+
+# ---- vectors that can not be used -----------------------------------------------------------------------------------------
+
+
+def test_where_vectors_can_not_be_words_answer_and_it_is_said(machine: Machine) -> None:
+    done = machine.run("search", "session token", "--fast", "--json")
+    assert json.loads(done.stdout)["degraded"] is False
+    for file in (machine.home / "index").glob("vectors-*"):
+        file.unlink()
+    (machine.home / "index" / "vectors-1-minilm.db").mkdir()
+    done = machine.run("search", "session token", "--fast", "--json")
+    answer = json.loads(done.stdout)
+    assert (done.code, done.stderr, answer["degraded"]) == (0, b"", True)
+    assert "vectors-1-minilm.db" in answer["note"]
+    assert answer["confidence"] in ("medium", "low")
+    assert answer["results"]

@@ -1,0 +1,149 @@
+"""A shelf of memories for the tests of this folder: a real store, its index and, where meaning counts, its vectors.
+
+Meaning is that of the packaged encoder, or a place that a test chooses: then a memory has the cosine to the query that it says.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.embed import models, spaces
+from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.memory import sync, vector_sync
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.model import IdMaker, Memory
+from subcog_hooks.memory.store import Filter, Store, audiences_of
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import pipeline, semantic
+from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Net, Request, Sources
+from subcog_hooks.recall.hits import Answer, Hit
+from subcog_hooks.recall.tuning import Tuning
+
+DIMENSION = 256
+QUERY = bytes([127]) * DIMENSION  # where every query lies whose memories have chosen places
+ENOUGH = Deadline(3_600_000.0)
+
+_ids = IdMaker()
+
+
+def memory(content: str, **fields: object) -> Memory:
+    """A memory of the user's, with these fields; of a project, where one is named."""
+    values: dict[str, object] = {"id": _ids.new(), "content": content, "created_at": 1_000, "updated_at": 1_000, **fields}
+    if values.get("project"):
+        values["scope"] = "project"
+    return Memory(**values)  # type: ignore[arg-type]  # a test's own fields
+
+
+class Held(Deadline):
+    """A deadline that passes when a test says so."""
+
+    __slots__ = ("has_passed",)
+
+    def __init__(self, *, has_passed: bool = False) -> None:
+        super().__init__(0.0)
+        self.has_passed = has_passed
+
+    def left_ms(self) -> float:
+        return 0.0 if self.has_passed else 1_000.0
+
+    def share(self, part: float) -> Deadline:  # noqa: ARG002 - as Deadline has it
+        return self
+
+
+def tuned(**numbers: object) -> Tuning:
+    """A tuning with everything off that is not named, so that a test shows one thing at a time."""
+    values: dict[str, object] = {"alpha": 0.6, "tags": 0.0, "agreement": 0.0, "decay": 0.0, "near_duplicate": 1.0, "mmr": 1.0}
+    return Tuning(**{**values, "min_similarity": 0.25, **numbers})  # type: ignore[arg-type]  # a test's own numbers
+
+
+class Shelf:
+    """Opens what recall reads of a store."""
+
+    def __init__(self, home: Home, store: Store) -> None:
+        self.home = home
+        self.store = store
+        self._opened: list[VectorStore] = []
+
+    def close(self) -> None:
+        for vectors in self._opened:
+            vectors.close()
+
+    def add(self, texts: Mapping[str, str] | None = None, *memories: Memory, **same: object) -> None:
+        """Store texts by id, each with the fields `same`, and memories as they are."""
+        self.store.add([*(memory(text, id=name, **same) for name, text in (texts or {}).items()), *memories])
+
+    def fill(self, count: int = 40) -> None:
+        """Store memories about nothing, so that words are rare."""
+        self.store.add([memory(f"Filler note number {i} about widgets and gadgets.", id=f"fill{i:03}") for i in range(count)])
+
+    def index(self) -> LexicalIndex:
+        return sync.in_memory(self.store)
+
+    def by_words(self, **numbers: object) -> Sources:
+        return Sources(self.index(), self.store, None, tuned(**numbers))
+
+    def by_meaning_too(self, **numbers: object) -> Sources:
+        """With the packaged encoder, as the hook has it."""
+        space = models.PACKAGED
+        encode = spaces.provisional(space)
+        made_by = models.made_by(space)
+        vectors = vector_sync.open_following(self.home, self.store, space.name, space.dimension, encode, made_by=made_by)
+        self._opened.append(vectors)
+        return Sources(self.index(), self.store, semantic.Space(vectors, StaticEncoder.open().encode), tuned(**numbers))
+
+    def placed(self, cosines: Mapping[str, float], **numbers: object) -> Sources:
+        """With memories that have these cosines, by id, to every query; the others have no vector."""
+        space = semantic.Space(self.vectors_at(cosines), lambda _: QUERY)
+        return Sources(self.index(), self.store, space, tuned(**numbers))
+
+    def vectors_at(self, cosines: Mapping[str, float]) -> VectorStore:
+        by_id = self.store.by_ids(list(cosines))
+        at = {by_id[name].content: _at(cosine, axis) for axis, (name, cosine) in enumerate(sorted(cosines.items()))}
+
+        def encode(texts: Sequence[str]) -> list[bytes | None]:
+            return [at.get(text) for text in texts]
+
+        made_by = ("chosen", "chosen")
+        vectors = vector_sync.open_following(self.home, self.store, "chosen", DIMENSION, encode, made_by=made_by)
+        self._opened.append(vectors)
+        return vectors
+
+
+def _at(cosine: float, axis: int) -> bytes:
+    """A vector of this cosine to QUERY, to .004: as many signs turned, other ones on each axis."""
+    turned = round((1.0 - cosine) / 2.0 * DIMENSION)
+    return bytes([129 if (place - 7 * axis) % DIMENSION < turned else 127 for place in range(DIMENSION)])
+
+
+def find(
+    sources: Sources,
+    text: str,
+    limit: int = 10,
+    offset: int = 0,
+    *,
+    scope: Filter | None = None,
+    mode: str = HYBRID,
+    is_typed: bool = False,
+    by_labels: bool = True,
+    net: Net = PRIMARY,
+    deadline: Deadline = ENOUGH,
+) -> Answer:
+    """One page of what pipeline.search finds."""
+    request = Request(text, scope or Filter(), mode=mode, is_typed=is_typed, by_labels=by_labels, net=net)
+    return pipeline.search(request, sources, deadline, limit, offset)
+
+
+def handed(
+    sources: Sources, text: str, *projects: str, deadline: Deadline = ENOUGH, given: frozenset[str] = frozenset()
+) -> Answer:
+    """What the hook looks at for a prompt."""
+    return pipeline.for_prompt(text, sources, audiences_of(*projects), deadline, given)
+
+
+def ids(of: Answer | Sequence[Hit]) -> list[str]:
+    return [hit.memory.id for hit in (of.hits if isinstance(of, Answer) else of)]
+
+
+def first(of: Answer) -> Hit:
+    assert of.hits, "nothing was found"
+    return of.hits[0]

@@ -1,0 +1,211 @@
+"""Never nothing without a word: which stage answers which query, what it says, and how the time is shared."""
+
+import time
+
+import pytest
+
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.errors import ModelError
+from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.recall import cascade, pipeline
+from subcog_hooks.recall.candidates import HYBRID, Request, Sources
+from subcog_hooks.recall.hits import LEXICAL, LOW, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer
+from subcog_hooks.recall.semantic import Space
+from tests.recall.shelf import ENOUGH, Shelf, handed, ids, memory
+
+NOTES = {
+    "config": "The scheduler is configured in settings.toml.",
+    "data": "Databases are backed up at night.",
+    "cat": "The office cat sleeps on the warm server rack.",
+}
+
+
+def search(
+    of: Sources,
+    text: str,
+    limit: int = 10,
+    offset: int = 0,
+    *,
+    mode: str = HYBRID,
+    scope: Filter | None = None,
+    deadline: Deadline = ENOUGH,
+) -> Answer:
+    return cascade.search(Request(text, scope or Filter(), mode=mode, is_typed=True), of, deadline, limit, offset)
+
+
+@pytest.fixture
+def words(shelf: Shelf) -> Sources:
+    shelf.add(NOTES)
+    return shelf.by_words()
+
+
+# ---- each stage -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_matches_as_it_stands_is_not_widened(words: Sources) -> None:
+    answer = search(words, "scheduler settings")
+    assert (ids(answer), answer.note, answer.suggestions) == (["config"], None, [])
+    assert answer.stage == VERY_HIGH
+
+
+def test_words_that_begin_alike_are_found_and_labelled_low(words: Sources) -> None:
+    answer = search(words, "schedulist")
+    assert (ids(answer), answer.confidence, answer.suggestions) == (["config"], LOW, [])
+    assert answer.hits[0].found_by == ("lexical_beginnings",)
+    assert "these come near" in (answer.note or "")
+
+
+def test_pieces_of_words_are_found_and_labelled_speculative_with_suggestions(shelf: Shelf) -> None:
+    shelf.add(NOTES, memory("Quiet water.", tags=("backup",)))
+    answer = search(shelf.by_words(), "tabase")
+    assert (ids(answer), answer.confidence) == (["data"], SPECULATIVE)
+    assert answer.hits[0].found_by == ("lexical_pieces",)
+    assert "pieces of words" in (answer.note or "")
+    assert answer.suggestions == ["backup"]
+
+
+def test_where_nothing_is_like_it_there_are_suggestions(words: Sources) -> None:
+    answer = search(words, "schexyzqwv")
+    assert (ids(answer), answer.confidence) == ([], NO_RESULTS)
+    assert "scheduler" in answer.suggestions
+
+
+@pytest.mark.parametrize(("cosine", "stage"), [(0.45, VERY_HIGH), (0.3, LOW), (0.22, SPECULATIVE)])
+def test_meaning_may_be_farther_stage_by_stage(shelf: Shelf, cosine: float, stage: str) -> None:
+    shelf.add(NOTES)
+    answer = search(shelf.placed({"cat": cosine}, min_similarity=0.4), "zzkitten qqnap")
+    assert (ids(answer), answer.stage) == (["cat"], stage)
+
+
+def test_what_is_farther_than_every_stage_allows_is_not_found(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    assert search(shelf.placed({"cat": 0.15}, min_similarity=0.4), "zzkitten qqnap").confidence == NO_RESULTS
+
+
+def test_a_stage_that_finds_something_is_the_last(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    whole = pipeline.search
+
+    def counted(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+        asked.append(request.net.nearness)
+        return whole(request, of, deadline, limit, offset)
+
+    monkeypatch.setattr(pipeline, "search", counted)
+    for text, stages in (("scheduler", 1), ("schedulist", 2), ("tabase", 3), ("schexyzqwv", 3)):
+        asked.clear()
+        search(words, text)
+        assert len(asked) == stages
+        assert asked == sorted(asked, reverse=True)
+
+
+def test_the_type_of_the_query_is_said_at_every_stage(words: Sources) -> None:
+    assert {search(words, text).query_type for text in ("scheduler", "schedulist", "tabase", "schexyzqwv")} == {"exploratory"}
+
+
+def test_a_mode_holds_at_every_stage(shelf: Shelf) -> None:
+    shelf.add(NOTES)
+    of = shelf.placed({"cat": 0.3}, min_similarity=0.4)
+    assert ids(search(of, "schedulist", mode=LEXICAL)) == ["config"]
+    assert ids(search(of, "schedulist", mode=SEMANTIC)) == ["cat"]
+    assert set(ids(search(of, "schedulist"))) == {"config", "cat"}
+
+
+def test_the_scope_holds_at_every_stage(shelf: Shelf) -> None:
+    shelf.add(NOTES, project="blog")
+    shelf.add({"own": "Nothing to see here."}, project="shop")
+    of = shelf.by_words()
+    for text in ("scheduler", "schedulist", "tabase"):
+        answer = search(of, text, scope=Filter(audiences=audiences_of("shop")))
+        assert ids(answer) == []
+
+
+def test_a_prompt_that_nothing_answers_is_answered_by_silence(words: Sources) -> None:
+    assert [ids(handed(words, text)) for text in ("schedulist", "tabase", "schexyzqwv")] == [[], [], []]
+
+
+# ---- failures and time ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["scheduler", "schedulist", "tabase", "schexyzqwv"])
+def test_a_failure_is_said_at_every_stage(shelf: Shelf, text: str) -> None:
+    def fail(_: str) -> bytes:
+        raise ModelError("query-encoder.bin is damaged", "reinstall subcog")
+
+    shelf.add(NOTES)
+    of = shelf.placed({"cat": 0.9})
+    assert of.space
+    of.space = Space(of.space.vectors, fail)
+    answer = search(of, text)
+    assert answer.is_degraded
+    assert (answer.note or "").startswith("semantic: query-encoder.bin is damaged")
+
+
+def test_the_stages_share_the_time_as_in_s1(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: list[float] = []
+    clock = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+
+    def spent(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+        shares.append(deadline.left_ms())
+        clock[0] += deadline.left_ms() / 1_000.0  # all that it was given
+        return Answer([], ())
+
+    monkeypatch.setattr(pipeline, "search", spent)
+    search(words, "schexyzqwv", deadline=Deadline(300.0))
+    assert shares == pytest.approx([150.0, 100.0, 50.0])
+
+
+def test_a_stage_that_had_no_time_is_not_one_that_found_nothing(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    whole = pipeline.search
+
+    def slow(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+        answer = whole(request, of, deadline, limit, offset)
+        clock[0] += 10.0
+        return answer
+
+    monkeypatch.setattr(pipeline, "search", slow)
+    answer = search(words, "schedulist", deadline=Deadline(300.0))
+    assert (answer.hits, answer.is_degraded) == ([], True)
+    assert "lexical_beginnings: no time was left for it" in (answer.note or "")
+
+
+def test_without_any_time_words_answer_with_low_confidence(words: Sources) -> None:
+    answer = search(words, "scheduler", deadline=Deadline(0.0))
+    assert (ids(answer), answer.is_degraded, answer.confidence) == (["config"], True, LOW)
+    assert "no time was left" in (answer.note or "")
+
+
+@pytest.mark.parametrize("text", ["schedulist", "schexyzqwv"])
+def test_without_any_time_nothing_is_widened_and_nothing_suggested(words: Sources, text: str) -> None:
+    answer = search(words, text, deadline=Deadline(0.0))
+    assert (answer.hits, answer.suggestions, answer.is_degraded, answer.confidence) == ([], [], True, NO_RESULTS)
+
+
+# ---- pages ----------------------------------------------------------------------------------------------------------------
+
+
+def pages(of: Sources, text: str, size: int) -> list[Answer]:
+    found = [search(of, text, size)]
+    while found[-1].hits:
+        found.append(search(of, text, size, sum(len(page.hits) for page in found)))
+    return found
+
+
+@pytest.mark.parametrize(("text", "confidence"), [("schedulist", LOW), ("hedule", SPECULATIVE)])
+def test_the_pages_of_a_widened_answer_are_widened_alike(shelf: Shelf, text: str, confidence: str) -> None:
+    shelf.add({f"m{i:02}": f"The scheduler ran {i} times." for i in range(11)})
+    of = shelf.by_words()
+    *full, last = pages(of, text, 4)
+    assert [len(page.hits) for page in full] == [4, 4, 3]
+    assert {page.confidence for page in full} == {confidence}
+    assert [name for page in full for name in ids(page)] == ids(search(of, text, 20))
+    assert last.hits == []
+
+
+def test_a_page_behind_the_last_is_empty_and_not_widened(shelf: Shelf) -> None:
+    shelf.add({"exact": "The schedulist runs.", "near": "The scheduler runs."})
+    answer = search(shelf.by_words(), "schedulist", 10, 10)
+    assert (answer.hits, answer.suggestions) == ([], [])
+    assert answer.confidence == NO_RESULTS

@@ -1,0 +1,144 @@
+"""Not saying one thing twice: what is a copy and what is not, and the order that puts like memories apart."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from subcog_hooks.recall import diversity
+from subcog_hooks.recall.diversity import apart, distinct, similarity, words_of
+
+texts = st.lists(st.lists(st.sampled_from("red green blue black white".split()), max_size=4).map(" ".join), max_size=12)
+shares = st.floats(0.0, 1.0)
+Ranked = list[tuple[str, float]]
+
+
+@st.composite
+def ranked(draw: st.DrawFn) -> Ranked:
+    """Texts with their scores, best first."""
+    found = draw(texts)
+    scores = draw(st.lists(st.floats(0.0, 1.0), min_size=len(found), max_size=len(found)))
+    return list(zip(found, sorted(scores, reverse=True), strict=True))
+
+
+def order(of: Ranked, share: float) -> list[int]:
+    return apart([text for text, _ in of], [score for _, score in of], share)
+
+
+# ---- copies ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "are_distinct"),
+    [
+        ("Retry after 30s.", "Retry after 30s.", False),
+        ("Retry after 30s.", "RETRY, after 30s!", False),
+        ("Retry after 30s.", "Retry after 60s.", True),
+        ("The port is 8080 on every host in the pool.", "The port is 8081 on every host in the pool.", True),
+        ("Pin the driver to v2.1.3 for now.", "Pin the driver to v2.1.4 for now.", True),
+        ("See src/app/db.py first.", "See src/app/cache.py first.", True),
+        ("The café kiosk restarts at night.", "The cafe kiosk restarts at night.", False),
+        ("Deploy A before B.", "Deploy B before A.", True),
+        ("Retry after 30s, not after 60s.", "Retry after 60s, not after 30s.", True),
+    ],
+)
+def test_a_copy_is_left_out_and_another_number_is_no_copy(a: str, b: str, are_distinct: bool) -> None:
+    assert list(distinct([a, b], 0.95)) == ([0, 1] if are_distinct else [0])
+
+
+def test_a_copy_of_a_copy_is_measured_against_the_one_that_is_kept() -> None:
+    chain = ["a b c d e", "b c d e f", "c d e f g"]  # neighbours share 7 of 11 words and pairs, the first and last 5 of 13
+    assert list(distinct(chain, 0.6)) == [0, 2]
+
+
+def test_behind_so_many_memories_none_is_compared() -> None:
+    of = [f"note {i}" for i in range(diversity.COMPARED)]
+    assert list(distinct([*of[:-1], of[0], of[0]], 0.95)) == [*range(diversity.COMPARED - 1), diversity.COMPARED]
+
+
+@given(texts)
+def test_at_one_nothing_is_left_out(of: list[str]) -> None:
+    assert list(distinct(of, 1.0)) == list(range(len(of)))
+
+
+@given(texts, st.floats(0.5, 0.99))
+def test_what_is_kept_is_apart_and_what_is_left_out_is_like_a_better_one(of: list[str], least: float) -> None:
+    kept = list(distinct(of, least))
+    words = [words_of(text) for text in of]
+    for place in range(len(of)):
+        is_like_a_better_one = any(similarity(words[place], words[better]) >= least for better in kept if better < place)
+        assert (place in kept) != is_like_a_better_one
+
+
+@given(texts, texts, st.floats(0.5, 1.0))
+def test_what_stands_below_changes_nothing_above(of: list[str], more: list[str], least: float) -> None:
+    assert list(distinct([*of, *more], least))[: len(list(distinct(of, least)))] == list(distinct(of, least))
+
+
+@given(texts.filter(lambda of: len(of) > 1))
+def test_similarity_is_mutual_and_whole_with_oneself(of: list[str]) -> None:
+    a, b = words_of(of[0]), words_of(of[1])
+    assert similarity(a, b) == similarity(b, a)
+    assert 0.0 <= similarity(a, b) <= similarity(a, a) == 1.0
+
+
+# ---- like ones apart ------------------------------------------------------------------------------------------------------
+
+
+def test_the_order_is_that_of_the_formula() -> None:
+    # share .7, behind the first: "a b" has .9 * (1 - .3) = .63, "a c" .8 * (1 - .3 / 5) = .752: it shares one of five words
+    # and pairs, "c d" .55; behind "a c", with which it shares one of five, "c d" has .55 * (1 - .3 / 5) = .517
+    of = [("a b", 1.0), ("a b", 0.9), ("a c", 0.8), ("c d", 0.55)]
+    assert order(of, 0.7) == [0, 2, 1, 3]
+    # share .35: "a b" has .9 * (1 - .65) = .315, "a c" .8 * (1 - .65 / 5) = .696, "c d" .55; behind "a c" .4785
+    assert order(of, 0.35) == [0, 2, 3, 1]
+    # share .1: "a b" has .09, "a c" .8 * (1 - .9 / 5) = .656
+    assert order([*of[:3], ("c d", 0.7)], 0.1) == [0, 3, 2, 1]
+
+
+def test_copies_keep_their_order_whatever_the_share() -> None:
+    of = [("a b", 1.0), ("a b", 0.9), ("a b", 0.5), ("a b", 0.1)]
+    assert [order(of, share) for share in (0.0, 0.2, 0.9)] == [[0, 1, 2, 3]] * 3
+
+
+def test_a_poor_one_does_not_come_first_for_being_unlike() -> None:
+    of = [("a b", 1.0), ("a b", 0.9), ("c d", 0.1)]  # share .2: the copy keeps .18
+    assert order(of, 0.2) == [0, 1, 2]
+
+
+@given(ranked())
+def test_a_share_of_one_keeps_the_order(of: Ranked) -> None:
+    assert order(of, 1.0) == list(range(len(of)))
+
+
+@given(ranked(), shares)
+def test_every_memory_is_there_once_and_the_best_is_first(of: Ranked, share: float) -> None:
+    places = order(of, share)
+    assert sorted(places) == list(range(len(of)))
+    assert places[:1] == [0][: len(of)]
+
+
+@given(ranked(), shares)
+@example([("a b", 1.0), ("a b", 0.9), ("c d", 0.0)], 0.3)
+def test_one_that_scores_nothing_never_passes_one_that_scores(of: Ranked, share: float) -> None:
+    scores = [of[place][1] for place in order(of, share)]
+    assert all(before for before, after in pairwise(scores) if after)
+
+
+@given(ranked(), shares)
+@example([("a b", 1.0), ("a b", 0.9), ("a b", 0.5)], 0.3)
+def test_of_two_equal_texts_the_better_one_comes_first(of: Ranked, share: float) -> None:
+    places = order(of, share)
+    for text in {text for text, _ in of}:
+        scores = [of[place][1] for place in places if of[place][0] == text]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_what_is_behind_the_window_keeps_its_place_and_changes_nothing_before_it() -> None:
+    colours = "red green blue black white".split()
+    of = [(f"{colours[i % 5]} {colours[i % 3]}", 1.0 - i / 200) for i in range(diversity.WINDOW + 30)]
+    short = order(of[: diversity.WINDOW], 0.5)
+    assert short != list(range(diversity.WINDOW))
+    for length in (diversity.WINDOW + 1, diversity.WINDOW + 30):
+        assert order(of[:length], 0.5) == [*short, *range(diversity.WINDOW, length)]

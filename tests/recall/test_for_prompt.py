@@ -1,0 +1,147 @@
+"""The hook's recall: whose memories, how many, without those that the session has had, and those the index has not reached."""
+
+import pytest
+
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.recall import pipeline
+from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
+from subcog_hooks.recall.recency import DAY_MS
+from tests.recall.shelf import Held, Shelf, find, first, handed, ids, memory
+
+CAT = "The office cat sleeps on the warm server rack in winter."
+PARAPHRASE = "Where do kittens nap during cold months?"
+TOKEN = "The OAuth2 refresh token rotates on every use; an old one ends the session."
+QUESTION = "Does the OAuth2 refresh token rotate on every use?"
+
+
+def test_a_memory_is_given_by_meaning_and_surely_enough(shelf: Shelf) -> None:
+    shelf.add({"cat": CAT, "port": "The rathole tunnel listens on port 2333."})
+    hit = first(handed(shelf.by_meaning_too(), PARAPHRASE))
+    assert (hit.memory.id, hit.found_by) == ("cat", (SEMANTIC,))
+    assert hit.relevance >= 0.25
+
+
+def test_no_other_projects_memories_are_given_by_meaning(shelf: Shelf) -> None:
+    shelf.add({"cat": CAT})
+    for project in ("blog", "yard"):
+        shelf.add({f"{project}{i}": CAT for i in range(60)}, project=project)
+    assert ids(handed(shelf.placed({"cat": 0.8}), PARAPHRASE, "shop")) == ["cat"]
+
+
+def test_its_own_project_is_found_behind_a_crowd_of_others(shelf: Shelf) -> None:
+    shelf.add({}, *(memory("zebra crossing lights", project=f"other{i}") for i in range(200)))
+    shelf.add({"mine": "zebra crossing lights at the long road by the river"}, project="shop")
+    shelf.add({"gone": "zebra crossing"}, project="shop", expires_at=1)
+    assert ids(handed(shelf.by_words(), "zebra crossing lights", "shop")) == ["mine"]
+
+
+def test_a_live_memory_is_found_behind_a_crowd_of_expired_ones(shelf: Shelf) -> None:
+    shelf.add({f"gone{i:02}": "zebra crossing lights" for i in range(30)}, expires_at=1)
+    shelf.add({"live": "zebra crossing lights at the long road by the river"})
+    assert ids(handed(shelf.by_words(), "zebra crossing lights")) == ["live"]
+
+
+@pytest.mark.parametrize("fields", [{"status": "superseded"}, {"status": "archived"}, {"status": "pending"}, {"expires_at": 1}])
+def test_what_is_not_live_is_not_given(shelf: Shelf, fields: dict[str, object]) -> None:
+    shelf.add({"gone": "zebra crossing"}, **fields)
+    shelf.add({"live": "zebra herd"})
+    assert ids(handed(shelf.placed({"gone": 0.9, "live": 0.8}), "zebra")) == ["live"]
+
+
+def test_it_looks_at_the_first_of_what_search_finds(shelf: Shelf) -> None:
+    shelf.add({f"w{i:02}": f"kittens and cats nap on shelf {i} " + "in winter " * (i % 5) for i in range(40)})
+    of = shelf.by_meaning_too()
+    given = handed(of, PARAPHRASE).hits
+    searched = find(of, PARAPHRASE, limit=pipeline.PROMPT_CANDIDATES).hits
+    assert len(given) == pipeline.PROMPT_CANDIDATES
+    assert ids(searched) == ids(sorted(given, key=lambda hit: (-hit.score, -hit.memory.created_at, hit.memory.id)))
+    of_id = {hit.memory.id: hit for hit in given}
+    for hit in searched:
+        twin = of_id[hit.memory.id]
+        assert (hit.score, hit.relevance, hit.ranks, hit.scores) == (twin.score, twin.relevance, twin.ranks, twin.scores)
+
+
+def test_the_most_relevant_comes_first(shelf: Shelf) -> None:
+    shelf.add({f"w{i:02}": f"kittens and cats nap on shelf {i} " + "in winter " * (i % 5) for i in range(40)})
+    relevances = [hit.relevance for hit in handed(shelf.by_meaning_too(), PARAPHRASE).hits]
+    assert relevances == sorted(relevances, reverse=True)
+
+
+def test_the_share_of_meaning_changes_what_it_looks_at(shelf: Shelf) -> None:
+    shelf.add({"cat": CAT})
+    shelf.add({f"w{i:02}": f"months, months: ledger number {i} of the kittens" for i in range(30)})
+    shelf.fill()
+    places = {"cat": 0.9, **{f"w{i:02}": 0.3 for i in range(30)}}
+    assert "cat" not in ids(handed(shelf.placed(places, alpha=0.1), PARAPHRASE))
+    assert "cat" in ids(handed(shelf.placed(places, alpha=0.9), PARAPHRASE))
+
+
+def test_age_changes_what_it_looks_at(shelf: Shelf) -> None:
+    now = now_ms()
+    shelf.add({"old": "crane turns"}, created_at=now - 4_000 * DAY_MS)
+    shelf.add({f"new{i:02}": f"crane, number {i}" for i in range(30)}, created_at=now)
+    places = {"old": 0.9, **{f"new{i:02}": 0.8 for i in range(30)}}
+    assert "old" in ids(handed(shelf.placed(places, decay=0.0), "crane"))
+    assert "old" not in ids(handed(shelf.placed(places, decay=0.01, floor=0.1), "crane"))
+
+
+def test_without_meaning_in_time_it_says_so(shelf: Shelf) -> None:
+    shelf.add({"cat": CAT})
+    answer = handed(shelf.placed({"cat": 0.9}), "cat", deadline=Held(has_passed=True))
+    assert answer.is_degraded
+    assert "semantic: no time was left for it" in (answer.note or "")
+
+
+# ---- what the session has had ---------------------------------------------------------------------------------------------
+
+
+def test_what_the_session_has_had_is_left_out(shelf: Shelf) -> None:
+    shelf.add({"one": "crane turns", "two": "crane stands"})
+    of = shelf.placed({"one": 0.9, "two": 0.8})
+    assert ids(handed(of, "crane")) == ["one", "two"]
+    assert ids(handed(of, "crane", given=frozenset({"one", "never was"}))) == ["two"]
+
+
+def test_what_the_session_has_had_takes_no_places(shelf: Shelf) -> None:
+    had = {f"had{i:02}": "crane turns" for i in range(40)}
+    shelf.add({**had, "fresh": "the crane stands on the quay all night"})
+    assert ids(handed(shelf.by_words(), "crane", given=frozenset(had))) == ["fresh"]
+
+
+def test_the_lead_of_the_others_is_measured_against_it_too(shelf: Shelf) -> None:
+    shelf.add({"had": "crane berth quay", "left": "crane " + "and so on " * 30})
+    of = shelf.placed({"had": 0.9, "left": 0.4})
+    before = {hit.memory.id: hit.relevance for hit in handed(of, "crane berth quay").hits}
+    after = {hit.memory.id: hit.relevance for hit in handed(of, "crane berth quay", given=frozenset({"had"})).hits}
+    assert after == {"left": before["left"]}
+
+
+# ---- what the index has not reached ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", [SEMANTIC, LEXICAL])
+def test_a_memory_that_the_index_has_not_reached_is_judged_on_its_own_words(shelf: Shelf, by: str) -> None:
+    shelf.add({"weak": "Tokens are checked in the gateway."})
+    of = shelf.by_meaning_too() if by == SEMANTIC else shelf.by_words()
+    shelf.add({"new": TOKEN})
+    hit = first(handed(of, QUESTION))
+    assert hit.memory.id == "new"
+    assert hit.relevance >= 0.25
+
+
+def test_a_changed_memory_is_given_once_and_as_it_is_now(shelf: Shelf) -> None:
+    shelf.add({"changed": "Tokens never rotate.", "other": "Tokens are checked in the gateway."})
+    of = shelf.by_words()
+    shelf.store.update([shelf.store.get("changed").replaced(content=TOKEN)])
+    hits = handed(of, QUESTION).hits
+    assert [hit.memory.content for hit in hits if hit.memory.id == "changed"] == [TOKEN]
+
+
+def test_new_memories_are_given_within_the_same_bounds(shelf: Shelf) -> None:
+    shelf.add({"first": "nothing of the kind"})
+    of = shelf.by_words()
+    shelf.add({"theirs": TOKEN}, project="blog")
+    shelf.add({"gone": TOKEN}, expires_at=1)
+    shelf.add({"had": TOKEN})
+    shelf.add({"mine": TOKEN}, project="shop")
+    assert ids(handed(of, QUESTION, "shop", given=frozenset({"had"}))) == ["mine"]

@@ -1,0 +1,170 @@
+"""Tags and keywords that a query names: which ones (S2, component 2), how rare, and the memories that carry them."""
+
+import pytest
+
+from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.recall import candidates, labels
+from subcog_hooks.recall.hits import LABELS
+from tests.recall.shelf import Shelf, find, first, ids, memory
+
+TAGS = (
+    "rathole",
+    "project",
+    "python",
+    "api",
+    "bug-fix",
+    "bug",
+    "fix",
+    "brown",
+    "the",
+    "quick",
+    "error-handling",
+    "point-of-sale",
+)
+KEYWORDS = ("gray rock", "OAuth2", "node.js", "front_end", "C++")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("rathole project", {"rathole", "project"}),  # S2
+        ("the quick brown fox", {"quick", "brown"}),  # S2; nothing carries fox
+        ("python,api,bug-fix", {"python", "api", "bug-fix", "bug", "fix"}),  # S2: kept and split
+        ("Is it a BUG?", {"bug"}),
+        ("(rathole), project: python!", {"rathole", "project", "python"}),
+        ("how the gray rock method works", {"gray rock"}),
+        ("notes on error handling", {"error-handling"}),
+        ("a point of sale terminal", {"point-of-sale"}),
+        ("the front end of it", {"front_end"}),
+        ("oauth2 in node.js", {"oauth2", "node.js"}),
+        ("written in C++", {"c++"}),
+        ("rocks that are gray", set()),
+        ("nothing of the kind", set()),
+        ("", set()),
+    ],
+)
+def test_a_text_names_the_labels_that_some_memory_carries(shelf: Shelf, text: str, named: set[str]) -> None:
+    shelf.add({}, memory("tagged", tags=TAGS), memory("keyed", keywords=KEYWORDS))
+    assert set(labels.named_by(text, shelf.index(), Filter())) == named
+
+
+@pytest.mark.parametrize(
+    ("tag", "text", "named"),
+    [
+        ("Café", "the café menu", "cafe"),
+        ("cafe", "the café menu", "cafe"),
+        ("Café", "the cafe menu", "cafe"),
+        ("認証", "認証 の設定", "認証"),
+        ("Straße", "die Straße", "straße"),
+        ("area:backend", "who owns area:backend?", "area backend"),
+        ("Area:Backend", "the area backend is slow", "area backend"),
+        (".NET", "the .NET runtime", "net"),
+        ("@scope/pkg", "bump @scope/pkg", "scope/pkg"),
+    ],
+)
+def test_a_label_is_named_whatever_its_script_and_its_marks(shelf: Shelf, tag: str, text: str, named: str) -> None:
+    shelf.add({}, memory("tagged", id="one", tags=(tag,)))
+    assert list(labels.named_by(text, shelf.index(), Filter())) == [named]
+    hit = first(find(shelf.by_words(tags=0.1), text))
+    assert (hit.memory.id, hit.ranks[LABELS], hit.labels) == ("one", 1, (named,))
+
+
+def test_the_rare_labels_come_first_and_no_more_than_some(shelf: Shelf) -> None:
+    names = [f"tag{chr(97 + i)}" for i in range(labels.MOST_LABELS + 4)]
+    shelf.add({}, *(memory(f"note {i}", tags=tuple(names[i:])) for i in range(len(names))))
+    named = labels.named_by(" ".join(reversed(names)), shelf.index(), Filter())
+    assert list(named) == names[: labels.MOST_LABELS]  # the later a tag in the list, the more memories carry it
+    assert list(named.values()) == sorted(named.values(), reverse=True)
+    assert all(0.0 <= rarity <= 1.0 for rarity in named.values())
+
+
+def test_only_labels_of_the_scope_are_named_and_others_take_no_place(shelf: Shelf) -> None:
+    rarer = [f"tag{chr(97 + i)}" for i in range(labels.MOST_LABELS)]
+    shelf.add({}, memory("theirs", project="blog", tags=tuple(rarer)))
+    shelf.add({}, *(memory(f"mine {i}", project="shop", tags=("rathole",)) for i in range(3)))
+    index, text = shelf.index(), " ".join(["rathole", *rarer])
+    assert list(labels.named_by(text, index, Filter(audiences=audiences_of("shop")))) == ["rathole"]
+    assert set(labels.named_by(text, index, Filter(audiences=audiences_of("blog")))) == set(rarer)
+    assert "rathole" not in labels.named_by(text, index, Filter())
+
+
+def test_a_memory_is_found_by_its_tag_though_its_text_never_says_it(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({"cachekit": "Project architecture of the cache, and its codebase."})
+    shelf.add({}, memory("Restart the tunnel by hand when it hangs.", id="tunnel", tags=("rathole",)))
+    of = shelf.placed({"cachekit": 0.8, "tunnel": 0.3}, tags=1.0)
+    answer = find(of, "rathole project codebase architecture")
+    hit = first(answer)
+    assert (hit.memory.id, hit.ranks[LABELS], hit.labels) == ("tunnel", 1, ("rathole",))
+    without = find(of, "rathole project codebase architecture", by_labels=False)
+    assert ids(without) == ["cachekit", "tunnel"]
+    assert LABELS in answer.strategies
+    assert LABELS not in without.strategies
+
+
+def test_among_the_memories_of_one_tag_those_that_fit_come_first(shelf: Shelf) -> None:
+    shelf.add({}, *(memory(f"Berth {i} is free.", id=f"m{i:02}", tags=("harbour",)) for i in range(20)))
+    shelf.add({}, memory("The crane needs oil.", id="crane", tags=("harbour",)))
+    hits = find(shelf.by_words(tags=0.1), "harbour crane").hits
+    assert [hit.memory.id for hit in hits if hit.ranks.get(LABELS) == 1] == ["crane"]
+
+
+def test_memories_that_fit_as_well_as_the_last_one_are_listed_too(shelf: Shelf) -> None:
+    shelf.add({}, *(memory("same words", id=f"m{i:02}", tags=("harbour",), created_at=i) for i in range(12)))
+    hits = find(shelf.by_words(tags=0.1), "harbour", limit=20).hits
+    assert [hit.ranks[LABELS] for hit in hits] == [1] * 12
+    assert candidates.LABELS_DEPTH < 12
+
+
+@pytest.mark.parametrize(
+    ("scope", "found"),
+    [
+        (Filter(audiences=audiences_of("shop")), ["mine"]),
+        (Filter(statuses=("archived",)), ["old"]),
+        (Filter(since=5_000), ["theirs"]),
+        (Filter(), ["mine", "theirs"]),
+    ],
+)
+def test_what_carries_a_label_is_found_in_scope_alone(shelf: Shelf, scope: Filter, found: list[str]) -> None:
+    tags = ("rathole",)
+    shelf.add(
+        {},
+        memory("tunnel one", id="mine", project="shop", tags=tags, created_at=3_000),
+        memory("tunnel two", id="theirs", project="blog", tags=tags, created_at=5_000),
+        memory("tunnel three", id="old", project="shop", tags=tags, status="archived"),
+        memory("tunnel four", id="expired", project="shop", tags=tags, expires_at=1),
+    )
+    assert sorted(ids(find(shelf.by_words(tags=0.1), "rathole", scope=scope))) == found
+
+
+def test_a_tag_that_only_another_project_has_changes_nothing(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({"mine": "The rathole tunnel listens on port 2333."}, project="shop")
+    places, scope = {"mine": 0.9}, Filter(audiences=audiences_of("shop"))
+    before = find(shelf.placed(places, tags=0.1), "rathole tunnel port", scope=scope)
+    shelf.add({}, memory("Quiet water.", project="blog", tags=("rathole",)))
+    after = find(shelf.placed(places, tags=0.1), "rathole tunnel port", scope=scope)
+    assert (ids(before), before.strategies, before.confidence) == (ids(after), after.strategies, after.confidence)
+
+
+def gain(shelf: Shelf, text: str, of: str) -> float:
+    """What a memory has more when labels count."""
+
+    def score(tags: float) -> float:
+        answer = find(shelf.placed({of: 0.5}, tags=tags), text)
+        return next(hit.score for hit in answer.hits if hit.memory.id == of)
+
+    return score(0.2) - score(0.0)
+
+
+def test_three_labels_in_one_query_count_half_as_much_again(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({}, memory("Quiet water.", id="water", tags=("harbour", "crane", "berth")))
+    two, three = gain(shelf, "harbour crane", "water"), gain(shelf, "harbour crane berth", "water")
+    assert three == pytest.approx(labels.MANY_FACTOR * two, rel=1e-3)
+
+
+def test_a_tag_that_many_carry_is_worth_less_than_a_rare_one(shelf: Shelf) -> None:
+    shelf.add({}, *(memory(f"Note {i}.", tags=("harbour",)) for i in range(60)))
+    shelf.add({}, memory("Quiet water.", id="water", tags=("harbour", "crane")))
+    assert 0.0 < gain(shelf, "quiet harbour", "water") < gain(shelf, "quiet crane", "water") / 2

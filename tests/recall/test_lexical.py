@@ -1,0 +1,260 @@
+"""The channels of words: what each of them finds, what adds to a score, and what is fetched past a cut."""
+
+from collections.abc import Callable
+
+import pytest
+
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import lexical, query
+from subcog_hooks.recall.lexical import Beginnings, Exact, Pieces, Relaxed
+from tests.recall.shelf import ENOUGH, Shelf, memory
+
+Kind = type[Exact] | type[Relaxed] | type[Beginnings] | type[Pieces]
+
+NOTES = {
+    "wal": "The write-ahead log is flushed before every commit.",
+    "log": "Ahead of a release, write the change log.",
+    "pump": "HttpClient pumps retries into the queue, see net/http_client.py.",
+    "base": "Databases are configured by hand; schedulers are not.",
+    "east": "東京リージョンでは認証サーバーを二重化している。",
+}
+
+
+@pytest.fixture
+def notes(shelf: Shelf) -> LexicalIndex:
+    shelf.add(NOTES)
+    shelf.fill()
+    return shelf.index()
+
+
+@pytest.fixture
+def found(shelf: Shelf, notes: LexicalIndex) -> Callable[..., list[str]]:
+    """The ids that a channel finds, best first."""
+
+    def listed(kind: Kind, text: str, k: int = 10) -> list[str]:
+        ranked = kind(notes).search(query.analyse(text, notes), Filter(), k, ENOUGH)
+        assert [score for score, _ in ranked] == sorted((score for score, _ in ranked), reverse=True)
+        by_seq = shelf.store.by_seqs([seq for _, seq in ranked])
+        return [by_seq[seq].id for _, seq in ranked]
+
+    return listed
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "why"),
+    [
+        ("flushed commit", ["wal"], "all terms"),
+        ("flushing commits", ["wal"], "by their stems"),
+        ("flushed queue", [], "each term is in another memory"),
+        ("flushed chromodynamics", [], "a term that no memory has"),
+        ("was the log flushed", ["wal"], "function words are not asked for"),
+        ('"write ahead"', ["wal"], "a phrase in order"),
+        ('"ahead write"', [], "the words are there, in another order"),
+        ('"write ahead" "every commit"', ["wal"], "both phrases"),
+        ('"write ahead" "change log"', [], "each phrase is in another memory"),
+        ('"write ahead" chromodynamics', ["wal"], "beside a phrase words are not asked for"),
+        ('"quantum chromodynamics"', [], "a phrase of words that no memory has"),
+        ('"flushed"', ["wal"], "a phrase of one word"),
+        ("HttpClient", ["pump"], "an identifier"),
+        ("http_client.py", ["pump"], "the last part of a path"),
+        ("認証サーバー", ["east"], "a script without spaces"),
+        ("the of and", [], "words that no memory has, all of them function words"),
+    ],
+)
+def test_exact_finds_what_has_all_of_it(found: Callable[..., list[str]], text: str, expected: list[str], why: str) -> None:
+    assert found(Exact, text) == expected, why
+
+
+def test_of_a_prompt_nobody_expects_all_terms_in_one_memory(shelf: Shelf) -> None:
+    words = [f"word{chr(97 + i)}" for i in range(lexical.MOST_TERMS + 1)]
+    shelf.add({"all": " ".join(words)})
+    index = shelf.index()
+    for text, count in ((" ".join(words[:-1]), 1), (" ".join(words), 0)):
+        assert len(Exact(index).search(query.analyse(text, index), Filter(), 10, ENOUGH)) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "why"),
+    [
+        ("flushed queue", {"wal", "pump"}, "any term"),
+        ("flushing chromodynamics", {"wal"}, "a term that no memory has is passed over"),
+        ("release logs", {"log", "wal"}, "by stems"),
+        ("client", {"pump"}, "a part of an identifier"),
+        ("parse_client", {"pump"}, "a part of another identifier"),
+        ("証", {"east"}, "a character inside"),
+        ("before the chromodynamics", set(), "function words alone never find anything"),
+        ("chromodynamics", set(), "nothing has it"),
+    ],
+)
+def test_relaxed_finds_what_has_any_of_it(found: Callable[..., list[str]], text: str, expected: set[str], why: str) -> None:
+    assert set(found(Relaxed, text)) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("configures", ["base"]), ("flusher", ["wal"]), ("releasing", ["log"]), ("fin", []), ("zonk", []), ("", [])],
+)
+def test_beginnings_finds_words_with_another_ending(found: Callable[..., list[str]], text: str, expected: list[str]) -> None:
+    assert found(Beginnings, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("tabas", ["base"]), ("chedul", ["base"]), ("comitt", ["wal"]), ("relaese", ["log"]), ("zz", []), ("a.*", []), ("", [])],
+)
+def test_pieces_finds_words_inside_words_and_misspelt_ones(
+    found: Callable[..., list[str]], text: str, expected: list[str]
+) -> None:
+    assert found(Pieces, text) == expected
+
+
+@pytest.mark.parametrize("kind", [Beginnings, Pieces])
+def test_of_a_long_query_a_few_words_are_looked_for_so(found: Callable[..., list[str]], kind: Kind) -> None:
+    many = " ".join(f"aaaa{chr(97 + i)}bbbb" for i in range(lexical.MOST_PATTERNS))
+    assert found(kind, f"databa {many}") == []  # behind the first by the alphabet
+    assert found(kind, "databa") == ["base"]
+
+
+# ---- what a score is made of ----------------------------------------------------------------------------------------------
+
+
+def scores(shelf: Shelf, text: str, kind: Kind = Relaxed) -> dict[str, float]:
+    index = shelf.index()
+    ranked = kind(index).search(query.analyse(text, index), Filter(), 50, ENOUGH)
+    by_seq = shelf.store.by_seqs([seq for _, seq in ranked])
+    return {by_seq[seq].id: score for score, seq in ranked}
+
+
+def test_the_flat_share_changes_an_order(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.fill()
+    shelf.add({"often": "crane crane crane crane", "once": "the berth is behind a long quay with " + "many other things " * 12})
+    shelf.add({"other": "a crane"})
+    for share, best in ((1.0, "once"), (0.0, "often")):
+        monkeypatch.setattr(lexical, "FLAT", share)
+        of = scores(shelf, "crane berth")
+        assert max(of, key=of.__getitem__) == best
+
+
+def test_a_flat_score_knows_no_length_and_no_repetition(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical, "FLAT", 1.0)
+    shelf.fill()
+    shelf.add({"short": "crane crane", "long": "a crane that stands " + "far away " * 20})
+    of = scores(shelf, "crane")
+    assert of["short"] == of["long"]
+
+
+def test_a_quoted_phrase_adds_to_the_score_of_its_words(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({"wal": "The write-ahead log is old."})
+    assert scores(shelf, '"write ahead"', Exact)["wal"] > scores(shelf, "write ahead", Exact)["wal"]
+
+
+def test_function_words_add_to_a_score_that_a_term_gives(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({"how": "this is how the crane turns", "crane": "this crane turns left and right"})
+    of = scores(shelf, "how crane")
+    assert of["how"] > of["crane"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("WHOLE_BOOST", "parse_args"), ("LABEL_BOOST", "harbour"), ("GLUE_BOOST", "how crane")]
+)
+def test_each_boost_changes_a_score(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    shelf.fill()
+    shelf.add({}, memory("how the crane calls parse_args in the harbour", id="one", tags=("harbour",)))
+    before = scores(shelf, text)["one"]
+    monkeypatch.setattr(lexical, name, 4.0)
+    assert scores(shelf, text)["one"] > before
+
+
+def test_an_identifier_as_it_stands_is_ahead_of_its_parts(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({"parts": "parse the args, and parse the args again", "whole": "parse_args is slow on long lines of text"})
+    of = scores(shelf, "parse_args")
+    assert of["whole"] > of["parts"]
+
+
+@pytest.mark.parametrize("text", ["crane berth", "how does a crane berth"])
+def test_the_full_score_is_that_of_a_memory_with_each_known_word_once(shelf: Shelf, text: str) -> None:
+    shelf.add({f"m{i:02}": f"the gull at quay seven sees number {i}" for i in range(40)})  # each as long as the one below
+    shelf.add({"all": "how crane at berth seven sees number 41"})
+    of = scores(shelf, text)
+    index = shelf.index()
+    assert lexical.full_score(index, query.analyse(text, index)) == pytest.approx(of["all"], rel=0.05)
+
+
+def test_of_the_full_score_a_word_that_no_memory_has_is_a_quarter_of_the_rarest_word(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({"all": "crane at berth seven"})
+    index = shelf.index()
+    known, more = (
+        lexical.full_score(index, query.analyse(text, index)) for text in ("crane berth", "crane berth chromodynamics")
+    )
+    assert more - known == pytest.approx(0.25 * index.rarity("body", "chromodynamics"))
+
+
+def test_a_word_of_memories_that_were_changed_again_and_again_never_scores_below_nothing(home: Home, shelf: Shelf) -> None:
+    """tantivy counts replaced documents until they are merged away: more have the word than there are memories."""
+    shelf.add({"still": "quiet water", **{f"m{i}": f"crane {i}" for i in range(6)}})
+    index = sync.catch_up(home, shelf.store)
+    for times in range(3):
+        shelf.store.update(
+            [one.replaced(content=f"crane again {times}") for one in shelf.store.by_ids([f"m{i}" for i in range(6)]).values()]
+        )
+        index = sync.catch_up(home, shelf.store)
+    assert index.document_frequency("body", "crane") > index.documents == 7
+    asked = query.analyse("crane", index)
+    assert index.rarity("body", "crane") > 0.0
+    assert lexical.full_score(index, asked) > 0.0
+    assert asked.terms[0].weight >= 0.0
+    assert all(score > 0.0 for score, _ in Relaxed(index).search(asked, Filter(), 10, ENOUGH))
+
+
+def test_a_memory_with_one_word_of_many_is_far_from_the_full_score(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({"one": "the crane stands", "rest": "berth quay hawser davit"})
+    index = shelf.index()
+    full = lexical.full_score(index, query.analyse("crane berth quay hawser davit", index))
+    assert scores(shelf, "crane berth quay hawser davit")["one"] < full / 3
+
+
+# ---- cuts and scope -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "fetched"), [(2, 5), (5, 5), (9, 35), (30, 35), (60, 35)])
+def test_whatever_scores_as_the_last_one_is_fetched_too(shelf: Shelf, k: int, fetched: int) -> None:
+    shelf.add({f"a{i:02}": "crane crane" for i in range(5)})
+    shelf.add({f"b{i:02}": "crane and berth and quay" for i in range(30)})
+    of = scores(shelf, "crane")
+    index = shelf.index()
+    ranked = Relaxed(index).search(query.analyse("crane", index), Filter(), k, ENOUGH)
+    assert [score for score, _ in ranked] == sorted(of.values(), reverse=True)[:fetched]
+
+
+def test_of_very_many_that_score_alike_some_are_fetched(shelf: Shelf) -> None:
+    shelf.add({f"m{i:02}": "same words" for i in range(5 * lexical.TIES)})
+    index = shelf.index()
+    assert len(Relaxed(index).search(query.analyse("same words", index), Filter(), 2, ENOUGH)) == 2 * lexical.TIES
+
+
+def test_only_what_is_in_scope_is_counted(shelf: Shelf) -> None:
+    shelf.add({"mine": "crane", "also": "berth"}, project="shop")
+    shelf.add({"theirs": "crane"}, project="blog")
+    shelf.add({}, memory("crane", status="archived"), memory("crane", tags=("Blue",), namespace="decisions"))
+    index = shelf.index()
+    assert lexical.count(index, Filter()) == 4
+    assert lexical.count(index, Filter(audiences=audiences_of("shop"))) == 3
+    assert lexical.count(index, Filter(statuses=())) == 5
+    assert lexical.count(index, Filter(tags=("blue",), namespaces=("decisions",))) == 1
+
+
+def test_a_filter_has_no_say_in_a_score(shelf: Shelf) -> None:
+    shelf.add({"mine": "crane and berth"}, project="shop", namespace="decisions", created_at=9_000)
+    shelf.fill()
+    index = shelf.index()
+    asked = query.analyse("crane", index)
+    narrow = Filter(audiences=audiences_of("shop"), namespaces=("decisions",), since=5_000)
+    assert Relaxed(index).search(asked, narrow, 5, ENOUGH) == Relaxed(index).search(asked, Filter(), 5, ENOUGH)

@@ -1,0 +1,48 @@
+"""The bounded prior over namespaces: what the type of a prompt's intent alone changes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.keys import KEYS
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.store import Store, audiences_of
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import pipeline
+from subcog_hooks.recall.candidates import Sources
+from subcog_hooks.recall.prior import FAVOURED, raised
+from subcog_hooks.recall.tuning import Tuning
+from tests.conftest import Maker
+
+
+@pytest.mark.parametrize("intent", ["howto", "explanation", "comparison"])
+def test_of_two_memories_that_fit_alike_the_one_of_a_suiting_namespace_comes_first(
+    home: Home, store: Store, make: Maker, intent: str
+) -> None:
+    text = "The queue is drained by one worker per partition"
+    store.add([make(f"{text}, noted.", id="b", namespace="patterns"), make(f"{text}, noted.", id="a", namespace="progress")])
+    index = sync.catch_up(home, store)
+
+    def order(factor: float, asked: str | None) -> list[str]:
+        of = Sources(index, store, tuning=Tuning(prior=factor))
+        hits = pipeline.for_prompt("how is the queue drained", of, audiences_of(), Deadline(10_000), intent=asked).hits
+        return [hit.memory.id for hit in hits]
+
+    assert order(1.5, intent) == ["b", "a"]
+    assert order(1.0, intent) == order(1.5, None) == order(1.5, "general") == ["a", "b"]
+
+
+@given(
+    st.floats(0.0, 1.0),
+    st.floats(0.0, 1.0),
+    st.sampled_from(sorted(FAVOURED)),
+    st.floats(KEYS["relevance.prior"].low, KEYS["relevance.prior"].high),
+)
+def test_it_never_lifts_a_memory_over_one_with_twice_its_relevance(
+    relevance: float, other: float, intent: str, factor: float
+) -> None:
+    lifted = raised(relevance, FAVOURED[intent][0], intent, factor)
+    assert relevance - 1e-4 <= lifted <= 1.0
+    if other >= 2 * relevance:
+        assert lifted <= raised(other, "elsewhere", intent, factor) + 1e-4

@@ -1,0 +1,206 @@
+"""What a text asks for: its type and phrases, acronyms both ways, corrections when they are wanted, the text that is meant."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.recall import lexical, query
+from subcog_hooks.recall.query import Query, Term, analyse
+from tests.recall.shelf import Shelf, find, ids
+
+NOTES = {
+    "defined": "Forward kinematics (FK) gives the pose of the hand from the joints.",
+    "long": "Our forward kinematics is written in plain floats.",
+    "short": "The FK calculation runs at 1 kHz.",
+    "other": "The kubernetes scheduler is restarted by parse_args.",
+}
+
+
+@pytest.fixture
+def notes(shelf: Shelf) -> LexicalIndex:
+    shelf.add(NOTES)
+    shelf.fill()
+    return shelf.index()
+
+
+def term(of: Query, whole: str) -> Term:
+    return next(term for term in of.terms if term.whole == whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "query_type"),
+    [
+        ('"not a conventional company"', "exact_quote"),
+        ("Oak Ridge laboratories", "entity"),
+        ("how does auth work", "conceptual"),
+        ("revenue 2024", "factual"),
+        ("machine learning", "exploratory"),
+    ],
+)
+def test_a_query_has_one_of_the_types_of_s1(index: LexicalIndex, text: str, query_type: str) -> None:
+    assert analyse(text, index).type == query_type
+
+
+def test_a_quoted_phrase_is_kept_as_stems_in_order(index: LexicalIndex) -> None:
+    assert analyse('notes on "writing migrations" and "the log"', index).phrases == (("write", "migrat"), ("the", "log"))
+
+
+def test_a_compound_counts_word_by_word_and_an_identifier_whole_and_in_parts(index: LexicalIndex) -> None:
+    asked = analyse("error-handling in parse_args", index)
+    assert {term.whole for term in asked.terms} == {"error", "handling", "parse_args"}
+    assert term(asked, "parse_args").stems == ("pars", "arg")
+    assert term(asked, "parse_args").is_identifier
+
+
+def test_function_words_are_glue_beside_others_and_terms_alone(index: LexicalIndex) -> None:
+    asked = analyse("what about the widgets", index)
+    assert ([term.whole for term in asked.terms], {term.whole for term in asked.glue}) == (
+        ["widgets"],
+        {"what", "about", "the"},
+    )
+    assert {term.whole for term in analyse("to be or not to be", index).terms} == {"to", "be", "or", "not"}
+
+
+def test_what_the_store_knows_comes_first_and_the_rarest_of_it(notes: LexicalIndex) -> None:
+    asked = analyse("zonk scheduler widgets gribble", notes)
+    assert [(term.whole, term.known) for term in asked.terms] == [
+        ("scheduler", True),
+        ("widgets", True),
+        ("gribble", False),
+        ("zonk", False),
+    ]
+    assert term(asked, "scheduler").weight > term(asked, "widgets").weight
+
+
+def test_everyday_words_weigh_less_and_known_identifiers_more(notes: LexicalIndex) -> None:
+    asked = analyse("scheduler parse_args error", notes)
+    assert term(asked, "parse_args").weight > term(asked, "scheduler").weight > term(asked, "error").weight
+
+
+@given(st.integers(0, 2_000), st.integers(0, 2_000), st.integers(0, 1_000))
+def test_a_word_is_the_rarer_the_fewer_memories_have_it(documents: int, frequency: int, more: int) -> None:
+    assert 0.0 <= query.rarity(frequency + more, documents) <= query.rarity(frequency, documents) <= 1.0
+
+
+# ---- acronyms -------------------------------------------------------------------------------------------------------------
+
+
+def test_an_acronym_finds_what_is_spelled_out_when_one_memory_explains_it(shelf: Shelf, notes: LexicalIndex) -> None:
+    assert set(ids(find(shelf.by_words(), "FK"))) == {"defined", "short", "long"}
+    assert analyse("FK", notes).meant == "FK forward kinematics"
+
+
+def test_what_is_spelled_out_finds_the_acronym_when_one_memory_explains_it(shelf: Shelf, notes: LexicalIndex) -> None:
+    assert set(ids(find(shelf.by_words(), "forward kinematics"))) == {"defined", "short", "long"}
+    assert analyse("forward kinematics", notes).meant == "forward kinematics FK"
+
+
+def test_without_an_explanation_letters_are_letters(shelf: Shelf) -> None:
+    shelf.add({name: text for name, text in NOTES.items() if name != "defined"})
+    assert ids(find(shelf.by_words(), "FK")) == ["short"]
+    assert ids(find(shelf.by_words(), "forward kinematics")) == ["long"]
+
+
+def test_other_words_of_the_same_initials_are_not_meant(notes: LexicalIndex) -> None:
+    asked = analyse("foreign keys", notes)
+    assert (asked.meant, {term.whole for term in asked.terms}) == ("foreign keys", {"foreign", "keys"})
+
+
+def test_an_acronym_stands_for_what_most_memories_say(shelf: Shelf) -> None:
+    shelf.add({"key": "A foreign key (FK) is indexed."})
+    shelf.add({f"pose{i}": f"Forward kinematics (FK), part {i}." for i in range(2)})
+    assert analyse("FK", shelf.index()).meant == "FK forward kinematics"
+
+
+@pytest.mark.parametrize("keys_first", [False, True])
+def test_what_an_acronym_stands_for_does_not_hang_on_what_was_stored_first(shelf: Shelf, keys_first: bool) -> None:
+    keys = {f"key{i:02}": f"A foreign key (FK) is indexed, number {i}." for i in range(20)}
+    poses = {f"pose{i:02}": f"A forward kinematics (FK) is cheap, number {i}." for i in range(21)}
+    for texts in (keys, poses) if keys_first else (poses, keys):
+        shelf.add(texts)
+    assert analyse("FK", shelf.index()).meant == "FK forward kinematics"
+
+
+def test_an_acronym_stands_for_what_the_memories_of_the_scope_say(shelf: Shelf) -> None:
+    shelf.add({f"key{i}": f"A foreign key (FK) is indexed, number {i}." for i in range(3)}, project="blog")
+    shelf.add({"pose": "Forward kinematics (FK) is cheap."}, project="shop")
+    index = shelf.index()
+
+    def meant(text: str, project: str) -> str:
+        return analyse(text, index, within=lexical.scope(index, Filter(audiences=audiences_of(project)))).meant
+
+    assert [meant("FK", project) for project in ("blog", "shop", "yard")] == ["FK foreign key", "FK forward kinematics", "FK"]
+    assert [meant("foreign key", project) for project in ("blog", "shop")] == ["foreign key FK", "foreign key"]
+
+
+# ---- corrections ----------------------------------------------------------------------------------------------------------
+
+
+def corrected_by(text: str, index: LexicalIndex, scope: Filter | None = None) -> Query:
+    """What a person's query is, whose words may be misspelt ones of the memories in scope."""
+    return analyse(text, index, within=lexical.scope(index, scope or Filter()), correct=True)
+
+
+def test_a_misspelt_word_is_corrected_only_when_that_is_asked_for(notes: LexicalIndex) -> None:
+    as_typed = analyse("kuberntes upgrade", notes)
+    corrected = corrected_by("kuberntes upgrade", notes)
+    assert ([term.typed for term in as_typed.terms], as_typed.meant) == ([None, None], "kuberntes upgrade")
+    assert term(corrected, "kubernetes").typed == "kuberntes"
+    assert corrected.meant == "kuberntes upgrade kubernetes"
+
+
+def test_a_corrected_word_weighs_less_than_one_that_was_typed_so(notes: LexicalIndex) -> None:
+    corrected = term(corrected_by("kuberntes", notes), "kubernetes")
+    typed = term(analyse("kubernetes", notes), "kubernetes")
+    assert corrected.weight == pytest.approx(query.CORRECTED_WEIGHT * typed.weight)
+    assert corrected.stems == typed.stems
+
+
+@pytest.mark.parametrize("text", ["scheduler", "parse_argz", "widget", "東証", "the"])
+def test_what_is_known_or_no_plain_word_is_not_corrected(notes: LexicalIndex, text: str) -> None:
+    asked = corrected_by(text, notes)
+    assert [term.typed for term in asked.terms] == [None] * len(asked.terms)
+    assert asked.meant == text
+
+
+def test_nothing_is_corrected_to_a_word_outside_the_scope(notes: LexicalIndex, shelf: Shelf) -> None:
+    shelf.add({"theirs": "The terraform plan."}, project="blog")
+    index = shelf.index()
+    mine, theirs = Filter(audiences=audiences_of("shop")), Filter(audiences=audiences_of("blog"))
+    assert [term.typed for term in corrected_by("terrafrom", index, mine).terms] == [None]
+    assert [term.whole for term in corrected_by("terrafrom", index, theirs).terms] == ["terraform"]
+
+
+def test_only_some_words_of_a_query_are_corrected(shelf: Shelf) -> None:
+    words = [f"hawser{letter}{letter}" for letter in "abcdefghijkl"]
+    shelf.add({"all": " ".join(words)})
+    typed = " ".join(f"{word}z" for word in words)
+    asked = corrected_by(typed, shelf.index())
+    assert sum(term.typed is not None for term in asked.terms) == query.MOST_CORRECTED < len(words)
+
+
+# ---- numbers, long texts, scripts without spaces --------------------------------------------------------------------------
+
+
+def test_a_number_finds_what_has_it_inside_a_compound(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({"incident": "INC-4211 was closed on Monday.", "other": "INC-4212 was reopened."})
+    assert ids(find(shelf.by_words(), "4211")) == ["incident"]
+    assert ids(find(shelf.by_words(), "INC-4211"))[0] == "incident"
+
+
+def test_of_a_long_text_head_and_tail_are_asked_for(index: LexicalIndex) -> None:
+    asked = analyse("cranes, " + "the " * 1_000 + "berth " + "the " * 1_000 + "quay", index)
+    assert {term.whole for term in asked.terms} == {"cranes", "quay"}
+
+
+def test_a_quoted_phrase_of_a_script_without_spaces_is_no_phrase_of_words(index: LexicalIndex) -> None:
+    assert analyse('"認証サーバー" and "two words"', index).phrases == (("two", "word"),)
+
+
+def test_a_form_inside_a_compound_is_found_by_its_base(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({"props": "Read props.children once.", "quay": "A quay is long."})
+    assert ids(find(shelf.by_words(), "child")) == ["props"]

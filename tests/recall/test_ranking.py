@@ -1,0 +1,109 @@
+"""From candidates to an order: each preset gives another one, the share of meaning and its reason, scores to some digits."""
+
+import pytest
+
+from subcog_hooks.keys import PRESETS
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.store import Filter
+from subcog_hooks.recall import fusion, ranking
+from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather
+from subcog_hooks.recall.hits import LABELS, SEMANTIC
+from subcog_hooks.recall.recency import DAY_MS
+from tests.recall.shelf import ENOUGH, Shelf, find, ids, memory, tuned
+
+TEXTS = {
+    "words": "lamp relay winch",  # all that is asked for, and far in meaning
+    "meaning": "beacon switch drum",  # no word of it, and nearest in meaning
+    "both": "lamp beacon switch",  # a third of the words, and second in meaning
+}
+PLACES = {"words": 0.0, "meaning": 0.7, "both": 0.5}
+TEXT = "lamp relay winch 2024"  # factual: adaptive asks for .5
+
+
+def preset(name: str) -> dict[str, object]:
+    return {key.removeprefix("fusion."): value for key, value in PRESETS[name].items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("fixed-70-30", ["meaning", "both", "words"]),
+        ("adaptive", ["words", "both", "meaning"]),
+        ("rrf", ["both", "meaning", "words"]),
+        ("vector-only", ["meaning", "both"]),
+        ("lexical-only", ["words", "both"]),
+    ],
+)
+def test_each_preset_gives_an_order_of_its_own(shelf: Shelf, name: str, order: list[str]) -> None:
+    shelf.add(TEXTS)
+    shelf.fill()
+    assert ids(find(shelf.placed(PLACES, **preset(name)), TEXT)) == order
+
+
+def test_the_presets_of_the_design_can_be_set() -> None:
+    assert set(PRESETS) >= {"fixed-70-30", "adaptive", "rrf", "vector-only", "lexical-only"}
+
+
+def gathered(of: Sources, text: str) -> Candidates:
+    return gather(Request(text, Filter()), of, ENOUGH)
+
+
+def test_an_adaptive_share_moves_with_the_type_of_the_query(shelf: Shelf) -> None:
+    shelf.add(TEXTS)
+    of = shelf.placed(PLACES, alpha="adaptive")
+    texts = ('"lamp relay"', "ask Melanie about the lamp", "lamp 2024", "lamp relay", "how does the lamp work")
+    shares = [ranking.alpha_of(gathered(of, text), of.tuning, lambda: 3)[0] for text in texts]
+    assert shares == sorted(shares)
+    assert len(set(shares)) == len(shares)
+
+
+def test_the_corpus_is_counted_only_when_the_share_hangs_on_it(shelf: Shelf) -> None:
+    shelf.add(TEXTS)
+    of = shelf.placed(PLACES)
+    found = gathered(of, TEXT)
+    assert ranking.alpha_of(found, tuned(alpha=0.6), lambda: pytest.fail("counted")) == (0.6, "fusion.alpha")
+    assert "unknown size" in ranking.alpha_of(found, tuned(alpha="adaptive"), lambda: None)[1]
+
+
+def test_a_reciprocal_rank_score_is_the_sum_of_its_lists(shelf: Shelf) -> None:
+    shelf.add({name: text for name, text in TEXTS.items() if name != "both"})
+    shelf.add({}, memory(TEXTS["both"], id="both", tags=("relay",)))
+    of = shelf.placed(PLACES, mode="rrf", alpha=0.7, rrf_k=60, tags=0.1)
+    found = gathered(of, "lamp relay")
+    seq = shelf.store.get("both").seq
+    scores = ranking.fused(found, of.tuning, 0.7)
+    by_words = fusion.ranks_of(sorted(((score, seq) for seq, score in found.words.items()), reverse=True))
+    in_labels = fusion.LABELS_IN_RRF * 0.3 * found.named["relay"] / (60 + found.lists[LABELS][seq])
+    assert scores[seq] == pytest.approx(0.7 / (60 + found.lists[SEMANTIC][seq]) + 0.3 / (60 + by_words[seq]) + in_labels)
+
+
+@pytest.mark.parametrize("mode", ["weighted", "rrf"])
+def test_without_a_weight_labels_change_no_score(shelf: Shelf, mode: str) -> None:
+    shelf.add({}, memory("lamp relay", id="tagged", tags=("relay",)))
+    of = shelf.placed({"tagged": 0.5}, mode=mode, tags=0.0)
+    with_labels, without = (find(of, "lamp relay", by_labels=by_labels).hits[0] for by_labels in (True, False))
+    assert (LABELS in with_labels.ranks, LABELS in without.ranks) == (True, False)
+    assert with_labels.score == without.score
+
+
+def test_equal_scores_by_words_have_equal_ranks_in_reciprocal_rank_fusion(shelf: Shelf) -> None:
+    shelf.add({"a": "crane turns", "b": "crane turns", "c": "crane turns"})
+    hits = find(shelf.by_words(mode="rrf"), "crane").hits
+    assert {hit.score for hit in hits} == {round(1 / 61, ranking.DIGITS)}
+
+
+@pytest.mark.parametrize("k", [1, 60, 1_000])
+def test_a_score_has_the_digits_that_tell_reciprocal_ranks_apart(k: int) -> None:
+    ranks = {seq: seq for seq in range(1, 101)}
+    fused = fusion.reciprocal_ranks([(0.5, ranks)], k)
+    scores = [ranking.aged(fused[seq], 1_000, now_ms(), tuned())[0] for seq in ranks]
+    assert scores == sorted(set(scores), reverse=True)
+
+
+def test_a_score_is_multiplied_by_the_factor_of_its_age() -> None:
+    now = now_ms()
+    old = now - 70 * DAY_MS
+    score, factor = ranking.aged(0.5, old, now, tuned(decay=0.01, floor=0.0))
+    assert factor == pytest.approx(0.5, abs=0.01)
+    assert score == pytest.approx(0.5 * factor, abs=1e-6)
+    assert ranking.aged(0.5, old, now, tuned(decay=0.0)) == (0.5, 1.0)

@@ -1,0 +1,101 @@
+"""Which word of the store was meant: the edits that count, how many, and which of several words it is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.recall import lexical
+from subcog_hooks.recall.spelling import distance, nearest, similar
+from tests.recall.shelf import Shelf
+
+letters = st.text(alphabet="abc", max_size=7)
+
+
+def edits(a: str, b: str) -> int:
+    """Optimal string alignment by its definition."""
+    if not a or not b:
+        return len(a) + len(b)
+    ways = [edits(a[:-1], b) + 1, edits(a, b[:-1]) + 1, edits(a[:-1], b[:-1]) + (a[-1] != b[-1])]
+    if len(a) > 1 and len(b) > 1 and a[-2:] == b[-1] + b[-2]:
+        ways.append(edits(a[:-2], b[:-2]) + 1)
+    return min(ways)
+
+
+@given(letters.filter(lambda word: len(word) < 6), letters.filter(lambda word: len(word) < 6), st.integers(0, 3))
+def test_the_distance_is_the_number_of_edits_up_to_the_most(a: str, b: str, most: int) -> None:
+    assert distance(a, b, most) == min(edits(a, b), most + 1)
+
+
+@given(letters, letters, st.integers(0, 3))
+def test_a_distance_is_the_same_from_both_sides(a: str, b: str, most: int) -> None:
+    assert distance(a, b, most) == distance(b, a, most)
+
+
+@pytest.fixture
+def words(shelf: Shelf) -> LexicalIndex:
+    shelf.add(
+        {
+            "a": "Kubernetes restarts the scheduler.",
+            "b": "A cart, a card, a cot.",
+            "c": "The cart is full.",
+            "d": "Authentication; transform.",
+        }
+    )
+    return shelf.index()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant", "why"),
+    [
+        ("kuberentes", "kubernetes", "two letters changed places"),
+        ("kuebrnetes", "kubernetes", "the second with the third"),
+        ("kubernets", "kubernetes", "one too few"),
+        ("kubernettes", "kubernetes", "one too many"),
+        ("kubernatas", None, "two others, and the word is not long enough"),
+        ("authemtikation", "authentication", "two others, in a long word"),
+        ("authemtikatiom", None, "three edits"),
+        ("transport", None, "two edits make it another word"),
+        ("shceduler", "scheduler", "the second with the third"),
+        ("carf", "cart", "another one; the word that most memories have"),
+        ("cots", "cot", "one too many for a word of three"),
+        ("cat", None, "of three letters every other one is a word"),
+        ("carrf", None, "two edits in a short word"),
+        ("xubernetes", None, "the first letter is taken for right"),
+        ("cart5", None, "no word"),
+        ("", None, "nothing"),
+    ],
+)
+def test_a_word_is_taken_for(words: LexicalIndex, typed: str, meant: str | None, why: str) -> None:
+    assert nearest(typed, words) == meant, why
+
+
+def test_two_edits_are_allowed_from_twelve_letters_on(shelf: Shelf) -> None:
+    shelf.add({"a": "elevenletter twelveletters"})  # of which the first lacks two below
+    assert (nearest("elevenlettxy", shelf.index()), nearest("elevenlettx", shelf.index())) == ("elevenletter", None)
+
+
+def test_fewer_edits_count_more_than_more_memories(shelf: Shelf) -> None:
+    shelf.add({f"s{i}": "the schedulers" for i in range(5)})
+    shelf.add({"one": "the scheduler"})
+    assert nearest("schedulre", shelf.index()) == "scheduler"
+
+
+def test_of_equally_near_and_frequent_words_the_first_by_the_alphabet_is_meant(shelf: Shelf) -> None:
+    shelf.add({"b": "carp", "a": "card", "c": "cart"})
+    assert nearest("carx", shelf.index()) == "card"
+
+
+def test_the_words_within_some_edits_come_nearest_first(words: LexicalIndex) -> None:
+    assert similar("carts", words, 2) == ["cart", "card"]
+
+
+def test_only_words_of_the_memories_in_scope_are_meant_and_they_alone_are_counted(shelf: Shelf) -> None:
+    shelf.add({"cart": "a cart", "also": "the cart", "kube": "kubernetes"}, project="blog")
+    shelf.add({"card": "a card"}, project="shop")
+    index = shelf.index()
+    within = lexical.scope(index, Filter(audiences=audiences_of("shop")))
+    assert (nearest("carx", index), nearest("carx", index, within)) == ("cart", "card")
+    assert (nearest("kuberntes", index), nearest("kuberntes", index, within)) == ("kubernetes", None)
+    assert similar("carx", index, 1, within) == ["card"]

@@ -1,0 +1,284 @@
+"""The same store gives the same answer: in whatever order it was filled, with something irrelevant in it, page by page."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Filter, Store
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import cascade
+from subcog_hooks.recall.candidates import MODES, Request, Sources
+from subcog_hooks.recall.hits import Answer
+from subcog_hooks.recall.tuning import Tuning
+from tests.recall.shelf import ENOUGH, Shelf, find, handed, ids, memory, tuned
+
+TEXTS = (
+    "Forward kinematics (FK) gives the pose of the hand from the joint angles.",
+    "The FK calculation runs at 1 kHz on the controller.",
+    "Our forward kinematics is written in plain floats, without a matrix library.",
+    "The rathole tunnel listens on port 2333 and is restarted by hand.",
+    "Restart the tunnel when the load balancer drops idle sockets.",
+    "Database connections are recycled after 30 seconds because the load balancer drops idle sockets.",
+    "Database connections are recycled after 60 seconds because the load balancer drops idle sockets.",
+    "Invoices are rounded to whole cents per line, never on the total.",
+    "Money is kept in cents in billing/models.py, and parse_amount refuses floats.",
+    "parse_amount raises E0308 when the currency is missing.",
+    "The office cat sleeps on the warm server rack in winter.",
+    "The token refresh test is flaky below 2 s of clock skew.",
+    "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.",
+    "The refresh token rotates on every use; an old one ends the session.",
+    "Deploys go out on Tuesday, after the staging run is green.",
+    "The staging database is restored from production every night.",
+    "Flaky tests are quarantined for a week, then deleted.",
+    "HttpClient retries three times, then raises UpstreamTimeout.",
+    "The write-ahead log is flushed before every commit.",
+)
+EQUAL = "Sockets that stay idle are dropped by the load balancer."
+QUERIES = (
+    "forward kinematics",
+    "FK",
+    "idle sockets",
+    "why are database connections recycled",
+    '"load balancer"',
+    "parse_amount floats",
+    "token refresh",
+    "rathole tunnel port",
+    "kinematcs of the hand",
+    "where do kittens nap",
+    "staging",
+    "tunne",
+)
+TUNINGS = {
+    "by default": Tuning(),
+    "rrf": Tuning(mode="rrf", alpha=0.5),
+    "all of it": Tuning(alpha="adaptive", agreement=0.2, decay=0.01, mmr=0.7, near_duplicate=0.9, tags=0.3),
+    "short lists": Tuning(lexical_depth=4, near_duplicate=1.0),
+}
+
+
+def notes() -> list[Memory]:
+    """25 memories: texts on a few subjects, and one text six times, of different days."""
+    tags = {3: ("rathole", "ops"), 4: ("ops",), 8: ("billing",)}
+    made = [memory(text, id=f"n{i:02}", tags=tags.get(i, ()), created_at=1_000 + i) for i, text in enumerate(TEXTS)]
+    return made + [memory(EQUAL, id=f"e{i}", created_at=90_000_000_000 * (i % 4)) for i in range(6)]
+
+
+def dump(answer: Answer) -> str:
+    """All that an answer says."""
+    hits = [
+        {
+            **{
+                name: getattr(hit, name) for name in ("score", "relevance", "ranks", "scores", "agreement", "labels", "recency")
+            },
+            "id": hit.memory.id,
+            "confidence": answer.confidence_of(hit),
+        }
+        for hit in answer.hits
+    ]
+    of_all = {name: getattr(answer, name) for name in Answer.__slots__ if name != "hits"}
+    return json.dumps({**of_all, "hits": hits}, sort_keys=True, indent=1)
+
+
+class Said(dict[str, str]):
+    """What is said, by what was asked."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} answers>"
+
+    def differing(self, other: "Said") -> list[str]:
+        return [asked for asked in self if self[asked] != other[asked]]
+
+
+def everything(of: Sources) -> Said:
+    """What each query gives under each tuning, in each mode, and to the hook."""
+    said = Said()
+    for name, numbers in TUNINGS.items():
+        of.tuning = numbers
+        for text in QUERIES:
+            request = Request(text, Filter(), is_typed=True)
+            said[f"{name}: {text}"] = dump(cascade.search(request, of, ENOUGH, 10))
+            said[f"{name}, hook: {text}"] = dump(handed(of, text))
+    of.tuning = TUNINGS["by default"]
+    for mode in MODES:
+        said.update({f"{mode}: {text}": dump(find(of, text, 25, mode=mode)) for text in QUERIES})
+    return said
+
+
+class Homes:
+    """Makes a new home for every example of a property."""
+
+    def __init__(self, folder: pytest.TempPathFactory) -> None:
+        self._folder = folder
+
+    def filled(self, *batches: Sequence[Memory], purged: Sequence[str] = ()) -> Iterator[Shelf]:
+        """A shelf that is filled in batches; after each the index on disk follows."""
+        home = Home(str(self._folder.mktemp("home") / "subcog"))
+        with Store.writer(home) as store:
+            shelf = Shelf(home, store)
+            for batch in batches:
+                shelf.add({}, *batch)
+                sync.catch_up(home, store)
+            if purged:
+                store.purge(purged)
+            yield shelf
+            shelf.close()
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
+    return Homes(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def usual(homes: Homes) -> Said:
+    """What is said of the memories when they are stored at once and in order."""
+    (said,) = [everything(on_disk(shelf)) for shelf in homes.filled(notes())]
+    return said
+
+
+def on_disk(shelf: Shelf) -> Sources:
+    of = shelf.by_meaning_too()
+    of.index = sync.catch_up(shelf.home, shelf.store)
+    return of
+
+
+# ---- the order in which memories are stored -------------------------------------------------------------------------------
+
+
+@given(order=st.permutations(range(25)))
+@settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate])  # a shrunk order tells nothing
+@example(order=list(range(25))[::-1])
+def test_the_order_of_insertion_does_not_show(homes: Homes, usual: Said, order: list[int]) -> None:
+    every = notes()
+    for shelf in homes.filled([every[place] for place in order]):
+        assert usual.differing(everything(on_disk(shelf))) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_order_of_insertion_does_not_show_at_the_end_of_short_lists(homes: Homes, mode: str) -> None:
+    said = []
+    for every in (notes(), notes()[::-1]):
+        for shelf in homes.filled(every):
+            of = on_disk(shelf)
+            of.tuning = Tuning(lexical_depth=4, semantic_depth=4, near_duplicate=1.0)
+            said.append(ids(find(of, "idle sockets", 25, mode=mode)))
+    assert said[0] == said[1]
+
+
+def test_a_query_asked_twice_gives_the_same_bytes(homes: Homes, usual: Said) -> None:
+    for shelf in homes.filled(notes()):
+        of = on_disk(shelf)
+        assert usual.differing(everything(of)) == usual.differing(everything(of)) == []
+
+
+@pytest.mark.parametrize("at_once", [13, 4])
+def test_how_many_commands_wrote_the_memories_does_not_show(homes: Homes, usual: Said, at_once: int) -> None:
+    every = notes()
+    for shelf in homes.filled(*(every[start : start + at_once] for start in range(0, len(every), at_once))):
+        assert usual.differing(everything(on_disk(shelf))) == []
+
+
+def test_a_memory_that_was_erased_hardly_shows_in_an_answer(homes: Homes, usual: Said) -> None:
+    """tantivy's BM25 counts documents that are deleted and not yet merged away: there are more of them, of another length."""
+    gone = memory("Basil wilts without sunshine.", id="gone")
+    for shelf in homes.filled([gone, *notes()], purged=["gone"]):
+        assert_alike(usual, everything(on_disk(shelf)), rel=0.01)
+
+
+def test_memories_that_were_erased_change_no_order_and_leave_no_trace_in_a_new_index(homes: Homes, usual: Said) -> None:
+    """Until they are merged away, tantivy's BM25 takes their words for more common than they are: scores fall by a third."""
+    gone = [memory("Forward sockets of the load balancer for the database token.", id=f"gone{i}") for i in range(5)]
+    for shelf in homes.filled([*gone, *notes()], purged=[one.id for one in gone]):
+        assert_alike(usual, everything(on_disk(shelf)), rel=0.34)
+        sync.rebuild(shelf.home, shelf.store)
+        assert usual.differing(everything(on_disk(shelf))) == []
+
+
+def assert_alike(usual: Said, said: Said, rel: float) -> None:
+    """The same memories in the same order, with about the same scores."""
+    for asked, answer in usual.items():
+        mine, other = json.loads(answer)["hits"], json.loads(said[asked])["hits"]
+        assert [hit["id"] for hit in other] == [hit["id"] for hit in mine], asked
+        assert [hit["score"] for hit in other] == pytest.approx([hit["score"] for hit in mine], rel=rel), asked
+
+
+# ---- something irrelevant beside them -------------------------------------------------------------------------------------
+
+IRRELEVANT = (
+    "Basil wilts without sunshine.",
+    "Sourdough wants patience, flour, salt.",
+    "Violins need rosin; cellos, even more.",
+    "Glaciers carve fjords slowly.",
+    "Penguins huddle against polar storms.",
+    "Marathon runners taper beforehand.",
+    "Saffron threads colour risotto golden.",
+    "Origami cranes symbolise longevity.",
+)
+
+
+@given(
+    kept=st.sets(st.integers(0, 24), min_size=5),
+    added=st.lists(st.tuples(st.sampled_from(IRRELEVANT), st.integers(1, 80)), min_size=1, max_size=3),
+)
+@settings(max_examples=6, deadline=None)
+def test_something_irrelevant_never_takes_a_first_one_away(homes: Homes, kept: set[int], added: list[tuple[str, int]]) -> None:
+    every = notes()
+    for shelf in homes.filled([every[place] for place in sorted(kept)]):
+        of = shelf.by_meaning_too()
+        before = first_ten(of)
+        shelf.add({}, *(memory(f"{text} " * times) for text, times in added))
+        again = shelf.by_meaning_too()
+        after = first_ten(again)
+        for asked, found in before.items():
+            assert set(found[:3]) <= set(after[asked]), asked
+
+
+def first_ten(of: Sources) -> dict[str, list[str]]:
+    said: dict[str, list[str]] = {}
+    for name, numbers in TUNINGS.items():
+        of.tuning = numbers
+        for text in QUERIES:
+            said[f"{name}: {text}"] = ids(find(of, text, 10))
+            said[f"{name}, hook: {text}"] = ids(handed(of, text))[:10]
+    return said
+
+
+# ---- pages ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def paged(homes: Homes) -> Iterator[Sources]:
+    """90 memories on two subjects: every fourth has expired, every fifth nearly repeats the one before it."""
+    animals = ("cat", "kitten", "dog", "heron", "seal", "otter")
+    kept: list[Memory] = []
+    for i in range(90):
+        text = f"The {animals[i % 6]} naps in basket {i - (i % 5 == 4)}" + " during the winter" * (i % 3)
+        kept.append(memory(text + "!" * (i % 2), id=f"p{i:02}", created_at=1_000 + i, expires_at=1 if i % 4 == 1 else None))
+    for shelf in homes.filled(kept):
+        yield shelf.placed({f"p{i:02}": 0.3 + (37 * i % 90) / 150 for i in range(90)})
+
+
+@given(
+    size=st.integers(3, 40),
+    mode=st.sampled_from(MODES),
+    mmr=st.sampled_from([1.0, 0.7, 0.5]),
+    near_duplicate=st.sampled_from([1.0, 0.95, 0.6]),
+    depth=st.sampled_from([3, 10, 400]),
+)
+@settings(max_examples=25, deadline=None)
+def test_pages_never_overlap_and_together_are_the_long_page(
+    paged: Sources, size: int, mode: str, mmr: float, near_duplicate: float, depth: int
+) -> None:
+    paged.tuning = tuned(mmr=mmr, near_duplicate=near_duplicate, lexical_depth=depth, semantic_depth=depth)
+    text = "kitten naps in winter"
+    together: list[tuple[str, float]] = []
+    while page := find(paged, text, size, len(together), mode=mode).hits:
+        together += [(hit.memory.id, hit.score) for hit in page]
+        assert len(page) <= size
+    assert len({name for name, _ in together}) == len(together) > 1
+    assert together == [(hit.memory.id, hit.score) for hit in find(paged, text, 200, mode=mode).hits]

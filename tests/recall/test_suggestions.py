@@ -1,0 +1,80 @@
+"""What to try instead: near words and tags, common tags, and never a word of memories that were not searched."""
+
+import pytest
+
+from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.recall import suggestions
+from subcog_hooks.recall.candidates import Request
+from tests.recall.shelf import Shelf, memory
+
+
+def near(shelf: Shelf, text: str, scope: Filter | None = None) -> list[str]:
+    return suggestions.near(Request(text, scope or Filter(), is_typed=True), shelf.index())
+
+
+def test_a_misspelt_word_gives_the_word(shelf: Shelf) -> None:
+    shelf.add({"a": "The kubernetes scheduler."})
+    assert near(shelf, "kuberntes") == ["kubernetes"]
+
+
+def test_the_nearest_word_is_given_though_a_longer_one_is_more_common(shelf: Shelf) -> None:
+    shelf.add({"one": "the cache", "two": "the caches", "three": "other caches"})
+    assert near(shelf, "cahce")[0] == "cache"
+
+
+def test_words_that_begin_alike_are_given(shelf: Shelf) -> None:
+    shelf.add({"a": "The scheduler configures databases."})
+    assert near(shelf, "configurability") == ["configures"]
+
+
+def test_a_tag_that_begins_alike_is_given(shelf: Shelf) -> None:
+    shelf.add({}, memory("quiet water", tags=("harbour-master",)))
+    assert near(shelf, "harbxyz") == ["harbour-master"]
+
+
+def test_without_anything_alike_common_tags_are_given(shelf: Shelf) -> None:
+    shelf.add({}, *(memory(f"note {i}", tags=("harbour", "crane")[: 1 + (i < 2)]) for i in range(5)))
+    assert near(shelf, "zzz") == ["harbour", "crane"]
+
+
+def test_neither_the_word_itself_nor_a_number_is_given(shelf: Shelf) -> None:
+    shelf.add({"a": "scheduler schedulers 20240101"})
+    assert near(shelf, "scheduler") == ["schedulers"]
+    assert "20240101" not in near(shelf, "20240102")
+
+
+def test_no_more_than_a_handful_is_given_and_few_for_one_word(shelf: Shelf) -> None:
+    shelf.add({}, memory(" ".join(f"harb{c}{d}" for c in "abcde" for d in "xyz"), tags=tuple(f"tag{i}" for i in range(20))))
+    given = near(shelf, "harbour")
+    assert len(given) == len(set(given)) == suggestions.MOST
+    assert sum(word.startswith("harb") for word in given) == suggestions.A_WORD
+
+
+def test_an_empty_store_and_an_empty_query_give_nothing(shelf: Shelf) -> None:
+    assert near(shelf, "anything") == []
+    assert near(shelf, "") == []
+
+
+@pytest.mark.parametrize(
+    "fields", [{"project": "blog"}, {"status": "archived"}, {"namespace": "decisions"}, {"created_at": 1}, {"expires_at": 1}]
+)
+def test_no_word_or_tag_of_a_memory_that_was_not_searched_is_given(shelf: Shelf, fields: dict[str, object]) -> None:
+    shelf.add({}, memory("The kubernetes secret.", **{"tags": ("kubernetes-secret",), "created_at": 5_000, **fields}))
+    shelf.add({"own": "Nothing to see here."}, project="shop", namespace="learnings", created_at=5_000)
+    scope = Filter(audiences=audiences_of("shop"), namespaces=("learnings",), since=1_000)
+    for text in ("kuberntes", "kubernetez", "kubexyz", "secert", "zzz"):
+        assert near(shelf, text, scope) == []
+
+
+def test_what_is_given_is_ordered_the_same_whatever_was_stored_first(shelf: Shelf) -> None:
+    shelf.add({"a": "harbour harbours", "b": "harbinger"})
+    given = near(shelf, "harbor")
+    shelf.store.purge(["a", "b"])
+    shelf.add({"b": "harbinger", "a": "harbour harbours"})
+    assert near(shelf, "harbor") == given
+
+
+def test_function_words_are_neither_given_nor_looked_for(shelf: Shelf) -> None:
+    shelf.add({}, memory("where there therapy", tags=("the", "harbour")))
+    assert near(shelf, "there") == ["harbour"]
+    assert near(shelf, "therzz") == ["therapy", "harbour"]

@@ -1,0 +1,49 @@
+"""The one deadline: what is left of it, and nearer ones made from it."""
+
+import time
+
+import pytest
+
+from subcog_hooks.deadline import Deadline
+
+Clock = list[float]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The seconds that the deadline reads; a test moves them."""
+    now = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_what_is_left_shrinks_to_nothing_and_no_further(clock: Clock) -> None:
+    of = Deadline(200.0)
+    left = []
+    for passed in (0.0, 0.15, 0.2, 7.0):
+        clock[0] = 1_000.0 + passed
+        left.append(of.left_ms())
+    assert left == pytest.approx([200.0, 50.0, 0.0, 0.0])
+
+
+def test_a_share_is_a_part_of_what_is_left_now(clock: Clock) -> None:
+    of = Deadline(300.0)
+    assert of.share(0.5).left_ms() == pytest.approx(150.0)
+    clock[0] += 0.15
+    assert of.share(2.0 / 3.0).left_ms() == pytest.approx(100.0)
+    assert of.left_ms() == pytest.approx(150.0)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
+def test_a_share_never_outlives_the_whole(clock: Clock, part: float) -> None:
+    of = Deadline(300.0)
+    share = of.share(part)
+    for passed in (0.0, 0.1, 0.2, 0.4):
+        clock[0] = 1_000.0 + passed
+        assert share.left_ms() <= of.left_ms() + 1e-6
+
+
+def test_nothing_is_left_of_a_share_of_a_deadline_that_has_passed(clock: Clock) -> None:
+    of = Deadline(10.0)
+    clock[0] += 1.0
+    assert of.share(1.0).left_ms() == 0.0
