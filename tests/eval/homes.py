@@ -1,0 +1,103 @@
+"""Homes with a collection in them, with final vectors, and the vectors of queries: kept, so that nothing is embedded twice."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from subcog_hooks.embed import background, models
+from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.memory import index, vector_file
+from subcog_hooks.paths import Home
+from tests.eval.collection import ROOT
+
+DEFAULT = ROOT / ".cache" / "eval"  # where they are kept unless said otherwise
+STATIC, NEURAL = "static", "neural"  # what embeds a query: the hook's encoder (`search --fast`), or the documents' own model
+
+Encode = Callable[[str], bytes | None]
+
+
+def home_of(memories: Path, kept: Path) -> Home:
+    """A home with these memories, in the folder `kept`: the one that is there, when the package would make the same today."""
+    digest = hashlib.sha256(memories.read_bytes())
+    digest.update(f"{models.made_by(models.PACKAGED)} {index.FORMAT} {vector_file.FORMAT}".encode())
+    target = kept / f"{memories.parent.name}-{digest.hexdigest()[:12]}"
+    stamp = target.with_suffix(".indexed")  # which sources made its index: vectors take minutes, the index seconds
+    if not target.is_dir():
+        kept.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept, prefix="new-") as made:
+            _subcog(Path(made) / "home", "import", str(memories), "--wait")
+            shutil.move(Path(made) / "home", target)
+    elif not stamp.is_file() or stamp.read_text(encoding="ascii") != _indexer():
+        _subcog(target, "reindex")
+    stamp.write_text(_indexer(), encoding="ascii")
+    return Home(str(target))
+
+
+def _indexer() -> str:
+    """A digest of the sources that make an index."""
+    sources = sorted((ROOT / "subcog_hooks" / "memory").glob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+def _subcog(home: Path, *arguments: str) -> None:
+    """Run a command as a user does. Raises RuntimeError with what it said."""
+    settings = {"SUBCOG_HOME": str(home), background.SWITCH: "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "subcog_hooks", *arguments],
+        env={**os.environ, **settings},
+        cwd=ROOT,  # the package that is tested, wherever another is installed
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"subcog {' '.join(arguments)}: {done.stderr[-1000:]}")
+
+
+def encoder(query: str, kept: Path) -> Encode:
+    """What gives a query its vector, by name."""
+    return StaticEncoder.open().encode if query == STATIC else NeuralQueries(kept)
+
+
+class NeuralQueries:
+    """The neural model's vectors of queries, each made once and kept in a file; `save` when there are new ones."""
+
+    def __init__(self, kept: Path) -> None:
+        recipe = hashlib.sha256(repr(models.made_by(models.PACKAGED)).encode()).hexdigest()[:12]
+        self._path = kept / f"queries-{recipe}.json"
+        self._known = self._read()
+        self._embed: Encode | None = None
+        self._is_saved = True
+
+    def __call__(self, text: str) -> bytes:
+        found = self._known.get(text)
+        if found is None:
+            if self._embed is None:
+                from subcog_hooks.embed.documents import DocumentEmbedder  # .6 s that a kept vector saves
+
+                self._embed = DocumentEmbedder(models.PACKAGED).query
+            found = self._known[text] = (self._embed(text) or b"").hex()
+            self._is_saved = False
+        return bytes.fromhex(found)
+
+    def save(self) -> None:
+        """Write the new ones down, with those that another process has written meanwhile."""
+        if not self._is_saved:
+            self._known = self._read() | self._known
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            partial = self._path.with_suffix(f".{os.getpid()}")
+            partial.write_text(json.dumps(self._known), encoding="utf-8")
+            partial.replace(self._path)
+            self._is_saved = True
+
+    def _read(self) -> dict[str, str]:
+        if not self._path.is_file():
+            return {}
+        found: dict[str, str] = json.loads(self._path.read_text(encoding="utf-8"))
+        return found

@@ -1,0 +1,213 @@
+"""Recall as something to be measured: a system is the package's search with some of its numbers changed.
+
+All that the harness asks of `subcog_hooks.recall` it asks here, in one process, without the terminal around it.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Self
+from unittest.mock import patch
+
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.embed import models
+from subcog_hooks.intent import keywords
+from subcog_hooks.keys import ADAPTIVE, KEYS, PRESETS, RRF, WEIGHTED, Value
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.store import Filter, Store, audiences_of
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import cascade, lexical, pipeline, relevance
+from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
+from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Answer
+from subcog_hooks.recall.semantic import Space
+from subcog_hooks.recall.tuning import Tuning
+from tests.eval.collection import Prompt, Query
+from tests.eval.homes import Encode
+
+DEPTH = 10  # hits that are looked at
+PATIENCE_MS = 600_000.0  # no result may depend on how busy the machine is
+EXACT, RELAXED, NO_WORDS = Net(1.0, lexical.Exact), Net(1.0, lexical.Relaxed), Net(1.0)
+FROZEN_MS = 1_795_219_200_000  # 2026-11-21, midnight UTC, after every memory: ages do not depend on the day of a measurement
+
+
+@dataclass(frozen=True)
+class System:
+    """What is changed of the package's defaults.
+
+    numbers: arguments of Tuning; is_typed: words that no memory has are taken for misspelt ones; net: how closely a memory has
+    to match, None as `search` does it, which casts a wider one when nothing is found; constants: of the module `lexical`.
+    """
+
+    numbers: Mapping[str, Value] = field(default_factory=dict)
+    mode: str = HYBRID
+    by_labels: bool = True
+    is_typed: bool = True
+    net: Net | None = None
+    constants: Mapping[str, float] = field(default_factory=dict)
+
+    def tuning(self) -> Tuning:
+        """The numbers in full."""
+        return Tuning(**self.numbers)
+
+    def identity(self) -> tuple[object, ...]:
+        """The same for systems that do the same."""
+        changed = {name: value for name, value in self.numbers.items() if value != default_of(name)}
+        constants = sorted(self.constants.items())
+        return (tuple(sorted(changed.items())), self.mode, self.by_labels, self.is_typed, id(self.net), tuple(constants))
+
+
+DEFAULT = System()
+PLAIN_RRF = System(  # reciprocal ranks of words and of meaning, equal shares, and nothing else
+    {"mode": RRF, "alpha": 0.5, "rrf_k": 60, "agreement": 0.0, "tags": 0.0, "decay": 0.0, "mmr": 1.0, "near_duplicate": 1.0},
+    by_labels=False,
+)
+
+
+def preset(name: str) -> System:
+    """A preset of the setting `fusion.preset`."""
+    return System({key.removeprefix("fusion."): value for key, value in PRESETS[name].items()})
+
+
+def presets() -> list[str]:
+    return list(PRESETS)
+
+
+def default_of(name: str) -> Value:
+    """What a number of Tuning, or a constant of `lexical`, is by default."""
+    made = Tuning()
+    if name == "mode":
+        return WEIGHTED if made.is_weighted else RRF
+    if name == "alpha":
+        return ADAPTIVE if made.alpha is None else made.alpha
+    found: Value = getattr(lexical if name.isupper() else made, name)
+    return found
+
+
+class Engine:
+    """An open home and what gives queries their vectors.
+
+    What the channels bring for a query is kept for all systems that leave the channels alone: most of a sweep.
+    """
+
+    def __init__(self, home: Home, encode: Encode, clock: Callable[[], int] = lambda: FROZEN_MS) -> None:
+        """clock: what ages are measured against, `now_ms` for today."""
+        self._store = Store.reader(home)
+        self._index = LexicalIndex.open(home)
+        self._vectors = VectorStore.reader(home, models.PACKAGED.name, models.PACKAGED.dimension)
+        self._space = Space(self._vectors, encode)
+        self._kept: dict[tuple[object, ...], Candidates] = {}
+        self._kept_of = _channels(DEFAULT.tuning())
+        self._now = clock
+
+    def close(self) -> None:
+        self._vectors.close()
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def rankings(self, queries: Iterable[Query], system: System = DEFAULT) -> dict[str, list[str]]:
+        """The ids found for each query, best first, as `subcog search` lists them."""
+        nothing = relevance.Evidence(0.0, 0.0)  # no order depends on relevance, which takes half of the time
+        with (
+            _as(system),
+            patch.object(pipeline, "gather", self._remembered(system)),
+            patch.object(relevance, "evidence", lambda *_: nothing),
+        ):
+            answers = {query.id: self._answer(query, system) for query in queries}
+        return {query: [hit.memory.id for hit in answer.hits] for query, answer in answers.items()}
+
+    def explained(self, query: Query, system: System = DEFAULT) -> Answer:
+        """The answer with everything that is known about it."""
+        with _as(system):
+            return self._answer(query, system)
+
+    def latencies(self, queries: Iterable[Query], system: System = DEFAULT) -> list[float]:
+        """Milliseconds that each query took; without embedding it when its vector is kept."""
+        taken = []
+        with _as(system):
+            for query in queries:
+                started = time.perf_counter()
+                self._answer(query, system)
+                taken.append((time.perf_counter() - started) * 1e3)
+        return taken
+
+    def given(self, prompts: Sequence[Prompt], system: System = DEFAULT) -> dict[str, list[str]]:
+        """The ids that the hook's recall would hand over for each prompt, also where it would take it for none."""
+        least, most = float(KEYS["surfacing.min_relevance"].default), int(KEYS["surfacing.max_memories"].default)
+        found = {}
+        remembered = self._remembered(system)
+        with _as(system), patch.object(pipeline, "gather", remembered), patch.object(pipeline, "now_ms", self._now):
+            sources = self._sources(system)
+            for prompt in prompts:
+                text = keywords.ends_of(prompt.text)
+                answer = pipeline.for_prompt(
+                    text, sources, audiences_of(), Deadline(PATIENCE_MS), intent=keywords.detect(prompt.text).type
+                )
+                relevant = [hit for hit in answer.hits if hit.relevance >= least]
+                kept = pipeline.without_repeats(relevant, sources)[:most]
+                found[prompt.id] = [hit.memory.id for hit in kept]
+        return found
+
+    def _answer(self, query: Query, system: System) -> Answer:
+        scope = Filter(audiences=audiences_of(query.project) if query.project else None)
+        asked = Request(
+            query.text,
+            scope,
+            mode=system.mode,
+            is_typed=system.is_typed,
+            by_labels=system.by_labels,
+            net=system.net or PRIMARY,
+        )
+        search = cascade.search if system.net is None else pipeline.search
+        with patch.object(pipeline, "now_ms", self._now):
+            answer = search(asked, self._sources(system), Deadline(PATIENCE_MS), DEPTH)
+        if answer.is_degraded:
+            raise RuntimeError(f"{query.id}: {answer.note}")
+        return answer
+
+    def _sources(self, system: System) -> Sources:
+        return Sources(self._index, self._store, self._space, system.tuning())
+
+    def _remembered(self, system: System) -> "Callable[[Request, Sources, Deadline, int], Candidates]":
+        """`gather`, asked once for each request as long as neither the channels nor their words are changed."""
+
+        def remembered(request: Request, sources: Sources, deadline: Deadline, deeper: int = 1) -> Candidates:
+            if system.constants or request.net is not PRIMARY or _channels(sources.tuning) != self._kept_of:
+                return gather(request, sources, deadline, deeper)
+            key = (request.text, request.scope.audiences, request.mode, request.is_typed, request.by_labels, deeper)
+            if key not in self._kept:
+                self._kept[key] = gather(request, sources, deadline, deeper)
+            return self._kept[key]
+
+        return remembered
+
+
+def _channels(numbers: Tuning) -> tuple[object, ...]:
+    """The numbers that change what the channels bring."""
+    asked = (numbers.alpha != 1.0, numbers.alpha != 0.0)
+    return (*asked, numbers.min_similarity, numbers.lexical_depth, numbers.semantic_depth)
+
+
+@contextmanager
+def _as(system: System) -> Iterator[None]:
+    """The module `lexical` with the system's constants."""
+    with ExitStack() as stack:
+        for name, value in system.constants.items():
+            stack.enter_context(patch.object(lexical, name, value))
+        yield
+
+
+def alone() -> dict[str, System]:
+    """Each channel by itself, as a system."""
+    return {
+        "exact words": System(mode=LEXICAL, by_labels=False, net=EXACT),
+        "relaxed words": System(mode=LEXICAL, by_labels=False, net=RELAXED),
+        "meaning": System(mode=SEMANTIC, by_labels=False, net=PRIMARY),
+        "labels": System(mode=LEXICAL, by_labels=False, net=NO_WORDS),
+    }

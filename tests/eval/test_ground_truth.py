@@ -1,0 +1,133 @@
+"""The project's own ground truth: what recall finds of it today is what it has to find tomorrow.
+
+The promise, Success@5 of .95, is for the ten kinds of query of issue 4: 130 queries. The eleventh kind, `vocabulary-gap`, is
+14 queries written to share no content word with their memory, which nothing of this size solves: 5 are answered with the hook's
+query vector, 7 with the neural one. They are no part of the promise. They have a floor of their own, and count in the figures
+over all 144 queries, which are printed and bounded too.
+
+A threshold lies just under what was measured; whoever raises a figure raises its threshold.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.eval import homes
+from tests.eval.collection import VOCABULARY_GAP, Collection, ground_truth, rows
+from tests.eval.homes import NEURAL, STATIC
+from tests.eval.measures import Estimate, PerQuery, estimate, per_query
+from tests.eval.systems import Engine
+
+PROMISED = 0.95  # Success@5 (S4)
+OVERALL = {  # of all queries: by the hook's query vector, by the neural one
+    "ndcg@10": {STATIC: 0.84, NEURAL: 0.85},
+    "recall@10": {STATIC: 0.92, NEURAL: 0.94},
+    "mrr@10": {STATIC: 0.82, NEURAL: 0.83},
+    "success@5": {STATIC: 0.90, NEURAL: 0.91},
+}
+FLOORS = {  # Success@5 with either vector: of 12 to 14 queries each, at most one fewer than were answered
+    "acronym": 0.92,
+    "conceptual": 0.84,
+    "definition": 0.92,
+    "exact-quote": 0.92,
+    "exploratory": 0.91,
+    "identifier": 0.92,
+    "paraphrase": 0.85,
+    "tag-sensitive": 0.92,
+    "technical-term": 0.92,
+    "typo": 0.92,
+}
+GAP = {STATIC: 0.35, NEURAL: 0.49}  # Success@5
+LEAST_MEMORIES, LEAST_QUERIES = 250, 80
+
+
+class Measured:
+    """What one kind of query vector finds."""
+
+    def __init__(self, kind: str, collection: Collection, engine: Engine) -> None:
+        self.kind = kind
+        self.collection = collection
+        self.rankings = engine.rankings(collection.queries)
+        judgements = {query.id: query.relevant for query in collection.queries}
+        self.values: dict[str, PerQuery] = per_query(judgements, self.rankings)
+
+    def success(self, stratum: str | None = None) -> Estimate:
+        """Success@5 of one stratum; without one, of the ten that the promise is for."""
+        values = self.values["success@5"]
+        wanted = {stratum} if stratum else set(FLOORS)
+        return estimate([values[query.id] for query in self.collection.queries if query.stratum in wanted])
+
+    def failures(self) -> str:
+        """What success@5 has missed, one query a line."""
+        return "\n".join(
+            f"{query.id} ({query.stratum}) {query.text!r}: expected {', '.join(sorted(query.relevant))}, "
+            f"got {', '.join(self.rankings[query.id][:5]) or 'nothing'}"
+            for query in self.collection.queries
+            if not self.values["success@5"][query.id]
+        )
+
+
+@pytest.fixture(scope="module", params=[STATIC, NEURAL])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(scope="module")
+def measured(kind: str, kept: Path) -> Iterator[Measured]:
+    with _engine(kind, kept) as engine:
+        yield Measured(kind, ground_truth(), engine)
+
+
+def _engine(kind: str, kept: Path) -> Engine:
+    return Engine(homes.home_of(ground_truth().memories, kept), homes.encoder(kind, kept))
+
+
+def test_nineteen_of_twenty_queries_of_the_ten_kinds_are_answered(measured: Measured, kind: str) -> None:
+    found = measured.success()
+    print(f"{kind} query, Success@5 of the issue's ten strata, {found.queries} queries: {found}")
+
+    assert found.mean >= PROMISED, f"Success@5 {found}\n{measured.failures()}"
+
+
+def test_queries_that_share_no_word_with_their_memory_are_answered_as_often_as_before(measured: Measured, kind: str) -> None:
+    found = measured.success(VOCABULARY_GAP)
+    print(f"{kind} query, Success@5 of {VOCABULARY_GAP}, {found.queries} queries beyond the promise: {found}")
+
+    assert found.mean >= GAP[kind], f"Success@5 {found}\n{measured.failures()}"
+
+
+@pytest.mark.parametrize("measure", OVERALL)
+def test_recall_is_as_good_as_it_was(measured: Measured, kind: str, measure: str) -> None:
+    found = estimate(list(measured.values[measure].values()))
+    print(f"{kind} query, {measure} of all {found.queries} queries: {found}")
+
+    assert found.mean >= OVERALL[measure][kind], f"{measure} {found}\n{measured.failures()}"
+
+
+@pytest.mark.parametrize("stratum", FLOORS)
+def test_no_kind_of_query_is_left_behind(measured: Measured, stratum: str) -> None:
+    found = measured.success(stratum)
+    print(f"{measured.kind} query, Success@5 of {stratum}: {found}")
+
+    assert found.mean >= FLOORS[stratum], f"success@5 of {stratum}: {found}\n{measured.failures()}"
+
+
+def test_the_same_queries_find_the_same_in_any_order(measured: Measured, kind: str, kept: Path) -> None:
+    with _engine(kind, kept) as another:
+        assert another.rankings(reversed(measured.collection.queries)) == measured.rankings
+
+
+def test_the_ground_truth_is_large_enough_and_refers_to_its_own_memories() -> None:
+    collection = ground_truth()
+    ids = {row["id"] for row in rows(collection.memories)}
+
+    assert len(ids) >= LEAST_MEMORIES
+    assert len(collection.queries) >= LEAST_QUERIES
+    assert {query.stratum for query in collection.queries} == {*FLOORS, VOCABULARY_GAP}
+    assert all(query.relevant and query.relevant <= ids for query in collection.queries)

@@ -1,0 +1,83 @@
+"""Measures agree with sums done by hand, intervals behave, and our fusion agrees with ranx's."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from subcog_hooks.recall import fusion
+from tests.eval.measures import MEASURES, by_stratum, difference, estimate, per_query, reciprocal_ranks
+
+JUDGED = {"one": {"a"}, "two": {"a", "b"}, "none": {"a"}}
+FOUND = {"one": ["x", "a", "y"], "two": ["b", "x", "y", "z", "u", "a"], "none": ["x"]}
+
+RANKED = st.lists(st.integers(0, 30), unique=True, min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("measure", "one", "two"),
+    [
+        ("hit@1", 0.0, 1.0),
+        ("hit@3", 1.0, 1.0),
+        ("success@5", 1.0, 1.0),
+        ("recall@1", 0.0, 0.5),
+        ("recall@5", 1.0, 0.5),
+        ("recall@10", 1.0, 1.0),
+        ("mrr@10", 1 / 2, 1.0),
+        ("ndcg@10", 1 / math.log2(3), (1 + 1 / math.log2(7)) / (1 + 1 / math.log2(3))),
+    ],
+)
+def test_a_measure_is_what_its_formula_says(measure: str, one: float, two: float) -> None:
+    assert per_query(JUDGED, FOUND)[measure] == pytest.approx({"one": one, "two": two, "none": 0.0})
+
+
+def test_a_query_that_found_nothing_counts_as_zero() -> None:
+    assert per_query(JUDGED, {"one": ["a"], "two": []}, ["ndcg@10"])["ndcg@10"] == {"one": 1.0, "two": 0.0, "none": 0.0}
+
+
+def test_a_run_of_nothing_is_zero_everywhere() -> None:
+    assert per_query(JUDGED, {}) == {name: {"one": 0.0, "two": 0.0, "none": 0.0} for name in MEASURES}
+
+
+def test_an_interval_is_the_same_each_time_and_holds_the_mean() -> None:
+    values = [0.0] * 30 + [1.0] * 70
+
+    found = estimate(values)
+
+    assert found == estimate(values)
+    assert found.mean == pytest.approx(0.7)
+    half = 1.96 * math.sqrt(0.7 * 0.3 / 100)  # the normal approximation
+    assert (found.low, found.high) == pytest.approx((0.7 - half, 0.7 + half), abs=0.02)
+
+
+def test_a_small_gain_on_every_query_is_certain_only_when_queries_are_paired() -> None:
+    theirs = {f"q{number}": number % 10 / 10 for number in range(60)}
+    ours = {query: value + 0.01 for query, value in theirs.items()}
+
+    gain = difference(ours, theirs)
+
+    assert (gain.mean, gain.low, gain.high) == pytest.approx((0.01, 0.01, 0.01))
+    assert estimate(list(ours.values())).low < estimate(list(theirs.values())).high
+
+
+def test_a_difference_needs_the_same_queries() -> None:
+    with pytest.raises(KeyError):
+        difference({"one": 1.0}, {"two": 1.0})
+
+
+def test_each_stratum_has_its_own_mean() -> None:
+    found = by_stratum({"one": 1.0, "two": 0.0, "none": 0.5}, {"one": "typo", "two": "typo", "none": "acronym"})
+
+    assert {name: (value.mean, value.queries) for name, value in found.items()} == {"acronym": (0.5, 1), "typo": (0.5, 2)}
+
+
+@settings(deadline=None)
+@given(st.lists(RANKED, min_size=2, max_size=4), st.integers(1, 100))
+def test_reciprocal_ranks_are_those_of_ranx(lists: list[list[int]], k: int) -> None:
+    theirs = reciprocal_ranks([list(map(str, ranked)) for ranked in lists], k)
+
+    ranks = [(0.5, {one: place for place, one in enumerate(ranked, 1)}) for ranked in lists]
+    ours = fusion.reciprocal_ranks(ranks, k)
+
+    assert {str(one): 2 * score for one, score in ours.items()} == pytest.approx(theirs)
