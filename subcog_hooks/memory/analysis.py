@@ -204,12 +204,12 @@ def wholes(text: str) -> list[str]:
 
 
 def label_form(label: str) -> str:
-    """A tag or keyword as it is compared: its whole tokens, folded, in lower case.
+    """A tag or keyword as it is compared: its words, folded, in lower case.
 
     >>> label_form("Area:Backend"), label_form("error-handling"), label_form(".NET"), label_form("Café menu")
-    ('area backend', 'error-handling', 'net', 'cafe menu')
+    ('area backend', 'error handling', 'net', 'cafe menu')
     """
-    return " ".join(wholes(fold(label))).lower()
+    return " ".join(wholes(fold(label).replace("-", " ").replace("_", " "))).lower()
 
 
 def exact_view(text: str) -> str:

@@ -13,7 +13,7 @@ from math import log
 import tantivy
 
 from subcog_hooks.errors import StoreError
-from subcog_hooks.memory import acronyms, analysis
+from subcog_hooks.memory import analysis
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import audience_of
 from subcog_hooks.paths import Home, make_private_folder
@@ -27,6 +27,8 @@ LABELS = "labels"  # the field of tags and keywords, as words
 LABEL = "label"  # of each tag and keyword whole
 _SHORT, _SPELLED_OUT = "short", "spelled_out"  # acronyms that a memory explains, and "acronym=what it stands for"
 _WATERMARK = "WATERMARK"
+_ANY = "*"  # in the place of an acronym: this memory explains some
+MOST_ACRONYMS = 5_000  # of a store, the most explained ones
 _REPLACE_TRIES = 20  # Windows refuses while another process reads the file
 SMALL_HEAP = 15_000_000  # bytes, tantivy's least: for a handful of documents
 BULK_HEAP = 200_000_000
@@ -80,7 +82,7 @@ def _schema() -> tantivy.Schema:
 class LexicalIndex:
     """An open index, a snapshot of one commit."""
 
-    __slots__ = ("_frequencies", "_index", "_searcher", "_watermark", "analysers", "folder", "schema")
+    __slots__ = ("_acronyms", "_frequencies", "_index", "_searcher", "_watermark", "analysers", "folder", "schema")
 
     def __init__(self, index: tantivy.Index, folder: str, watermark: int = 0) -> None:
         self.analysers = analysis.Analysers()
@@ -91,6 +93,7 @@ class LexicalIndex:
         self._searcher = index.searcher()
         self._watermark = watermark
         self._frequencies: dict[tuple[str, str], int] = {}
+        self._acronyms: frozenset[str] | None = None
 
     @classmethod
     def open(cls, home: Home) -> "LexicalIndex":
@@ -176,18 +179,26 @@ class LexicalIndex:
         """
         return self._terms(analysis.EXACT, prefix, limit, within)
 
-    def labels_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
-        """The tags and keywords that begin so; as `words_with`."""
-        return self._terms(LABEL, prefix, limit, within)
+    def tags_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
+        """The tags that begin so, in lower case; as `words_with`."""
+        return [(tag, count) for tag, count in self._terms("tag", prefix, limit, within) if analysis.label_form(tag)]
 
     def _terms(self, field: str, prefix: str, limit: int, within: tantivy.Query | None) -> list[tuple[str, int]]:
         with _Guarded(f"{self.folder} can not be read"):
             found = self._searcher.terms_with_prefix(field, prefix, filter_query=within, limit=limit)
         return [(term, count) for term, count in found if count]
 
+    def acronyms(self) -> frozenset[str]:
+        """The acronyms that memories spell out, those of other projects included. Raises IndexUnusable."""
+        if self._acronyms is None:
+            has_any = self.document_frequency(_SHORT, _ANY)  # most stores have none, and to list none takes .6 ms
+            found = self._terms(_SHORT, "", MOST_ACRONYMS, None) if has_any else []
+            self._acronyms = frozenset(term for term, _ in found if term != _ANY)
+        return self._acronyms
+
     def spelled_out(self, short: str, within: tantivy.Query | None = None) -> str | None:
         """What an acronym stands for: what most memories (of those that match `within`) say, None when none explains it."""
-        if not self.document_frequency(_SHORT, short):
+        if short not in self.acronyms():
             return None
         said = self._terms(_SPELLED_OUT, f"{short}=", 1, within)
         return said[0][0].partition("=")[2] if said else None
@@ -249,6 +260,7 @@ class LexicalIndex:
             self._index.reload()
             self._searcher = self._index.searcher()
         self._frequencies.clear()
+        self._acronyms = None
 
 
 class IndexWriter:
@@ -288,6 +300,8 @@ class IndexWriter:
 
 
 def _document(memory: Memory) -> tantivy.Document:
+    from subcog_hooks.memory import acronyms  # .2 ms, and a hook writes no index
+
     folded = analysis.fold(memory.content)
     document = tantivy.Document()
     document.add_integer("seq", memory.seq)
@@ -303,7 +317,10 @@ def _document(memory: Memory) -> tantivy.Document:
     for label in dict.fromkeys(map(analysis.label_form, (*memory.tags, *memory.keywords))):
         if label:
             document.add_text(LABEL, label)
-    for short, long in acronyms.definitions(memory.content):
+    definitions = acronyms.definitions(memory.content)
+    if definitions:
+        document.add_text(_SHORT, _ANY)
+    for short, long in definitions:
         document.add_text(_SHORT, short)
         document.add_text(_SPELLED_OUT, f"{short}={long}")
     document.add_text("audience", audience_of(memory.scope, memory.project))

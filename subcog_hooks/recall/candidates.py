@@ -178,7 +178,7 @@ class Candidates:
         scores = {name: round(known[seq], 4) for name, known in self._scores.items() if seq in known}
         if cosine is not None:
             scores[SEMANTIC] = round(cosine, 4)
-        own = {analysis.label_form(label) for label in (*memory.tags, *memory.keywords)} if self.named else ()
+        own = {analysis.label_form(label): label for label in (*memory.tags, *memory.keywords)} if self.named else {}
         return Hit(
             memory,
             score,
@@ -186,7 +186,7 @@ class Candidates:
             {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks},
             scores,
             agreement=self.agreement(seq),
-            labels=[label for label in self.named if label in own],
+            labels=[own[label] for label in self.named if label in own],
             recency=recency,
         )
 

@@ -56,17 +56,16 @@ class Labels:
 def named_by(text: str, index: LexicalIndex, scope: Filter) -> dict[str, float]:
     """The labels that a text names and some memory of the scope has, each with its rarity, 0.0 to 1.0, the rarest first.
 
-    Words without function words, compounds whole and in parts, and runs of two or three words written together as labels are
-    (S2, component 2). Raises IndexUnusable.
+    Words without function words, and runs of two or three; compounds count whole and in parts, because a hyphen or underscore
+    is a blank here (S2, component 2). Raises IndexUnusable.
     """
-    words = [word.lower() for word in analysis.wholes(analysis.fold(text))][:MOST_WORDS]
+    words = analysis.label_form(text).split()[:MOST_WORDS]
     candidates = [word for word in words if word not in STOP]
-    candidates += [part for word in words if "-" in word for part in word.split("-") if part and part not in STOP]
     for length in range(2, LONGEST + 1):
         for start in range(len(words) - length + 1):
             run = words[start : start + length]
             if run[0] not in STOP and run[-1] not in STOP:
-                candidates += [joint.join(run) for joint in "- _"]
+                candidates.append(" ".join(run))
     found = {}
     for label in dict.fromkeys(candidates):
         frequency = index.document_frequency(LABEL, label)

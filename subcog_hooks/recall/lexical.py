@@ -161,10 +161,12 @@ def search_with_ties(index: LexicalIndex, words: tantivy.Query | None, wanted: F
 
 def any_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
     """One of the terms must match, function words may; None when no memory has any of the terms."""
-    terms = [part for term in query.terms if term.known for part in _parts(index, term)]
-    if not terms:
-        return None
-    return _joined(tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in terms]), _extras(index, query))
+    if query.any_of is None:
+        terms = [part for term in query.terms if term.known for part in _parts(index, term)]
+        if terms:
+            words = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in terms])
+            query.any_of = _joined(words, _extras(index, query))
+    return query.any_of
 
 
 def all_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:

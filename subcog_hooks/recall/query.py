@@ -6,13 +6,13 @@ No ranking here.
 from math import log
 
 from subcog_hooks.intent.keywords import ends_of
-from subcog_hooks.memory import acronyms, analysis
+from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LABELS, LexicalIndex
 from subcog_hooks.recall.words import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import tantivy
 
@@ -21,7 +21,6 @@ MAX_GLUE = 12  # function words of a query that have a say in the ranking
 EVERYDAY_WEIGHT = 0.3
 IDENTIFIER_WEIGHT = 1.5  # of one that the store knows: the answered share of the development prompts rose from .21 to .23
 PRIOR_DOCUMENTS = 50  # so that the rarity of a word means something in a store of a few memories
-LONGEST_ACRONYM = 8
 MOST_CORRECTED = 8  # words of one query
 CORRECTED_WEIGHT = 0.8  # of a word that was taken for a misspelt one
 PART_SHARE = 0.7  # what the parts of an identifier are worth without the whole
@@ -71,7 +70,7 @@ class Query:
     quoted phrase; meant: the text that is embedded, corrected, with acronyms spelled out.
     """
 
-    __slots__ = ("glue", "meant", "phrases", "terms", "text")
+    __slots__ = ("any_of", "glue", "meant", "phrases", "terms", "text")
 
     def __init__(
         self,
@@ -85,6 +84,7 @@ class Query:
         self.glue = tuple(glue)
         self.phrases = tuple(phrases)
         self.meant = text
+        self.any_of: tantivy.Query | None = None  # as lexical.any_of has built it
 
     @property
     def type(self) -> str:
@@ -153,16 +153,20 @@ def _acronyms(asked: Query, terms: list[Term], index: LexicalIndex, within: "tan
     """Give acronyms what they stand for in the store; returned are those that the query spells out and memories write short."""
     added: list[Term] = []
     spelled: list[str] = []
+    known = index.acronyms()
     for term in terms:
         if term.typed is not None:
             spelled.append(term.whole)
-        if term.whole.isalnum() and len(term.whole) <= LONGEST_ACRONYM and (long := index.spelled_out(term.whole, within)):
+        if term.whole in known and (long := index.spelled_out(term.whole, within)):
             term.spelled_out = tuple(index.analysers.body_terms(long))
             term.known = True
             spelled.append(long)
-    words = analysis.fold(asked.text).replace("-", " ").lower().split()
-    for short, start, end in acronyms.initials(words):
-        if any(term.whole == short for term in terms) or (long := index.spelled_out(short, within)) is None:
+    for short, start, end, words in _runs(asked.text) if known else ():
+        if (
+            short not in known
+            or any(term.whole == short for term in terms)
+            or (long := index.spelled_out(short, within)) is None
+        ):
             continue
         stems = tuple(index.analysers.body_terms(long))
         if stems == tuple(index.analysers.body_terms(" ".join(words[start:end]))):
@@ -174,6 +178,15 @@ def _acronyms(asked: Query, terms: list[Term], index: LexicalIndex, within: "tan
     if spelled:
         asked.meant = " ".join((asked.text, *spelled))
     return added
+
+
+def _runs(text: str) -> "Iterator[tuple[str, int, int, list[str]]]":
+    """The acronyms that runs of a text's words may be spelled out from, with the places of the run and the words."""
+    from subcog_hooks.memory import acronyms  # .2 ms, and in many stores there are none
+
+    words = analysis.fold(text).replace("-", " ").lower().split()
+    for short, start, end in acronyms.initials(words):
+        yield short, start, end, words
 
 
 def _terms(text: str, analysers: analysis.Analysers) -> list[Term]:

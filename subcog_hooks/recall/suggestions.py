@@ -29,11 +29,11 @@ def near(request: Request, index: LexicalIndex) -> list[str]:
         nearest = spelling.similar(term.whole, index, EDITS, within)
         if len(term.whole) >= SHARED:
             beginning = term.whole[:SHARED]
-            nearest += [tag for tag, _ in index.labels_with(beginning, READ, within)]
+            nearest += [tag for tag, _ in index.tags_with(beginning, READ, within)]
             words = [word for word, _ in index.words_with(beginning, READ, within)]
             nearest += sorted(words, key=lambda word: (abs(len(word) - len(term.whole)), word))
         found += [word for word in dict.fromkeys(nearest) if word not in (term.whole, *STOP) and not word.isdigit()][:A_WORD]
-    found += [tag for tag, _ in index.labels_with("", READ, within) if tag not in STOP]
+    found += [tag for tag, _ in index.tags_with("", READ, within) if tag not in STOP]
     return list(dict.fromkeys(found))[:MOST] or _common(index, within)
 
 

@@ -49,7 +49,7 @@ def test_each_result_says_what_found_it_where_and_how_well(filled: Run, options:
     assert all(1.0 < hit["scores"][name] < hit["scores"]["lexical_exact"] + 1e-9 for name in WORDS)
     assert list(hit["explain"]) == EXPLAIN
     assert (hit["explain"]["alpha"], hit["explain"]["alpha_reason"]) == (0.7, "fusion.alpha")
-    assert hit["explain"]["tag_matches"] == ["rathole", "tunnel"]
+    assert hit["explain"]["tag_matches"] == ["Rathole", "tunnel"]
     assert (hit["explain"]["agreement"], hit["explain"]["recency_factor"]) == (1.0, 1.0)
 
 
@@ -107,7 +107,7 @@ def test_without_tags_a_query_names_none(filled: Run) -> None:
     assert without["score"] < with_tags["score"]
     plain = filled("search", QUERY, "--fast", "--explain", "--no-tags").out
     assert "tags in the query" not in plain
-    assert "tags in the query: rathole, tunnel\n" in filled("search", QUERY, "--fast", "--explain").out
+    assert "tags in the query: Rathole, tunnel\n" in filled("search", QUERY, "--fast", "--explain").out
 
 
 def test_the_lines_say_what_the_json_says(filled: Run) -> None:

@@ -36,7 +36,7 @@ OWN = {
     *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
     *("hooks", "hooks.prompt", "hooks.render", "hooks.runner", "hooks.sanitise"),
     *("intent", "intent.keywords"),
-    *("memory", "memory.acronyms", "memory.analysis", "memory.index", "memory.irregular", "memory.model", "memory.project"),
+    *("memory", "memory.analysis", "memory.index", "memory.irregular", "memory.model", "memory.project"),
     *("memory.schema", "memory.store", "memory.vector_file", "memory.vectors"),
     *("recall", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
     *("recall.labels", "recall.lexical", "recall.pipeline", "recall.prior", "recall.query", "recall.ranking", "recall.recency"),

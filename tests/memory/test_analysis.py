@@ -63,8 +63,8 @@ def test_every_substring_of_two_characters_of_an_unspaced_script_is_a_term() -> 
     [
         ("area:backend", "area backend"),
         ("Area:Backend", "area backend"),
-        ("Error-Handling", "error-handling"),
-        ("front_end", "front_end"),
+        ("Error-Handling", "error handling"),
+        ("front_end", "front end"),
         ("gray  rock", "gray rock"),
         ("Café menu", "cafe menu"),
         (".NET", "net"),

@@ -242,10 +242,10 @@ def test_words_and_labels_are_listed_and_counted_within_a_scope(store: Store, ma
     shop = tantivy.Query.term_query(index.schema, "audience", audiences_of("shop")[0])
     assert index.words_with("harb", 5) == [("harbour", 2), ("harbinger", 1)]
     assert sorted(index.words_with("harb", 5, shop)) == [("harbinger", 1), ("harbour", 1)]
-    assert sorted(index.labels_with("", 5)) == [("harbour", 1), ("harp", 1)]
-    assert index.labels_with("", 5, shop) == [("harp", 1)]
+    assert sorted(index.tags_with("", 5)) == [("harbour", 1), ("harp", 1)]
+    assert index.tags_with("", 5, shop) == [("harp", 1)]
 
 
 def test_a_tag_without_a_letter_or_digit_is_no_label(store: Store, make: Maker) -> None:
     store.add([make("alpha", tags=("...", "harbour"))])
-    assert sync.in_memory(store).labels_with("", 5) == [("harbour", 1)]
+    assert sync.in_memory(store).tags_with("", 5) == [("harbour", 1)]

@@ -29,13 +29,13 @@ KEYWORDS = ("gray rock", "OAuth2", "node.js", "front_end", "C++")
     [
         ("rathole project", {"rathole", "project"}),  # S2
         ("the quick brown fox", {"quick", "brown"}),  # S2; nothing carries fox
-        ("python,api,bug-fix", {"python", "api", "bug-fix", "bug", "fix"}),  # S2: kept and split
+        ("python,api,bug-fix", {"python", "api", "bug fix", "bug", "fix"}),  # S2: kept and split
         ("Is it a BUG?", {"bug"}),
         ("(rathole), project: python!", {"rathole", "project", "python"}),
         ("how the gray rock method works", {"gray rock"}),
-        ("notes on error handling", {"error-handling"}),
-        ("a point of sale terminal", {"point-of-sale"}),
-        ("the front end of it", {"front_end"}),
+        ("notes on error handling", {"error handling"}),
+        ("a point of sale terminal", {"point of sale"}),
+        ("the front end of it", {"front end"}),
         ("oauth2 in node.js", {"oauth2", "node.js"}),
         ("written in C++", {"c++"}),
         ("rocks that are gray", set()),
@@ -66,7 +66,7 @@ def test_a_label_is_named_whatever_its_script_and_its_marks(shelf: Shelf, tag: s
     shelf.add({}, memory("tagged", id="one", tags=(tag,)))
     assert list(labels.named_by(text, shelf.index(), Filter())) == [named]
     hit = first(find(shelf.by_words(tags=0.1), text))
-    assert (hit.memory.id, hit.ranks[LABELS], hit.labels) == ("one", 1, (named,))
+    assert (hit.memory.id, hit.ranks[LABELS], hit.labels) == ("one", 1, (tag,))
 
 
 def test_the_rare_labels_come_first_and_no_more_than_some(shelf: Shelf) -> None:
