@@ -1,28 +1,34 @@
 """Which word of the store was meant by one that no memory has: the nearest by edits. For typed queries, not for prompts."""
 
-from subcog_hooks.memory.index import LexicalIndex
+import tantivy
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import tantivy
+from subcog_hooks.memory.analysis import EXACT
+from subcog_hooks.memory.index import LexicalIndex
 
 SHORTEST = 4  # letters of a word that is taken for misspelt; of three, every other one is a word
 LONG = 12  # letters from which on two edits are allowed; two make `transport` of `transform`
 KEPT = 2  # first letters that are taken for right: people seldom err there, and a dictionary is sorted
+TRIED = 5  # of the words that may have been meant
 CANDIDATES = 5_000  # words of these first letters, the frequent ones first
 
 
-def nearest(word: str, index: LexicalIndex, within: "tantivy.Query | None" = None) -> str | None:
+def nearest(word: str, index: LexicalIndex, within: tantivy.Query | None = None) -> str | None:
     """The word of the memories that `word` was meant to be: fewest edits, then in most memories, then by the alphabet.
 
     One edit (a letter too much, too few, another, or two that changed places) of 4 to 11 letters, two from 12 on; None when
     there is none. Raises IndexUnusable.
     """
-    found = similar(word, index, 2 if len(word) >= LONG else 1, within)
-    return found[0] if found else None
+    found = similar(word, index, 2 if len(word) >= LONG else 1)[:TRIED]
+    return next((other for other in found if within is None or _is_in(other, index, within)), None)
 
 
-def similar(word: str, index: LexicalIndex, most: int, within: "tantivy.Query | None" = None) -> list[str]:
+def _is_in(word: str, index: LexicalIndex, within: tantivy.Query) -> bool:
+    """Whether one of these memories has the word: asked of few words, counting all within them takes 1 to 5 ms."""
+    must, term = tantivy.Occur.Must, tantivy.Query.term_query(index.schema, EXACT, word)
+    return index.count(tantivy.Query.boolean_query([(must, term), (must, within)])) > 0
+
+
+def similar(word: str, index: LexicalIndex, most: int, within: tantivy.Query | None = None) -> list[str]:
     """The words within `most` edits of `word`, the nearest first: of all memories, or of those that match `within`."""
     if len(word) < SHORTEST or not word.isalpha():
         return []
