@@ -21,7 +21,7 @@ MAX_GLUE = 12  # function words of a query that have a say in the ranking
 EVERYDAY_WEIGHT = 0.3
 IDENTIFIER_WEIGHT = 1.5  # of one that the store knows: the answered share of the development prompts rose from .21 to .23
 PRIOR_DOCUMENTS = 50  # so that the rarity of a word means something in a store of a few memories
-MOST_CORRECTED = 8  # words of one query
+MOST_CORRECTED = 3  # words of one query: each costs half a millisecond, and who mistypes more looks again
 CORRECTED_WEIGHT = 0.8  # of a word that was taken for a misspelt one
 PART_SHARE = 0.7  # what the parts of an identifier are worth without the whole
 
