@@ -11,7 +11,8 @@ from typing import Any
 import apsw
 import pytest
 
-from subcog_hooks.cli import sources
+from subcog_hooks.cli import search, sources
+from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import layout, static
 from subcog_hooks.memory import vector_sync, vectors
 from subcog_hooks.memory.vector_file import path_of
@@ -145,9 +146,9 @@ def test_a_batch_says_once_what_was_missing(filled: Run, home: Home) -> None:
         assert first["confidence"] in ("medium", "low")
 
 
-def test_what_had_no_time_is_named_and_the_floor_answers_all_the_same(filled: Run) -> None:
-    filled("config", "set", "search.timeout_ms", "1")
-    note = assert_words_answered(filled("search", QUERY + " cents" * 20_000, "--fast", "--json"))
+def test_what_had_no_time_is_named_and_the_floor_answers_all_the_same(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_deadline", lambda _: Deadline(0.0))
+    note = assert_words_answered(filled(*FAST))
     for channel in ("semantic", "lexical_exact"):
         assert f"{channel}: no time was left for it" in note
     assert "lexical_relaxed" not in note
