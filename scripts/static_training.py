@@ -165,8 +165,8 @@ def train(data: Data, rows: Array) -> Encoder:
             found = vectors[BATCH:] @ targets_[torch.from_numpy(some[:, 1])].float().T
             loss = loss + PAIR_WEIGHT * cross_entropy(SCALE * found, torch.arange(PAIR_BATCH))
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            optimiser.step()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            loss.backward()
+            optimiser.step()
             total += float(loss.detach())
         print(f"epoch {epoch + 1}: rate {rate}, loss {total / len(order):.4f}, {time.monotonic() - started:.0f} s", flush=True)
     trained = without_common(table.detach().numpy(), data.tokenizer, data.questions)

@@ -228,10 +228,11 @@ def _merged(spans: list[_Span]) -> list[_Span]:
     merged: list[_Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:
-            last = merged.pop()
+            last = merged[-1]
             first = min(last, span, key=lambda one: one.rank)
-            span = first._replace(start=last.start, end=max(last.end, span.end))  # noqa: PLW2901 - the union replaces both
-        merged.append(span)
+            merged[-1] = first._replace(start=last.start, end=max(last.end, span.end))
+        else:
+            merged.append(span)
     return merged
 
 

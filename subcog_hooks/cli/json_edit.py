@@ -4,7 +4,6 @@ What `insert` adds begins right behind the value (or the bracket) before it, and
 """
 
 import json
-from json.decoder import scanstring  # type: ignore[attr-defined]  # undocumented, and what json itself is made of
 
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n"
@@ -34,7 +33,7 @@ def members(text: str, at: int) -> list[Member]:
         if is_object:
             if text[position] != '"':
                 raise ValueError(f"expected a key at character {position + 1}")
-            key, position = scanstring(text, position + 1, False)
+            key, position = _DECODER.raw_decode(text, position)
             position = _skip(text, _skip(text, position) + 1)
         value, end = _DECODER.raw_decode(text, position)
         found.append(Member(key, start, position, end, value))

@@ -37,11 +37,11 @@ MAX_SEGMENTS = 8  # above it opening takes 8 ms instead of .5 (measured with 78 
 _LATER = "run `subcog reindex`"
 
 
-class IndexUnusable(StoreError):  # noqa: N818 - errors are named by the fact
+class IndexUnusable(StoreError):
     """The index is missing, damaged, of another format, or made from another store: it has to be rebuilt."""
 
 
-class IndexBusy(StoreError):  # noqa: N818 - errors are named by the fact
+class IndexBusy(StoreError):
     """Another process is writing the index."""
 
 
@@ -80,14 +80,15 @@ def _schema() -> tantivy.Schema:
 
 
 class LexicalIndex:
-    """An open index, a snapshot of one commit."""
+    """An open index, a snapshot of one commit. folder: where it lies, "" in memory; place: the same in words, for messages."""
 
-    __slots__ = ("_acronyms", "_frequencies", "_index", "_searcher", "_watermark", "analysers", "folder", "schema")
+    __slots__ = ("_acronyms", "_frequencies", "_index", "_searcher", "_watermark", "analysers", "folder", "place", "schema")
 
-    def __init__(self, index: tantivy.Index, folder: str, watermark: int = 0) -> None:
+    def __init__(self, index: tantivy.Index, folder: str = "", watermark: int = 0) -> None:
         self.analysers = analysis.Analysers()
         self.analysers.register(index)
         self.folder = folder
+        self.place = folder or "the index in memory"
         self.schema = index.schema
         self._index = index
         self._searcher = index.searcher()
@@ -121,7 +122,7 @@ class LexicalIndex:
     @classmethod
     def in_memory(cls) -> "LexicalIndex":
         """A new, empty index that lies in memory alone."""
-        return cls(tantivy.Index(_schema()), "(memory)")
+        return cls(tantivy.Index(_schema()))
 
     @classmethod
     def create_beside(cls, home: Home) -> "LexicalIndex":
@@ -146,30 +147,29 @@ class LexicalIndex:
 
     def search(self, query: tantivy.Query, limit: int) -> list[tuple[float, int]]:
         """The best `limit` matches as (BM25 score, row number), best first. Raises IndexUnusable."""
-        with _Guarded(f"{self.folder} can not be searched"):
+        with _Guarded(f"{self.place} can not be searched"):
             found = self._searcher.search(query, limit, count=False).hits
             seqs = self._searcher.fast_field_values("seq", [address for _, address in found])
         return [(score, int(seq)) for (score, _), seq in zip(found, seqs, strict=True) if seq]
 
     def count(self, query: tantivy.Query) -> int:
         """How many memories match. Raises IndexUnusable."""
-        with _Guarded(f"{self.folder} can not be searched"):
+        with _Guarded(f"{self.place} can not be searched"):
             return int(self._searcher.search(query, 1, count=True).count)  # type: ignore[attr-defined]  # missing in its stubs
 
     def document_frequency(self, field: str, term: str) -> int:
         """How many documents hold `term`, those of other projects and replaced ones included. Raises IndexUnusable."""
         known = self._frequencies.get((field, term))
         if known is None:
-            with _Guarded(f"{self.folder} can not be read"):
+            with _Guarded(f"{self.place} can not be read"):
                 known = self._searcher.doc_freq(field, term)
             self._frequencies[field, term] = known  # a prompt of 25 words asks 300 times
         return known
 
     def rarity(self, field: str, term: str) -> float:
         """BM25's inverse document frequency of `term`: what it is worth in a memory of the usual length that has it once."""
-        frequency = min(
-            self.document_frequency(field, term), self._searcher.num_docs
-        )  # replaced ones are counted until a merge
+        # replaced documents are counted until a merge
+        frequency = min(self.document_frequency(field, term), self._searcher.num_docs)
         return log(1.0 + (self._searcher.num_docs - frequency + 0.5) / (frequency + 0.5))
 
     def words_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
@@ -184,7 +184,7 @@ class LexicalIndex:
         return [(tag, count) for tag, count in self._terms("tag", prefix, limit, within) if analysis.label_form(tag)]
 
     def _terms(self, field: str, prefix: str, limit: int, within: tantivy.Query | None) -> list[tuple[str, int]]:
-        with _Guarded(f"{self.folder} can not be read"):
+        with _Guarded(f"{self.place} can not be read"):
             found = self._searcher.terms_with_prefix(field, prefix, filter_query=within, limit=limit)
         return [(term, count) for term, count in found if count]
 
@@ -192,7 +192,7 @@ class LexicalIndex:
         """The acronyms that memories spell out, those of other projects included. Raises IndexUnusable."""
         if self._acronyms is None:
             has_any = self.document_frequency(_SHORT, _ANY)  # most stores have none, and to list none takes .6 ms
-            found = self._terms(_SHORT, "", MOST_ACRONYMS, None) if has_any else []
+            found = self._terms(_SHORT, "", MOST_ACRONYMS + 1, None) if has_any else []  # _ANY is the most frequent of them
             self._acronyms = frozenset(term for term, _ in found if term != _ANY)
         return self._acronyms
 
@@ -217,7 +217,7 @@ class LexicalIndex:
 
     def check(self) -> None:
         """Read a sample of the index: all numbers, some terms of each first letter. Raises IndexUnusable."""
-        with _Guarded(f"{self.folder} is damaged"):
+        with _Guarded(f"{self.place} is damaged"):
             everything = self._searcher.search(tantivy.Query.all_query(), max(1, self._searcher.num_docs), count=False).hits
             addresses = [address for _, address in everything]
             for field in ("seq", "created", "expires"):
@@ -233,30 +233,19 @@ class LexicalIndex:
     def reach(self, revision: int) -> None:
         """Note the store revision that is committed here. Raises OSError."""
         self._watermark = revision
-        if not os.path.isdir(self.folder):  # in memory
-            return
-        path = os.path.join(self.folder, _WATERMARK)
-        with open(f"{path}.partial", "w", encoding="ascii") as file:
-            file.write(f"{revision}\n")
-        for tries in range(1, _REPLACE_TRIES + 1):
-            try:
-                os.replace(f"{path}.partial", path)
-            except PermissionError:
-                if tries == _REPLACE_TRIES:
-                    raise
-                time.sleep(0.01)
-            else:
-                break
+        if self.folder:
+            _write_watermark(self.folder, revision)
 
     def writer(self, heap: int = SMALL_HEAP, threads: int = 1) -> "IndexWriter":
         """The one writer of this index. Raises IndexBusy when another process has it, IndexUnusable."""
-        with _Guarded(f"{self.folder} can not be written"):
+        with _Guarded(f"{self.place} can not be written"):
             return IndexWriter(self, self._index.writer(heap, threads))
 
     def refresh(self) -> None:
         """See what has been committed since. Raises IndexUnusable."""
-        self._watermark = max(self._watermark, _reached(self.folder))
-        with _Guarded(f"{self.folder} can not be read"):
+        if self.folder:
+            self._watermark = max(self._watermark, _reached(self.folder))
+        with _Guarded(f"{self.place} can not be read"):
             self._index.reload()
             self._searcher = self._index.searcher()
         self._frequencies.clear()
@@ -274,7 +263,7 @@ class IndexWriter:
 
     def put(self, memories: "Iterable[Memory]", *, new: bool = False) -> None:
         """Index memories in place of what the index has of them (`new`: it has nothing). Deleted ones are taken out."""
-        with _Guarded(f"{self._index.folder} can not be written"):
+        with _Guarded(f"{self._index.place} can not be written"):
             for memory in memories:
                 if not new:
                     self._writer.delete_documents_by_term("seq", memory.seq)
@@ -282,19 +271,19 @@ class IndexWriter:
                     self._writer.add_document(_document(memory))
 
     def remove(self, seqs: "Iterable[int]") -> None:
-        with _Guarded(f"{self._index.folder} can not be written"):
+        with _Guarded(f"{self._index.place} can not be written"):
             for seq in seqs:
                 self._writer.delete_documents_by_term("seq", seq)
 
     def commit(self, revision: int) -> None:
         """Make all of it visible, then note the store revision that it reaches. Raises IndexUnusable."""
-        with _Guarded(f"{self._index.folder} can not be written"):
+        with _Guarded(f"{self._index.place} can not be written"):
             self._writer.commit()
             self._index.reach(revision)
 
     def finish(self) -> None:
         """Let merges end, so that segments stay few, and give the lock back."""
-        with _Guarded(f"{self._index.folder} can not be written"):
+        with _Guarded(f"{self._index.place} can not be written"):
             self._writer.wait_merging_threads()
         self._index.refresh()
 
@@ -330,6 +319,21 @@ def _document(memory: Memory) -> tantivy.Document:
     if memory.expires_at is not None:
         document.add_integer("expires", memory.expires_at)
     return document
+
+
+def _write_watermark(folder: str, revision: int) -> None:
+    path = os.path.join(folder, _WATERMARK)
+    with open(f"{path}.partial", "w", encoding="ascii") as file:
+        file.write(f"{revision}\n")
+    for tries in range(1, _REPLACE_TRIES + 1):
+        try:
+            os.replace(f"{path}.partial", path)
+        except PermissionError:
+            if tries == _REPLACE_TRIES:
+                raise
+            time.sleep(0.01)
+        else:
+            break
 
 
 def _reached(folder: str) -> int:

@@ -39,11 +39,11 @@ CREATE TABLE space (
 SCHEMA = database.Schema([_VERSION_1], synchronous="NORMAL")
 
 
-class VectorsUnusable(StoreError):  # noqa: N818 - errors are named by the fact
+class VectorsUnusable(StoreError):
     """The vectors are missing, damaged or of another shape: search by words goes on, and they are made anew."""
 
 
-class ExtensionMissing(StoreError):  # noqa: N818 - errors are named by the fact
+class ExtensionMissing(StoreError):
     """sqlite-vec is not installed, or SQLite may not load it here: search by words goes on."""
 
 

@@ -5,11 +5,10 @@ from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPL
 TYPE_SHARES = {EXACT_QUOTE: 0.1, ENTITY: 0.4, CONCEPTUAL: 0.8, FACTUAL: 0.5, EXPLORATORY: 0.7}  # S1 section 3.3
 SMALL_SHARE, MIDDLE_SHARE, LARGE_SHARE = 0.5, 0.7, 0.8  # S2: words tell few memories apart, meaning many
 UNKNOWN_SHARE = 0.5  # of a corpus whose size nobody knows (S2, error scenario 3)
-LEAST, MOST = 0.1, 0.9
 
 
 def adaptive(query_type: str, corpus: int | None, small: int, large: int) -> tuple[float, str]:
-    """The mean of what the query's type and the corpus ask for, LEAST to MOST, and the reason in words.
+    """The mean of what the query's type and the corpus ask for, and the reason in words.
 
     corpus: how many memories are searched, None when that is not known; below `small` and from `large` on it counts as such.
 
@@ -22,5 +21,5 @@ def adaptive(query_type: str, corpus: int | None, small: int, large: int) -> tup
         by_corpus = SMALL_SHARE if corpus < small else MIDDLE_SHARE if corpus < large else LARGE_SHARE
         size = f"{corpus}"
     by_type = TYPE_SHARES[query_type]
-    share = min(MOST, max(LEAST, (by_type + by_corpus) / 2.0))
+    share = (by_type + by_corpus) / 2.0  # .3 to .8, within the .1 to .9 that S2 allows
     return round(share, 4), f"{query_type} asks for {by_type}, a corpus of {size} for {by_corpus}"

@@ -93,9 +93,9 @@ class Candidates:
     """The union of the channels' lists for one query.
 
     words: the best BM25 score of each memory that a channel of words found, by row number; full_words: that of a memory which
-    has all of the query; cosines: of all that have one;
-    lists: the ranks, from 1, by channel; named: the labels that the query names, with their rarities; strategies: what ran;
-    failures: what did not, each in a sentence; is_complete: whether longer lists would bring nobody else.
+    has all of the query; cosines: of all that have one; lists: the ranks, from 1, by channel; named: the labels that the query
+    names, with their rarities; strategies: what ran; failures: what did not, each in a sentence; is_complete: whether longer
+    lists would bring nobody else.
     """
 
     __slots__ = (

@@ -39,8 +39,7 @@ class Labels:
         self._named = named
 
     def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
-        """As channel.Channel; a score is the sum of the labels' rarities, 0.0 to 1.0 each, and a little of the
-        words'. Raises IndexUnusable."""
+        """As channel.Channel; a score is the sum of the labels' rarities and a little of the words'. Raises IndexUnusable."""
         make, should = tantivy.Query, tantivy.Occur.Should
         carried = [
             (should, make.const_score_query(make.term_query(self._index.schema, LABEL, label), worth))

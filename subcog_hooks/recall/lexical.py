@@ -39,75 +39,74 @@ MOST_PATTERNS = 8  # words of one query that are looked for so; each reads the w
 ACRONYM_BOOST = 0.8  # what an acronym stands for, in order
 
 
-class Relaxed:
+class _ByWords:
+    """A channel of words; each kind says which memories its words match."""
+
+    __slots__ = ("_index",)
+    strategy = LEXICAL
+    is_floor = False
+
+    def __init__(self, index: LexicalIndex) -> None:
+        self._index = index
+
+    def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
+        """As channel.Channel; a score is a BM25 score, of like words their number. Raises IndexUnusable."""
+        return search_with_ties(self._index, self._matching(query), scope, k)
+
+    def _matching(self, query: Query) -> tantivy.Query | None:
+        """What matches; None for nothing."""
+        raise NotImplementedError
+
+
+class Relaxed(_ByWords):
     """Memories that have any of the query's terms, stemmed."""
 
-    __slots__ = ("_index",)
+    __slots__ = ()
     name = "lexical_relaxed"
-    strategy = LEXICAL
     is_floor = True
 
-    def __init__(self, index: LexicalIndex) -> None:
-        self._index = index
-
-    def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
-        """As channel.Channel; a score is a BM25 score. Raises IndexUnusable."""
-        return search_with_ties(self._index, any_of(self._index, query), scope, k)
+    def _matching(self, query: Query) -> tantivy.Query | None:
+        return any_of(self._index, query)
 
 
-class Exact:
-    """Memories that have every phrase that the query quotes or, where it quotes none, every one of its terms."""
+class Exact(_ByWords):
+    """Memories that have every phrase that the query quotes or, where it quotes none, every one of its terms.
 
-    __slots__ = ("_index",)
+    A score is that of `Relaxed`, and of the phrases.
+    """
+
+    __slots__ = ()
     name = "lexical_exact"
-    strategy = LEXICAL
-    is_floor = False
 
-    def __init__(self, index: LexicalIndex) -> None:
-        self._index = index
-
-    def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
-        """As channel.Channel; a score is that of `Relaxed`, and of the phrases. Raises IndexUnusable."""
-        return search_with_ties(self._index, all_of(self._index, query), scope, k)
+    def _matching(self, query: Query) -> tantivy.Query | None:
+        return all_of(self._index, query)
 
 
-class Beginnings:
+class Beginnings(_ByWords):
     """Memories that have a word which begins as one of the query's does, when no memory has any of them."""
 
-    __slots__ = ("_index",)
+    __slots__ = ()
     name = "lexical_beginnings"
-    strategy = LEXICAL
-    is_floor = False
 
-    def __init__(self, index: LexicalIndex) -> None:
-        self._index = index
-
-    def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
-        """As channel.Channel; a score counts the words. Raises IndexUnusable."""
+    def _matching(self, query: Query) -> tantivy.Query | None:
         beginnings = [word[: max(BEGINNING, len(word) - ENDING)] for word in _letters(query, BEGINNING)]
-        return search_with_ties(self._index, _matching(self._index, [f"{start}.*" for start in beginnings]), scope, k)
+        return _like(self._index, [f"{start}.*" for start in beginnings])
 
 
-class Pieces:
+class Pieces(_ByWords):
     """Memories that have a word with one of the query's inside, or one or two letters off."""
 
-    __slots__ = ("_index",)
+    __slots__ = ()
     name = "lexical_pieces"
-    strategy = LEXICAL
-    is_floor = False
 
-    def __init__(self, index: LexicalIndex) -> None:
-        self._index = index
-
-    def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
-        """As channel.Channel; a score counts the words. Raises IndexUnusable."""
+    def _matching(self, query: Query) -> tantivy.Query | None:
         words = _letters(query, PIECE)
         close = [
             tantivy.Query.fuzzy_term_query(self._index.schema, analysis.EXACT, word, MOST_EDITS)
             for word in words
             if len(word) > 2 * MOST_EDITS
         ]
-        return search_with_ties(self._index, _matching(self._index, [f".*{word}.*" for word in words], close), scope, k)
+        return _like(self._index, [f".*{word}.*" for word in words], close)
 
 
 def _letters(query: Query, least: int) -> list[str]:
@@ -115,7 +114,7 @@ def _letters(query: Query, least: int) -> list[str]:
     return [term.whole for term in query.terms if term.whole.isalnum() and len(term.whole) >= least][:MOST_PATTERNS]
 
 
-def _matching(index: LexicalIndex, patterns: "Sequence[str]", others: "Sequence[tantivy.Query]" = ()) -> tantivy.Query | None:
+def _like(index: LexicalIndex, patterns: "Sequence[str]", others: "Sequence[tantivy.Query]" = ()) -> tantivy.Query | None:
     found = [tantivy.Query.regex_query(index.schema, analysis.EXACT, pattern) for pattern in patterns]
     should = [(tantivy.Occur.Should, query) for query in (*found, *others)]
     return tantivy.Query.boolean_query(should) if should else None
@@ -172,7 +171,7 @@ def any_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
 def all_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
     """Every quoted phrase must match, or every term; None when some term is in no memory at all, or there are too many."""
     must = tantivy.Occur.Must
-    phrases = [phrase for stems in query.phrases if (phrase := _phrase(index, stems))]
+    phrases = [phrase for stems in query.phrases if (phrase := _phrase(index, stems, PHRASE_BOOST))]
     if query.phrases:
         terms = [part for term in query.terms if term.known for part in _parts(index, term)]
         words = tantivy.Query.boolean_query([(must, phrase) for phrase in phrases])
@@ -237,8 +236,8 @@ def _parts(index: LexicalIndex, term: Term, boost: float = 1.0) -> list[tantivy.
     for stem, alone in term.labels.items():
         label = tantivy.Query.term_query(index.schema, LABELS, stem)
         found.append(tantivy.Query.boost_query(label, boost * max(LABEL_BOOST, alone)))
-    if term.spelled_out and (phrase := _phrase(index, term.spelled_out)):
-        found.append(tantivy.Query.boost_query(phrase, boost * ACRONYM_BOOST / PHRASE_BOOST))
+    if term.spelled_out and (phrase := _phrase(index, term.spelled_out, boost * ACRONYM_BOOST)):
+        found.append(phrase)
     return found
 
 
@@ -249,13 +248,14 @@ def _scored(index: LexicalIndex, field: str, term: str, boost: float) -> list[ta
     return [tantivy.Query.boost_query(make, boost * (1.0 - FLAT)), flat]
 
 
-def _phrase(index: LexicalIndex, stems: tuple[str, ...]) -> tantivy.Query | None:
+def _phrase(index: LexicalIndex, stems: tuple[str, ...], boost: float) -> tantivy.Query | None:
     """Stems in their order; None of no stems."""
+    make = tantivy.Query
     if not stems:
         return None
     if len(stems) == 1:
-        return tantivy.Query.boost_query(tantivy.Query.term_query(index.schema, analysis.BODY, stems[0]), PHRASE_BOOST)
-    return tantivy.Query.boost_query(tantivy.Query.phrase_query(index.schema, analysis.BODY, [*stems]), PHRASE_BOOST)
+        return make.boost_query(make.term_query(index.schema, analysis.BODY, stems[0]), boost)
+    return make.boost_query(make.phrase_query(index.schema, analysis.BODY, [*stems]), boost)
 
 
 def _filters(wanted: Filter) -> list[tuple[str, tuple[str, ...]]]:

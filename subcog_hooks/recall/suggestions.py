@@ -39,7 +39,5 @@ def near(request: Request, index: LexicalIndex) -> list[str]:
 
 def _common(index: LexicalIndex, within: "tantivy.Query") -> list[str]:
     """The words that most memories have, where they have no tags: what there is to ask for at all."""
-    words = [word for word, _ in index.words_with("", READ, within)]
-    return [word for word in words if len(word) >= SHARED and word.isalpha() and word not in STOP and word not in EVERYDAY][
-        :MOST
-    ]
+    words = [word for word, _ in index.words_with("", READ, within) if len(word) >= SHARED and word.isalpha()]
+    return [word for word in words if word not in STOP and word not in EVERYDAY][:MOST]

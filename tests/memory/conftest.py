@@ -27,6 +27,12 @@ def vector(seed: int) -> bytes:
     return np.random.default_rng(seed).integers(-127, 128, SMALL_DIMENSION, np.int8).tobytes()
 
 
+def cosine(a: bytes, b: bytes) -> float:
+    """Computed another way."""
+    x, y = (np.frombuffer(raw, np.int8).astype(np.float64) for raw in (a, b))
+    return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+
+
 def put(vectors: VectorStore, memories: Sequence[Memory], of: Callable[[int], bytes] = vector) -> None:
     """Bring these memories in, each with the vector of its row number."""
     vectors.begin()
@@ -94,6 +100,7 @@ def assert_as_made_anew(home: Home, store: Store, tmp_path: Path) -> None:
         if of_one[0][3] < 4:
             text = texts[seq]
             assert [row[5] for row in of_one] == (finals(text) if of_one[0][2] else encode([text])), text
+        assert len({bool(row[6]) for row in of_one}) == 1, "some have a code, some not"
 
 
 def finish(vectors: VectorStore, store: Store) -> None:
@@ -101,6 +108,12 @@ def finish(vectors: VectorStore, store: Store) -> None:
     memories = {vectors.seq_of(key): key for key, _ in vectors.pending()}
     found = store.by_seqs(list(memories))
     vectors.finish((memories[seq], memory.content_hash, finals(memory.content)) for seq, memory in found.items())
+
+
+def settle(home: Home, store: Store) -> None:
+    """Bring the vectors to the store's state, all of them final."""
+    with follow(home, store) as vectors:
+        finish(vectors, store)
 
 
 def nearest_to(vectors: VectorStore, text: str) -> int | None:

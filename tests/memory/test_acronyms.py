@@ -137,7 +137,14 @@ def test_definitions_come_in_order_and_once() -> None:
 def test_a_long_form_of_more_than_ten_words_is_not_read() -> None:
     words = [letter + "ord" for letter in "abcdefgh"]
     assert acronyms.definitions(f"ABCDEFGH ({' '.join(words)})") == [("abcdefgh", " ".join(words))]
-    assert acronyms.definitions(f"ABCDEFGH ({' of the '.join(words)})") == []
+    ten = "acid of the base of the cure of the dose"
+    assert acronyms.definitions(f"ABCD ({ten})") == [("abcd", ten)]
+    assert acronyms.definitions(f"ABCD ({ten.replace('cure', 'a cure')})") == []
+
+
+def test_a_long_form_of_more_than_a_line_or_two_is_not_read() -> None:
+    lines = [" ".join(letter * length for letter in "abc") for length in (50, 54)]
+    assert [acronyms.definitions(f"ABC ({line})") for line in lines] == [[("abc", lines[0])], []]
 
 
 @pytest.mark.parametrize(
@@ -166,8 +173,12 @@ def test_a_query_is_short_for_nothing(query: str) -> None:
 def test_the_acronyms_of_a_long_prompt_are_bounded() -> None:
     words = ["peer", "to", "x-y", "and"] * 10_000
     candidates = list(acronyms.initials(words))
-    assert len(candidates) <= 20 * acronyms.MAX_QUERY_WORDS
-    assert max(end for _, _, end in candidates) <= acronyms.MAX_QUERY_WORDS
+    assert len(candidates) <= 20 * 200
+    assert max(end for _, _, end in candidates) == 200
+
+
+def test_at_most_six_words_of_a_query_are_tried_as_a_long_form() -> None:
+    assert max(len(short) for short, _, _ in acronyms.initials("anchor buoy crane davit ebb ferry gale".split())) == 6
 
 
 PIECES = [

@@ -102,3 +102,8 @@ def test_folding_twice_changes_nothing_more(text: str) -> None:
 def test_each_hump_of_a_camel_case_word_is_a_part(word: str) -> None:
     humps = ANALYSERS.body_terms("".join(" " + c.lower() if c.isupper() else c for c in word))
     assert set(humps) <= set(ANALYSERS.body_terms(word))
+
+
+def test_a_run_of_a_hundred_characters_is_data_and_no_word() -> None:
+    assert ANALYSERS.body_terms("a" * 99) == ANALYSERS.exact_terms("a" * 99) == ["a" * 99]
+    assert ANALYSERS.body_terms("a" * 100) == ANALYSERS.exact_terms("a" * 100) == []

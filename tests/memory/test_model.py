@@ -22,6 +22,7 @@ from tests.conftest import Maker
         ("trust", "me", "trust is 'me'"),
         ("priority", 101, "priority is 101; expected 0 to 100"),
         ("tags", ("",), "tags has the entry ''"),
+        ("tags", ("x" * 1_001,), "an entry has 1 to 1000 characters"),
         ("tags", tuple(str(i) for i in range(201)), "tags has 201 entries"),
         ("triggers", ("(",), "triggers has '(': missing ):"),
         ("triggers", (r"(?=x)",), "use the RE2 syntax"),
@@ -33,6 +34,14 @@ def test_a_field_that_does_not_hold_is_named_with_its_remedy(make: Maker, field:
     with pytest.raises(InvalidMemory) as raised:
         check(make(**{field: value}))
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("content", "x" * 1_000_000), ("id", "a" * 64), ("priority", 100), ("tags", ("x" * 1_000, *(str(i) for i in range(199))))],
+)
+def test_the_most_that_a_field_may_hold_holds(make: Maker, field: str, value: object) -> None:
+    assert getattr(check(make(**{field: value})), field) == value
 
 
 def test_only_memories_of_scope_project_have_a_project() -> None:

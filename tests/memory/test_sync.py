@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 import tantivy
 
 from subcog_hooks.deadline import Deadline
+from subcog_hooks.memory import index as lexical_index
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
 from subcog_hooks.memory.store import Store, audiences_of
@@ -141,6 +143,54 @@ def test_while_another_process_writes_the_index_the_command_goes_on_with_the_old
     assert found(home, store, "alpha") == {"a", "b"}
 
 
+def test_whoever_finds_another_process_writing_the_index_waits_and_follows(
+    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add([make("alpha", id="a")])
+    writer = sync.catch_up(home, store).writer()
+    store.add([make("alpha", id="b")])
+    monkeypatch.setattr(time, "sleep", lambda _: writer.finish())
+    assert sync.catch_up(home, store).watermark() == store.revision()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_index_that_is_lost_while_it_is_brought_up_to_date_is_made_anew(
+    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    store.add([make("alpha", id="a")])
+    sync.catch_up(home, store)
+    store.add([make("alpha", id="b")])
+    left, follow = [damage_all] * times, sync._follow
+
+    def follow_a_lost_one(*of: object) -> None:
+        if left:
+            left.pop()(home)
+        follow(*of)  # type: ignore[arg-type]  # as it was called
+
+    monkeypatch.setattr(sync, "_follow", follow_a_lost_one)
+    assert found(home, store, "alpha") == {"a", "b"}
+
+
+def test_an_index_in_too_many_pieces_is_made_anew(
+    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add([make("alpha", id="a")])
+    folder = sync.catch_up(home, store).folder
+    assert sync.catch_up(home, store).folder == folder
+    monkeypatch.setattr(sync, "MAX_SEGMENTS", 0)
+    assert sync.catch_up(home, store).folder != folder
+
+
+def test_an_index_in_memory_reads_and_writes_no_file(
+    store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "WATERMARK").write_text("9" * 18)
+    monkeypatch.chdir(tmp_path)
+    store.add([make("alpha")])
+    assert sync.in_memory(store).watermark() == store.revision()
+    assert (tmp_path / "WATERMARK").read_text() == "9" * 18
+
+
 def test_without_a_folder_there_is_no_index(home: Home) -> None:
     with pytest.raises(IndexUnusable, match="holds no index; run `subcog reindex`"):
         LexicalIndex.open(home)
@@ -183,6 +233,26 @@ def test_a_watermark_behind_its_index_costs_one_more_turn_and_changes_nothing(ho
     index = sync.catch_up(home, store)
     assert (index.folder, index.documents, index.watermark()) == (folder, 2, store.revision())
     assert watermark_file(home).read_bytes() != behind
+
+
+def test_a_watermark_that_another_process_reads_is_written_a_moment_later(
+    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows refuses while somebody has the file open."""
+    store.add([make("alpha")])
+    sync.catch_up(home, store)
+    store.add([make("beta")])
+    refusals, replace = [PermissionError(13, "in use")] * 5, os.replace
+
+    def refused_at_first(old: str, new: str) -> None:
+        if refusals:
+            raise refusals.pop()
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", refused_at_first)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    sync.catch_up(home, store)
+    assert (refusals, LexicalIndex.open(home).watermark()) == ([], store.revision())
 
 
 @pytest.mark.parametrize("ahead", [-1, 1])
@@ -249,3 +319,10 @@ def test_words_and_labels_are_listed_and_counted_within_a_scope(store: Store, ma
 def test_a_tag_without_a_letter_or_digit_is_no_label(store: Store, make: Maker) -> None:
     store.add([make("alpha", tags=("...", "harbour"))])
     assert sync.in_memory(store).tags_with("", 5) == [("harbour", 1)]
+
+
+def test_of_very_many_acronyms_the_most_explained_are_known(store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical_index, "MOST_ACRONYMS", 2)
+    for times, text in enumerate(("service level objective (SLO)", "time to live (TTL)", "write-ahead log (WAL)"), 1):
+        store.add([make(f"{number} {text}") for number in range(times)])
+    assert sync.in_memory(store).acronyms() == {"ttl", "wal"}

@@ -14,15 +14,10 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
-from tests.memory.conftest import SMALL, SMALL_DIMENSION, assert_as_made_anew, finish, follow, nearest_to, put, rows, vector
+from tests.memory.conftest import SMALL_DIMENSION, assert_as_made_anew, cosine, finish, follow, nearest_to, put, settle, vector
 from tests.memory.letters import final, finals
 
 MOST = 48  # passages of a memory
-
-
-def cosine(a: bytes, b: bytes) -> float:
-    x, y = (np.frombuffer(raw, np.int8).astype(np.float64) for raw in (a, b))
-    return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
 
 
 def mean_rule(query: bytes, whole: bytes, passages: Sequence[bytes]) -> float:
@@ -173,8 +168,7 @@ def test_a_provisional_vector_is_of_the_whole_only(home: Home, store: Store, lon
 def test_a_memory_of_a_text_that_has_final_vectors_takes_over_all_of_them(
     home: Home, store: Store, long_notes: list[Memory], make: Maker, tmp_path: Path
 ) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
+    settle(home, store)
     second = store.add([make(long_notes[1].content, project="shop")])[0]
     with follow(home, store) as vectors:
         assert vectors.pending() == []
@@ -186,40 +180,8 @@ def test_a_memory_of_a_text_that_has_final_vectors_takes_over_all_of_them(
     assert_as_made_anew(home, store, tmp_path)
 
 
-def test_texts_that_are_swapped_take_their_passages_along(
-    home: Home, store: Store, long_notes: list[Memory], tmp_path: Path
-) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
-    one, other = long_notes[0], long_notes[2]
-    store.update([one.replaced(content=other.content), other.replaced(content=one.content)])
-    with follow(home, store) as vectors:
-        assert vectors.counts() == (3, 0)
-        assert [len(keys_of(vectors, memory)) for memory in (one, other)] == [11, 3]
-    assert_as_made_anew(home, store, tmp_path)
-
-
-def test_a_text_that_changes_drops_its_passages_at_once(
-    home: Home, store: Store, long_notes: list[Memory], tmp_path: Path
-) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
-    store.update([long_notes[1].replaced(content="the keeper's other key")])
-    with follow(home, store) as vectors:
-        assert vectors.counts() == (2, 1)
-        assert len(keys_of(vectors, long_notes[1])) == 1
-        assert vectors.final_vectors(long_notes[1].content_hash) == []
-        waiting = vectors.pending()
-        assert vectors.finish([(waiting[0][0], long_notes[1].content_hash, finals(long_notes[1].content))]) == 0
-        assert len(keys_of(vectors, long_notes[1])) == 1
-        finish(vectors, store)
-        assert len(keys_of(vectors, long_notes[1])) == 4
-    assert_as_made_anew(home, store, tmp_path)
-
-
 def test_passages_move_with_their_memory(home: Home, store: Store, long_notes: list[Memory], tmp_path: Path) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
+    settle(home, store)
     moved = long_notes[2].replaced(scope="project", project="shop", status="archived")
     store.update([moved])
     with follow(home, store) as vectors:
@@ -229,25 +191,8 @@ def test_passages_move_with_their_memory(home: Home, store: Store, long_notes: l
     assert_as_made_anew(home, store, tmp_path)
 
 
-def test_a_forgotten_memory_keeps_its_passages_out_of_sight(
-    home: Home, store: Store, long_notes: list[Memory], tmp_path: Path
-) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
-    store.update([long_notes[2].replaced(status="deleted")])
-    with follow(home, store) as vectors:
-        assert vectors.counts() == (2, 0)
-        assert {seq for _, seq in vectors.nearest(final("tide " * 2), 9, None, ())} == {m.seq for m in long_notes[:2]}
-    assert [row[6] for row in rows(home) if row[0] // 256 == long_notes[2].seq] == [None] * 11
-    store.update([long_notes[2]])
-    with follow(home, store) as vectors:
-        assert (vectors.counts(), len(keys_of(vectors, long_notes[2]))) == ((3, 0), 11)
-    assert_as_made_anew(home, store, tmp_path)
-
-
 def test_a_purged_memory_leaves_no_passage_not_even_on_the_disk(home: Home, store: Store, long_notes: list[Memory]) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
+    settle(home, store)
     gone = finals(long_notes[2].content)
     store.purge([long_notes[2].id])
     VectorStore.purge(home, [long_notes[2].seq])
@@ -271,8 +216,7 @@ def test_passages_of_another_model_stand_in_until_they_are_replaced(
     home: Home, store: Store, long_notes: list[Memory], tmp_path: Path
 ) -> None:
     long = long_notes[2]
-    with follow(home, store) as vectors:
-        finish(vectors, store)
+    settle(home, store)
     with follow(home, store, made_by=("a later model", "encoder")) as vectors:
         assert vectors.counts() == (0, 3)
         assert len(vectors.pending()) == 3
@@ -290,19 +234,9 @@ def test_passages_of_another_model_stand_in_until_they_are_replaced(
 def test_standing_in_ends_when_another_encoder_gives_the_first_vectors(
     home: Home, store: Store, long_notes: list[Memory], tmp_path: Path
 ) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
+    settle(home, store)
     follow(home, store, made_by=("a later model", "encoder")).close()
     with follow(home, store, made_by=("a later model", "another encoder")) as vectors:
         assert [len(keys_of(vectors, memory)) for memory in long_notes] == [1, 1, 1]
         assert nearest_to(vectors, long_notes[0].content) == long_notes[0].seq
     assert_as_made_anew(home, store, tmp_path)
-
-
-def test_another_process_finds_a_passage(home: Home, vectors: VectorStore, store: Store, make: Maker) -> None:
-    memories = store.add([make("long"), make("short")])
-    keep(vectors, memories, {memories[0].seq: [vector(1), vector(2), vector(3)], memories[1].seq: [vector(4)]})
-    found = vectors.nearest(vector(3), 5, None)
-    assert found[0][1] == memories[0].seq
-    with VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
-        assert reader.nearest(vector(3), 5, None) == found

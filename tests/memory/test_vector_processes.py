@@ -105,11 +105,13 @@ def test_processes_that_meet_a_damaged_file_at_once_make_it_anew_once(
     harm(home)
     store.add([make("one more")])
     command = [sys.executable, "-c", HEAL]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    healing = [subprocess.Popen(command, cwd=ROOT, text=True, **pipes) for _ in range(6)]  # type: ignore[call-overload]
+    pipe = subprocess.PIPE
+    healing = [subprocess.Popen(command, cwd=ROOT, text=True, stdin=pipe, stdout=pipe, stderr=pipe) for _ in range(6)]
     for process in healing:
+        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in healing:
+        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in healing:

@@ -25,9 +25,17 @@ from tests.memory.conftest import (
     nearest_to,
     overwrite,
     rows,
+    settle,
     widen,
 )
-from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, final
+from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, final, finals
+
+
+@pytest.fixture(params=["notes", "long_notes"])
+def memories(request: pytest.FixtureRequest) -> list[Memory]:
+    """Memories of one vector each, and memories with passages."""
+    found: list[Memory] = request.getfixturevalue(request.param)
+    return found
 
 
 def test_new_memories_are_found_at_once(home: Home, store: Store, notes: list[Memory], tmp_path: Path) -> None:
@@ -38,32 +46,37 @@ def test_new_memories_are_found_at_once(home: Home, store: Store, notes: list[Me
     assert_as_made_anew(home, store, tmp_path)
 
 
-def test_an_edited_memory_has_the_vector_of_its_new_text_only(
-    home: Home, store: Store, notes: list[Memory], tmp_path: Path
+def test_an_edited_memory_has_the_vectors_of_its_new_text_only(
+    home: Home, store: Store, memories: list[Memory], tmp_path: Path
 ) -> None:
+    settle(home, store)
+    before, after = memories[1], memories[1].replaced(content="zeppelin at anchor")
+    store.update([after])
     with follow(home, store) as vectors:
-        finish(vectors, store)
-    store.update([notes[0].replaced(content="zeppelin")])
-    with follow(home, store) as vectors:
-        assert nearest_to(vectors, "zeppelin") == notes[0].seq
-        assert vectors.final_vectors(notes[0].content_hash) == []
-        assert vectors.counts() == (3, 1)
+        assert nearest_to(vectors, after.content) == after.seq
+        assert vectors.final_vectors(before.content_hash) == []
+        assert vectors.counts() == (len(memories) - 1, 1)
+        ((key, _),) = vectors.pending()
+        assert vectors.finish([(key, before.content_hash, finals(before.content))]) == 0
+    assert_as_made_anew(home, store, tmp_path)
+    settle(home, store)
     assert_as_made_anew(home, store, tmp_path)
 
 
 def test_a_forgotten_memory_is_not_found_and_its_restored_self_is_without_embedding_it(
-    home: Home, store: Store, notes: list[Memory], tmp_path: Path
+    home: Home, store: Store, memories: list[Memory], tmp_path: Path
 ) -> None:
+    settle(home, store)
+    gone = memories[2]
+    store.update([gone.replaced(status="deleted")])
     with follow(home, store) as vectors:
-        finish(vectors, store)
-    store.update([notes[0].replaced(status="deleted")])
+        assert gone.seq not in {seq for _, seq in vectors.nearest(final(gone.content), 9, None, ())}
+        assert vectors.counts() == (len(memories) - 1, 0)
+    assert {row[6] for row in rows(home) if row[0] // 256 == gone.seq} == {None}
+    store.update([gone])
     with follow(home, store) as vectors:
-        assert nearest_to(vectors, "anchor") != notes[0].seq
-        assert vectors.counts() == (3, 0)
-    store.update([notes[0]])
-    with follow(home, store) as vectors:
-        assert nearest_to(vectors, "anchor") == notes[0].seq
-        assert vectors.counts() == (4, 0)
+        assert vectors.nearest(final(gone.content), 1, None)[0][1] == gone.seq
+        assert vectors.counts() == (len(memories), 0)
     assert_as_made_anew(home, store, tmp_path)
 
 
@@ -77,16 +90,16 @@ def test_a_purged_memory_leaves_nothing(home: Home, store: Store, notes: list[Me
     assert_as_made_anew(home, store, tmp_path)
 
 
-def test_two_memories_that_swap_their_texts_keep_both_final_vectors(
-    home: Home, store: Store, notes: list[Memory], tmp_path: Path
+def test_two_memories_that_swap_their_texts_keep_all_their_final_vectors(
+    home: Home, store: Store, memories: list[Memory], tmp_path: Path
 ) -> None:
+    settle(home, store)
+    one, other = memories[0], memories[2]
+    store.update([one.replaced(content=other.content), other.replaced(content=one.content)])
     with follow(home, store) as vectors:
-        finish(vectors, store)
-    store.update([notes[0].replaced(content="buoy"), notes[1].replaced(content="anchor")])
-    with follow(home, store) as vectors:
-        assert vectors.counts() == (4, 0)
-        assert vectors.nearest(final("buoy"), 1, None)[0][1] == notes[0].seq
-        assert vectors.nearest(final("anchor"), 1, None)[0][1] == notes[1].seq
+        assert vectors.counts() == (len(memories), 0)
+        assert vectors.nearest(final(other.content), 1, None)[0][1] == one.seq
+        assert vectors.nearest(final(one.content), 1, None)[0][1] == other.seq
     assert_as_made_anew(home, store, tmp_path)
 
 
@@ -148,8 +161,7 @@ def test_the_size_of_the_chunks_does_not_show(
 def test_looking_at_everything_again_keeps_the_final_vectors(
     home: Home, store: Store, notes: list[Memory], tmp_path: Path
 ) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
+    settle(home, store)
     before = rows(home)
     with follow(home, store, anew=True) as vectors:
         assert vectors.counts() == (4, 0)
@@ -206,8 +218,7 @@ def damage_behind_the_tables(home: Home) -> None:
 
 
 def test_a_damaged_store_costs_no_vectors(home: Home, store: Store, notes: list[Memory], make: Maker) -> None:
-    with follow(home, store) as vectors:
-        finish(vectors, store)
+    settle(home, store)
     before = rows(home)
     store.add([make("later " * 900)])
     store.overwrite_log()

@@ -10,13 +10,7 @@ from subcog_hooks.memory.store import Store, audience_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
-from tests.memory.conftest import SMALL, SMALL_DIMENSION, put, vector
-
-
-def cosine(a: bytes, b: bytes) -> float:
-    x, y = (np.frombuffer(raw, np.int8).astype(np.float64) for raw in (a, b))
-    return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
-
+from tests.memory.conftest import SMALL, SMALL_DIMENSION, cosine, put, vector
 
 # ---- searching ------------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline, semantic
-from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Net, Request, Sources
+from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
 from subcog_hooks.recall.hits import Answer, Hit
 from subcog_hooks.recall.tuning import Tuning
 
@@ -131,6 +131,11 @@ def find(
     """One page of what pipeline.search finds."""
     request = Request(text, scope or Filter(), mode=mode, is_typed=is_typed, by_labels=by_labels, net=net)
     return pipeline.search(request, sources, deadline, limit, offset)
+
+
+def gathered(sources: Sources, text: str, deeper: int = 1) -> Candidates:
+    """What the channels bring for a text, before there is an order."""
+    return gather(Request(text, Filter()), sources, ENOUGH, deeper)
 
 
 def handed(

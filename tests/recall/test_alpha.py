@@ -32,16 +32,9 @@ def test_every_type_has_a_share() -> None:
     assert set(alpha.TYPE_SHARES) == set(TYPES)
 
 
-@pytest.mark.parametrize(("wanted", "given_"), [(0.0, alpha.LEAST), (1.0, alpha.MOST)])
-def test_neither_side_is_ever_left_out(monkeypatch: pytest.MonkeyPatch, wanted: float, given_: float) -> None:
-    monkeypatch.setitem(alpha.TYPE_SHARES, CONCEPTUAL, wanted)
-    monkeypatch.setattr(alpha, "LARGE_SHARE", wanted)
-    assert alpha.adaptive(CONCEPTUAL, LARGE, SMALL, LARGE)[0] == given_
-
-
 @given(st.sampled_from(TYPES), st.none() | st.integers(0, 10_000_000), st.integers(0, 10_000), st.integers(0, 100_000))
-def test_a_share_lies_within_the_bounds(query_type: str, corpus: int | None, small: int, large: int) -> None:
-    assert alpha.LEAST <= alpha.adaptive(query_type, corpus, small, large)[0] <= alpha.MOST
+def test_a_share_lies_within_s2s_bounds(query_type: str, corpus: int | None, small: int, large: int) -> None:
+    assert 0.1 <= alpha.adaptive(query_type, corpus, small, large)[0] <= 0.9
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from subcog_hooks.errors import ModelError
 from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
 from subcog_hooks.memory.store import Filter, audiences_of
 from subcog_hooks.recall import candidates, lexical
-from subcog_hooks.recall.candidates import HYBRID, Candidates, Request, Sources
+from subcog_hooks.recall.candidates import HYBRID, Sources
 from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTIC, VERY_HIGH
 from subcog_hooks.recall.semantic import Semantic, Space
-from tests.recall.shelf import ENOUGH, Held, Shelf, find, first, handed, ids, memory
+from tests.recall.shelf import Held, Shelf, find, first, gathered, handed, ids, memory
 
 EXACT, RELAXED = "lexical_exact", "lexical_relaxed"
 NOTES = {
@@ -30,10 +30,6 @@ def of(shelf: Shelf) -> Sources:
     """What recall reads of NOTES, as the hook does."""
     shelf.add(NOTES)
     return shelf.by_meaning_too()
-
-
-def gathered(of: Sources, text: str, *, scope: Filter | None = None, deeper: int = 1) -> Candidates:
-    return candidates.gather(Request(text, scope or Filter()), of, ENOUGH, deeper)
 
 
 # ---- what each side brings ------------------------------------------------------------------------------------------------
@@ -271,6 +267,13 @@ def test_memories_that_have_no_vector_yet_are_found_by_their_words(shelf: Shelf)
     assert (hit.memory.id, list(hit.scores)) == ("new", [EXACT, RELAXED])
 
 
+def test_each_side_lists_a_hundred_memories(shelf: Shelf) -> None:
+    """DESIGN 7.2; among 130 that all score differently."""
+    shelf.add({f"m{i:03}": "crane " * (1 + i // 30) + "berth " * (i % 30) for i in range(130)})
+    found = gathered(shelf.placed({f"m{i:03}": 0.95 - i * 0.005 for i in range(130)}), "crane")
+    assert [len(found.lists[name]) for name in (RELAXED, SEMANTIC)] == [100, 100]
+
+
 # ---- agreement and completeness -------------------------------------------------------------------------------------------
 
 
@@ -289,9 +292,9 @@ def test_exact_and_relaxed_words_are_one_strategy(shelf: Shelf) -> None:
 def test_strategies_agree_on_what_each_has_among_its_first(shelf: Shelf) -> None:
     shelf.add({f"m{i:02}": f"crane {'and berth ' * i}" for i in range(14)})
     found = gathered(shelf.placed({f"m{i:02}": 0.9 - i / 100 for i in range(14)}), "crane")
-    by_id = shelf.store.by_ids(["m00", "m13"])
-    assert (found.agreement(by_id["m00"].seq), found.agreement(by_id["m13"].seq)) == (1.0, 0.0)
-    assert found.lists[SEMANTIC][by_id["m13"].seq] == 14
+    seqs = {name: one.seq for name, one in shelf.store.by_ids(["m00", "m04", "m05", "m13"]).items()}
+    assert {name: found.agreement(seq) for name, seq in seqs.items()} == {"m00": 1.0, "m04": 1.0, "m05": 0.0, "m13": 0.0}
+    assert found.lists[SEMANTIC][seqs["m13"]] == 14
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_meaning_may_be_farther_stage_by_stage(shelf: Shelf, cosine: float, stag
 
 def test_what_is_farther_than_every_stage_allows_is_not_found(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    assert search(shelf.placed({"cat": 0.15}, min_similarity=0.4), "zzkitten qqnap").confidence == NO_RESULTS
+    assert search(shelf.placed({"cat": 0.18}, min_similarity=0.4), "zzkitten qqnap").confidence == NO_RESULTS
 
 
 def test_a_stage_that_finds_something_is_the_last(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.recall import diversity
 from subcog_hooks.recall.diversity import apart, distinct, similarity, words_of
 
 texts = st.lists(st.lists(st.sampled_from("red green blue black white".split()), max_size=4).map(" ".join), max_size=12)
@@ -47,14 +46,20 @@ def test_a_copy_is_left_out_and_another_number_is_no_copy(a: str, b: str, are_di
     assert list(distinct([a, b], 0.95)) == ([0, 1] if are_distinct else [0])
 
 
+def test_of_very_long_texts_the_beginnings_are_compared() -> None:
+    start = "word " * 800  # 4,000 characters
+    assert list(distinct([start + "one two three", start + "four five six"], 0.95)) == [0]
+    assert list(distinct([start[:-40] + "one two three", start[:-40] + "four five six"], 0.95)) == [0, 1]
+
+
 def test_a_copy_of_a_copy_is_measured_against_the_one_that_is_kept() -> None:
     chain = ["a b c d e", "b c d e f", "c d e f g"]  # neighbours share 7 of 11 words and pairs, the first and last 5 of 13
     assert list(distinct(chain, 0.6)) == [0, 2]
 
 
 def test_behind_so_many_memories_none_is_compared() -> None:
-    of = [f"note {i}" for i in range(diversity.COMPARED)]
-    assert list(distinct([*of[:-1], of[0], of[0]], 0.95)) == [*range(diversity.COMPARED - 1), diversity.COMPARED]
+    of = [f"note {i}" for i in range(199)]
+    assert list(distinct([*of, of[0], of[0]], 0.95)) == [*range(199), 200]
 
 
 @given(texts)
@@ -135,10 +140,16 @@ def test_of_two_equal_texts_the_better_one_comes_first(of: Ranked, share: float)
         assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.parametrize(("copies", "place"), [(49, 1), (50, 50)])
+def test_one_that_is_unlike_comes_forward_from_within_the_window_alone(copies: int, place: int) -> None:
+    of = [*(("a b", 1.0 - i / 200) for i in range(copies)), ("c d", 0.7)]
+    assert order(of, 0.5).index(copies) == place
+
+
 def test_what_is_behind_the_window_keeps_its_place_and_changes_nothing_before_it() -> None:
     colours = "red green blue black white".split()
-    of = [(f"{colours[i % 5]} {colours[i % 3]}", 1.0 - i / 200) for i in range(diversity.WINDOW + 30)]
-    short = order(of[: diversity.WINDOW], 0.5)
-    assert short != list(range(diversity.WINDOW))
-    for length in (diversity.WINDOW + 1, diversity.WINDOW + 30):
-        assert order(of[:length], 0.5) == [*short, *range(diversity.WINDOW, length)]
+    of = [(f"{colours[i % 5]} {colours[i % 3]}", 1.0 - i / 200) for i in range(80)]
+    short = order(of[:50], 0.5)
+    assert short != list(range(50))
+    for length in (51, 80):
+        assert order(of[:length], 0.5) == [*short, *range(50, length)]

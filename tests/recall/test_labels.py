@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.recall import candidates, labels
+from subcog_hooks.recall import labels
 from subcog_hooks.recall.hits import LABELS
 from tests.recall.shelf import Shelf, find, first, ids, memory
 
@@ -70,16 +70,16 @@ def test_a_label_is_named_whatever_its_script_and_its_marks(shelf: Shelf, tag: s
 
 
 def test_the_rare_labels_come_first_and_no_more_than_some(shelf: Shelf) -> None:
-    names = [f"tag{chr(97 + i)}" for i in range(labels.MOST_LABELS + 4)]
+    names = [f"tag{chr(97 + i)}" for i in range(12)]
     shelf.add({}, *(memory(f"note {i}", tags=tuple(names[i:])) for i in range(len(names))))
     named = labels.named_by(" ".join(reversed(names)), shelf.index(), Filter())
-    assert list(named) == names[: labels.MOST_LABELS]  # the later a tag in the list, the more memories carry it
+    assert list(named) == names[:8]  # the later a tag in the list, the more memories carry it
     assert list(named.values()) == sorted(named.values(), reverse=True)
     assert all(0.0 <= rarity <= 1.0 for rarity in named.values())
 
 
 def test_only_labels_of_the_scope_are_named_and_others_take_no_place(shelf: Shelf) -> None:
-    rarer = [f"tag{chr(97 + i)}" for i in range(labels.MOST_LABELS)]
+    rarer = [f"tag{chr(97 + i)}" for i in range(8)]
     shelf.add({}, memory("theirs", project="blog", tags=tuple(rarer)))
     shelf.add({}, *(memory(f"mine {i}", project="shop", tags=("rathole",)) for i in range(3)))
     index, text = shelf.index(), " ".join(["rathole", *rarer])
@@ -109,11 +109,31 @@ def test_among_the_memories_of_one_tag_those_that_fit_come_first(shelf: Shelf) -
     assert [hit.memory.id for hit in hits if hit.ranks.get(LABELS) == 1] == ["crane"]
 
 
+def test_the_words_of_a_memory_never_outweigh_a_label(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add({}, memory("Quiet water.", id="both", tags=("harbour", "crane")))
+    shelf.add({}, memory("The harbour crane lifts heavy boats at noon.", id="one", tags=("harbour",)))
+    hits = find(shelf.by_words(tags=0.1), "harbour crane lifts heavy boats at noon").hits
+    assert {hit.memory.id: hit.ranks[LABELS] for hit in hits if LABELS in hit.ranks} == {"both": 1, "one": 2}
+
+
+@pytest.mark.parametrize(("before", "named"), [(59, ["rathole"]), (60, [])])
+def test_labels_are_looked_for_among_the_first_sixty_words(shelf: Shelf, before: int, named: list[str]) -> None:
+    shelf.add({}, memory("tagged", tags=("rathole",)))
+    assert list(labels.named_by("word " * before + "rathole", shelf.index(), Filter())) == named
+
+
+def test_labels_lift_the_five_memories_that_carry_most_of_what_is_named(shelf: Shelf) -> None:
+    names = ("anchor", "buoy", "crane", "davit", "ebb", "ferry", "gale")
+    shelf.add({}, *(memory("Quiet water.", id=f"m{i}", tags=names[:i]) for i in range(1, 8)))
+    hits = find(shelf.by_words(tags=0.1), " ".join(names)).hits
+    assert sorted(hit.memory.id for hit in hits if LABELS in hit.ranks) == ["m3", "m4", "m5", "m6", "m7"]
+
+
 def test_memories_that_fit_as_well_as_the_last_one_are_listed_too(shelf: Shelf) -> None:
     shelf.add({}, *(memory("same words", id=f"m{i:02}", tags=("harbour",), created_at=i) for i in range(12)))
     hits = find(shelf.by_words(tags=0.1), "harbour", limit=20).hits
     assert [hit.ranks[LABELS] for hit in hits] == [1] * 12
-    assert candidates.LABELS_DEPTH < 12
 
 
 @pytest.mark.parametrize(
@@ -161,7 +181,7 @@ def test_three_labels_in_one_query_count_half_as_much_again(shelf: Shelf) -> Non
     shelf.fill()
     shelf.add({}, memory("Quiet water.", id="water", tags=("harbour", "crane", "berth")))
     two, three = gain(shelf, "harbour crane", "water"), gain(shelf, "harbour crane berth", "water")
-    assert three == pytest.approx(labels.MANY_FACTOR * two, rel=1e-3)
+    assert three == pytest.approx(1.5 * two, rel=1e-3)
 
 
 def test_a_tag_that_many_carry_is_worth_less_than_a_rare_one(shelf: Shelf) -> None:

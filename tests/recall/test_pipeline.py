@@ -9,7 +9,7 @@ from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import HYBRID, MODES, Candidates, Request, Sources, gather
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
 from subcog_hooks.recall.recency import DAY_MS
-from tests.recall.shelf import ENOUGH, Held, Shelf, find, first, ids, memory
+from tests.recall.shelf import Held, Shelf, find, first, gathered, ids, memory
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -150,7 +150,7 @@ def test_what_was_found_stays_when_there_is_no_time_to_look_further(shelf: Shelf
         return gather(request, sources, deadline, deeper)
 
     monkeypatch.setattr(pipeline, "gather", slow)
-    found = gather(Request("crane", Filter()), of, ENOUGH)
+    found = gathered(of, "crane")
     answer = find(of, "crane", limit=10, deadline=late)
     assert {hit.memory.seq for hit in answer.hits} == set(found)
     assert (first(answer).memory.id, SEMANTIC in first(answer).found_by) == ("m00", True)

@@ -4,12 +4,10 @@ import pytest
 
 from subcog_hooks.keys import PRESETS
 from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Filter
 from subcog_hooks.recall import fusion, ranking
-from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather
 from subcog_hooks.recall.hits import LABELS, SEMANTIC
 from subcog_hooks.recall.recency import DAY_MS
-from tests.recall.shelf import ENOUGH, Shelf, find, ids, memory, tuned
+from tests.recall.shelf import Shelf, find, gathered, ids, memory, tuned
 
 TEXTS = {
     "words": "lamp relay winch",  # all that is asked for, and far in meaning
@@ -44,10 +42,6 @@ def test_the_presets_of_the_design_can_be_set() -> None:
     assert set(PRESETS) >= {"fixed-70-30", "adaptive", "rrf", "vector-only", "lexical-only"}
 
 
-def gathered(of: Sources, text: str) -> Candidates:
-    return gather(Request(text, Filter()), of, ENOUGH)
-
-
 def test_an_adaptive_share_moves_with_the_type_of_the_query(shelf: Shelf) -> None:
     shelf.add(TEXTS)
     of = shelf.placed(PLACES, alpha="adaptive")
@@ -73,7 +67,7 @@ def test_a_reciprocal_rank_score_is_the_sum_of_its_lists(shelf: Shelf) -> None:
     seq = shelf.store.get("both").seq
     scores = ranking.fused(found, of.tuning, 0.7)
     by_words = fusion.ranks_of(sorted(((score, seq) for seq, score in found.words.items()), reverse=True))
-    in_labels = fusion.LABELS_IN_RRF * 0.3 * found.named["relay"] / (60 + found.lists[LABELS][seq])
+    in_labels = 0.5 * 0.3 * found.named["relay"] / (60 + found.lists[LABELS][seq])
     assert scores[seq] == pytest.approx(0.7 / (60 + found.lists[SEMANTIC][seq]) + 0.3 / (60 + by_words[seq]) + in_labels)
 
 
@@ -89,7 +83,7 @@ def test_without_a_weight_labels_change_no_score(shelf: Shelf, mode: str) -> Non
 def test_equal_scores_by_words_have_equal_ranks_in_reciprocal_rank_fusion(shelf: Shelf) -> None:
     shelf.add({"a": "crane turns", "b": "crane turns", "c": "crane turns"})
     hits = find(shelf.by_words(mode="rrf"), "crane").hits
-    assert {hit.score for hit in hits} == {round(1 / 61, ranking.DIGITS)}
+    assert {hit.score for hit in hits} == {round(1 / 61, 9)}
 
 
 @pytest.mark.parametrize("k", [1, 60, 1_000])

@@ -102,7 +102,7 @@ def test_a_long_prompt_is_searched_by_its_rarest_known_terms(notes: Sources) -> 
     text = " ".join(f"unheard{i}" for i in range(500)) + " PKCE " + " ".join(["widgets"] * 50)
     asked = query.analyse(text, notes.index)
     assert [term.whole for term in asked.terms[:2]] == ["pkce", "widgets"]
-    assert len(asked.terms) <= 2 * query.MAX_TERMS
+    assert len(asked.terms) == 2 + 24
     assert ids(handed(notes, text))[0] == "pkce"
 
 
@@ -122,7 +122,7 @@ def test_function_words_alone_find_nothing_beside_a_term_that_no_memory_has(note
 
 def test_no_more_function_words_than_a_dozen_have_a_say(notes: Sources) -> None:
     asked = query.analyse("widgets " + " ".join(sorted(STOP)), notes.index)
-    assert (len(asked.terms), len(asked.glue)) == (1, query.MAX_GLUE)
+    assert (len(asked.terms), len(asked.glue)) == (1, 12)
 
 
 @pytest.mark.parametrize("text", ["the client's retries", "the client\u2019s retries"])

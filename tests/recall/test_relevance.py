@@ -41,8 +41,21 @@ def test_of_two_whole_answers_the_one_to_the_longer_question_is_more_relevant() 
 
 
 def test_a_margin_is_measured_against_no_less_than_the_usual_cosine() -> None:
-    assert relevance.margin(0.6, []) == relevance.margin(0.6, [0.1]) == pytest.approx(0.6 - relevance.USUAL_COSINE)
+    assert relevance.margin(0.6, []) == relevance.margin(0.6, [0.1]) == pytest.approx(0.3)
     assert relevance.margin(0.6, [0.5]) == pytest.approx(0.1)
+
+
+def test_the_parts_of_an_identifier_cover_seven_tenths_of_it(shelf: Shelf) -> None:
+    shelf.add({"one": "parse_args is slow"})
+    found = evidence(shelf.index(), "parse_args", "We parse the args again.")
+    assert found.covered == pytest.approx(0.7 * found.total)
+    assert evidence(shelf.index(), "parse_args", "We parse the lines.").covered == pytest.approx(0.35 * found.total)
+
+
+def test_of_a_very_long_memory_the_beginning_is_evidence(shelf: Shelf, notes: LexicalIndex) -> None:
+    start = "word " * 799  # 3,995 characters
+    assert evidence(notes, "PKCE", f"{start}PKCE").covered > 0.0
+    assert evidence(notes, "PKCE", f"{start}word PKCE").covered == 0.0
 
 
 def test_everyday_words_are_no_evidence(shelf: Shelf, notes: LexicalIndex) -> None:

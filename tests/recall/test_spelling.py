@@ -63,6 +63,7 @@ def words(shelf: Shelf) -> LexicalIndex:
         ("cat", None, "of three letters every other one is a word"),
         ("carrf", None, "two edits in a short word"),
         ("xubernetes", None, "the first letter is taken for right"),
+        ("kabernetes", None, "so is the second"),
         ("cart5", None, "no word"),
         ("", None, "nothing"),
     ],
@@ -74,6 +75,20 @@ def test_a_word_is_taken_for(words: LexicalIndex, typed: str, meant: str | None,
 def test_two_edits_are_allowed_from_twelve_letters_on(shelf: Shelf) -> None:
     shelf.add({"a": "elevenletter twelveletters"})  # of which the first lacks two below
     assert (nearest("elevenlettxy", shelf.index()), nearest("elevenlettx", shelf.index())) == ("elevenletter", None)
+
+
+@pytest.mark.parametrize(("nearer", "meant"), [("carb card carp cars", "cary"), ("carb card carp cars cart", None)])
+def test_five_words_are_tried_for_one_that_the_memories_in_scope_have(shelf: Shelf, nearer: str, meant: str | None) -> None:
+    shelf.add({"theirs": nearer}, project="blog")
+    shelf.add({"mine": "cary"}, project="shop")
+    index = shelf.index()
+    assert nearest("carx", index, lexical.scope(index, Filter(audiences=audiences_of("shop")))) == meant
+
+
+def test_a_word_is_found_behind_hundreds_of_more_frequent_ones_that_begin_alike(shelf: Shelf) -> None:
+    many = " ".join(f"ca{a}{b}{c}" for a in "fghijk" for b in "aeiou" for c in "qwrtzpsdfghk")
+    shelf.add({"a": many, "b": many, "c": "cable"})
+    assert nearest("cabel", shelf.index()) == "cable"
 
 
 def test_fewer_edits_count_more_than_more_memories(shelf: Shelf) -> None:
