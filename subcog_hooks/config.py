@@ -21,20 +21,34 @@ if TYPE_CHECKING:
 PROJECT_FILE = ".subcog.toml"
 MAX_FILE = 64 * 1024  # bytes
 SEMANTIC_WEIGHT, KEYWORD_WEIGHT = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"  # S4's variables
+VARIABLES = {  # S0's, each with its key
+    "SUBCOG_SEARCH_INTENT_ENABLED": "search_intent.enabled",
+    "SUBCOG_SEARCH_INTENT_USE_LLM": "search_intent.use_llm",
+    "SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS": "search_intent.llm_timeout_ms",
+    "SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE": "search_intent.min_confidence",
+}
+MAX_SHOWN = 80  # characters of a variable that holds something else
 
-
-# another version may know other settings
-_SIGNATURE = " ".join([__version__, *(f"{key.name}={key.default}:{key.low}:{key.high}" for key in KEYS.values())])
+# another version may know other settings, or compile them to something else
+_FORM = "values problems left_out"
+_SIGNATURE = " ".join([_FORM, __version__, *(f"{key.name}={key.default}:{key.low}:{key.high}" for key in KEYS.values())])
 
 
 class Settings:
-    """The values in force."""
+    """The values in force.
 
-    __slots__ = ("_values", "problems")
+    problems: a line for each thing that a file or a variable says wrongly. left_out: the keys, known or not, of what the user's
+    own file or the environment says wrongly; the default stands in for them, which may be the opposite of what was meant.
+    """
 
-    def __init__(self, values: dict[str, Value], problems: tuple[str, ...] = ()) -> None:
+    __slots__ = ("_values", "left_out", "problems")
+
+    def __init__(
+        self, values: dict[str, Value], problems: tuple[str, ...] = (), left_out: "frozenset[str]" = frozenset()
+    ) -> None:
         self._values = values
         self.problems = problems
+        self.left_out = left_out
 
     def __getitem__(self, name: str) -> Value:
         """The value of the key `name`: as set, else what a preset that is set says, else its default."""
@@ -48,15 +62,19 @@ class Settings:
 
 
 def load(home: Home, project_root: str | None = None, state: "State | None" = None) -> Settings:
-    """The settings in force for a session in `project_root`. What a file says wrongly is left out and named in `problems`.
+    """The settings in force for a session in `project_root`. What a file or a variable says wrongly is left out and named in
+    `problems`. The environment wins over both files.
 
     state: where compiled settings are kept; None parses the files, which only the terminal has time for.
     """
     values: dict[str, Value] = {}
     problems: list[str] = []
+    left_out: list[str] = []
     files = [os.path.join(project_root, PROJECT_FILE)] if project_root else []
     for path in (*files, home.config):
-        found, wrong = _read(path, state)
+        found, wrong, unused = _read(path, state)
+        if path == home.config:
+            left_out += unused
         if "fusion.preset" in found:  # of a stronger file: what a weaker one has set beside its own gives way
             values = {name: value for name, value in values.items() if name not in PRESETS[str(found["fusion.preset"])]}
         values.update(found)
@@ -65,7 +83,15 @@ def load(home: Home, project_root: str | None = None, state: "State | None" = No
         found, wrong = _weights()
         values.update(found)
         problems += wrong
-    return Settings(values, tuple(problems))
+    for variable, name in VARIABLES.items():
+        text = os.environ.get(variable)
+        if text is not None:
+            try:
+                values[name] = KEYS[name].from_text(text)
+            except ConfigError:
+                problems.append(f"{variable} is {text[:MAX_SHOWN]!r}, expected {KEYS[name].expected}")
+                left_out.append(name)
+    return Settings(values, tuple(problems), frozenset(left_out))
 
 
 def _weights() -> tuple[dict[str, Value], list[str]]:
@@ -79,7 +105,7 @@ def _weights() -> tuple[dict[str, Value], list[str]]:
             except ValueError:
                 weights[name] = -1.0
             if not 0.0 <= weights[name] <= 1.0:
-                return {}, [f"{name} is {text[:80]!r}, expected 0.0 to 1.0"]
+                return {}, [f"{name} is {text[:MAX_SHOWN]!r}, expected 0.0 to 1.0"]
     words = weights.get(KEYWORD_WEIGHT, 1.0 - weights.get(SEMANTIC_WEIGHT, 0.0))
     meaning = weights.get(SEMANTIC_WEIGHT, 1.0 - words)
     if not words + meaning:
@@ -87,31 +113,32 @@ def _weights() -> tuple[dict[str, Value], list[str]]:
     return {"fusion.alpha": meaning / (words + meaning)}, []
 
 
-def _read(path: str, state: "State | None") -> tuple[dict[str, Value], list[str]]:
+def _read(path: str, state: "State | None") -> tuple[dict[str, Value], list[str], list[str]]:
+    """What `parse` says of a file, from its compiled form where that is kept."""
     try:
         status = os.stat(path)
     except OSError:
-        return {}, []
+        return {}, [], []
     if state is not None:
         text = state.compiled(path, status.st_mtime_ns, status.st_size)
         if text is not None:
             stored: dict[str, Any] = wire.loads(text)  # type: ignore[assignment]  # written below
             if stored.get("of") == _SIGNATURE:
-                return stored["values"], stored["problems"]
-    values, problems = parse(path)
+                return stored["values"], stored["problems"], stored["left_out"]
+    values, problems, left_out = parse(path)
     if state is not None:
         import json  # only after the file has changed
 
         try:
-            compiled = json.dumps({"of": _SIGNATURE, "values": values, "problems": problems})
+            compiled = json.dumps({"of": _SIGNATURE, "values": values, "problems": problems, "left_out": left_out})
             state.keep_compiled(path, status.st_mtime_ns, status.st_size, compiled)
         except StoreError:
             pass  # it is parsed again the next time
-    return values, problems
+    return values, problems, left_out
 
 
-def parse(path: str) -> tuple[dict[str, Value], list[str]]:
-    """What a settings file says: the values that hold, and one line for each that does not."""
+def parse(path: str) -> tuple[dict[str, Value], list[str], list[str]]:
+    """What a settings file says: the values that hold, one line for each that does not, and the names of these."""
     import tomllib  # 12 ms: only the terminal, and a hook after the file has changed
 
     name = os.path.basename(path)
@@ -119,18 +146,19 @@ def parse(path: str) -> tuple[dict[str, Value], list[str]]:
         with open(path, "rb") as file:
             raw = file.read(MAX_FILE + 1)
         if len(raw) > MAX_FILE:
-            return {}, [f"{name} is larger than {MAX_FILE} bytes"]
+            return {}, [f"{name} is larger than {MAX_FILE} bytes"], []
         text = raw.decode("utf-8")
         tables = tomllib.loads(text)
     except OSError as error:
-        return {}, [f"{name} can not be read: {error.strerror}"]
+        return {}, [f"{name} can not be read: {error.strerror}"], []
     except UnicodeDecodeError as error:
-        return {}, [f"{name} is not UTF-8 at byte {error.start}"]
+        return {}, [f"{name} is not UTF-8 at byte {error.start}"], []
     except (ValueError, OverflowError, RecursionError) as error:  # TOMLDecodeError, and numbers of 5,000 digits
-        return {}, [f"{name} is not TOML: {error}"]
+        return {}, [f"{name} is not TOML: {error}"], []
     values: dict[str, Value] = {}
     problems: list[str] = []
-    for key_name, value in _flat(tables):
+    pairs = _flat(tables)
+    for key_name, value in pairs:
         key = KEYS.get(key_name)
         place = f"{name} line {_line_of(text, key_name)}"
         if key is None:
@@ -142,7 +170,7 @@ def parse(path: str) -> tuple[dict[str, Value], list[str]]:
                 values[key_name] = key.checked(value)
             except ConfigError as error:
                 problems.append(f"{place}: {error.message}")
-    return values, problems
+    return values, problems, [key_name for key_name, _ in pairs if key_name not in values]
 
 
 def _flat(tables: dict[str, object]) -> list[tuple[str, object]]:

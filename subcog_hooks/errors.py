@@ -9,7 +9,10 @@ SubcogError                    exit code
 │   ├── StoreCorrupt           3   memories.db is not a sound database
 │   └── StoreTooNew            3   written by a later version
 ├── ConfigError                4
-└── ModelError                 5   an embedding model is missing, incomplete or of another shape
+├── ModelError                 5   an embedding model is missing, incomplete or of another shape
+└── ProviderError              5   an LLM can not be reached, or answers nothing that can be used
+    ├── ProviderTimeout        5   it did not answer in time
+    └── ProviderGone           5   the connection broke before the answer was complete
 """
 
 EXIT_NOTHING_FOUND = 1
@@ -43,13 +46,13 @@ class UsageError(SubcogError):
     exit_code = EXIT_USAGE
 
 
-class NoMemory(UsageError):  # noqa: N818 - errors are named by the fact
+class NoMemory(UsageError):
     """No memory has this id."""
 
     exit_code = EXIT_NOTHING_FOUND
 
 
-class InvalidMemory(UsageError):  # noqa: N818 - errors are named by the fact
+class InvalidMemory(UsageError):
     """A field of a memory is outside what the model allows."""
 
 
@@ -59,15 +62,15 @@ class StoreError(SubcogError):
     exit_code = EXIT_STORE
 
 
-class StoreBusy(StoreError):  # noqa: N818 - errors are named by the fact
+class StoreBusy(StoreError):
     """Another process held the write lock longer than the bounded wait."""
 
 
-class StoreCorrupt(StoreError):  # noqa: N818 - errors are named by the fact
+class StoreCorrupt(StoreError):
     """The database file is damaged or is not a database."""
 
 
-class StoreTooNew(StoreError):  # noqa: N818 - errors are named by the fact
+class StoreTooNew(StoreError):
     """The database was written by a later version of subcog."""
 
 
@@ -81,3 +84,17 @@ class ModelError(SubcogError):
     """An embedding model is missing, incomplete or of another shape."""
 
     exit_code = EXIT_MODEL
+
+
+class ProviderError(SubcogError):
+    """An LLM can not be reached, or answers with an error or with nothing that can be used."""
+
+    exit_code = EXIT_MODEL
+
+
+class ProviderTimeout(ProviderError):
+    """The LLM did not answer in time."""
+
+
+class ProviderGone(ProviderError):
+    """The connection to the LLM broke before the answer was complete."""

@@ -3,9 +3,11 @@
 from subcog_hooks.errors import ConfigError
 
 MAX_NAME = 200  # characters
+MAX_PATH = 1_000  # characters
 ADAPTIVE = "adaptive"  # fusion.alpha: from the query's type and how much is searched
 WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
 ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
+NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
     ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
@@ -46,8 +48,18 @@ class Key:
             return value
         if kind is not bool and isinstance(value, int | float) and not isinstance(value, bool) and self._holds(value):
             return kind(value)
-        shown = str(value).lower() if isinstance(value, bool) else repr(value)
-        raise ConfigError(f"{self.name} is {shown}, expected {self.expected}")
+        raise self._refusal(value)
+
+    def _refusal(self, value: object) -> ConfigError:
+        fault = self._fault(value) if self.name.startswith("llm.") else f"is {self._shown(value)}"
+        return ConfigError(f"{self.name} {fault}, expected {self.expected}")
+
+    def _shown(self, value: object) -> str:
+        return str(value).lower() if isinstance(value, bool) else repr(value)
+
+    def _fault(self, value: object) -> str:  # noqa: ARG002
+        """What is wrong with a value of `llm`, without it: it may be a key, typed into the wrong setting."""
+        return "does not hold"
 
     def _holds(self, value: float) -> bool:
         return self.low <= value <= self.high and type(self.default)(value) == value  # in this order: int(inf) is an error
@@ -66,15 +78,15 @@ class Key:
                 return True
             if lowered in ("false", "0", "no", "off"):
                 return False
-            raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}")
+            raise self._refusal(text)
         try:
             return self.checked(float(lowered) if "." in lowered or "e" in lowered else int(lowered))
         except (ValueError, OverflowError):
-            raise ConfigError(f"{self.name} is {text!r}, expected {self.expected}") from None
+            raise self._refusal(text) from None
 
 
 class NameKey(Key):
-    """A setting that is a name; whether there is such a thing is found out where it is used."""
+    """A setting that is a name; whether there is such a thing is found out where it is used. "" is one if it is the default."""
 
     __slots__ = ("_expected",)
 
@@ -84,9 +96,12 @@ class NameKey(Key):
 
     def checked(self, value: object) -> str:
         """`value`, when it is one printable word. Raises ConfigError."""
-        if isinstance(value, str) and value.isprintable() and value and " " not in value and len(value) <= MAX_NAME:
+        if isinstance(value, str) and (self._holds_text(value) if value else value == self.default):
             return value
-        raise ConfigError(f"{self.name} is {str(value)[:MAX_NAME]!r}, expected {self.expected}")
+        raise self._refusal(str(value)[:MAX_NAME])
+
+    def _holds_text(self, text: str) -> bool:
+        return text.isprintable() and " " not in text and len(text) <= MAX_NAME
 
     @property
     def expected(self) -> str:
@@ -96,20 +111,65 @@ class NameKey(Key):
         return self.checked(text.strip())
 
 
+class AddressKey(NameKey):
+    """A setting that is the address of a server. A password or a key in it would be shown wherever the address is."""
+
+    __slots__ = ()
+
+    def _holds_text(self, text: str) -> bool:
+        from urllib.parse import urlsplit  # only when a settings file is parsed, or a user has typed a value
+
+        try:
+            parts = urlsplit(text)
+            is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            return False
+        return is_server and text.isascii() and super()._holds_text(text) and not self._has_more(text)
+
+    def _fault(self, value: object) -> str:
+        return "has a password or a query in it" if self._has_more(str(value)) else "is no address"
+
+    @staticmethod
+    def _has_more(text: str) -> bool:
+        return not set("@?#\\").isdisjoint(text)
+
+
+class PathKey(NameKey):
+    """A setting that is the full path of a file."""
+
+    __slots__ = ()
+
+    def _holds_text(self, text: str) -> bool:
+        import os  # nothing else in this module needs it
+
+        return text.isprintable() and len(text) <= MAX_PATH and (os.path.isabs(text) or text[:2] in ("~/", f"~{os.sep}"))
+
+    def _fault(self, value: object) -> str:  # noqa: ARG002
+        return "is no full path"
+
+
 class ChoiceKey(Key):
     """A setting that is one of a few words."""
 
     __slots__ = ("choices",)
 
-    def __init__(self, name: str, default: str, choices: tuple[str, ...], help: str) -> None:  # noqa: A002 - as typer calls it
-        super().__init__(name, default, 0, 0, help)
+    def __init__(
+        self,
+        name: str,
+        default: str,
+        choices: tuple[str, ...],
+        help: str,  # noqa: A002 - as typer calls it
+        *,
+        is_personal: bool = False,
+    ) -> None:
+        super().__init__(name, default, 0, 0, help, is_personal=is_personal)
         self.choices = choices
 
     def checked(self, value: object) -> str:
         """`value`, when it is one of the choices. Raises ConfigError."""
         if isinstance(value, str) and value in self.choices:
             return value
-        raise ConfigError(f"{self.name} is {str(value)[:MAX_NAME]!r}, expected {self.expected}")
+        raise self._refusal(str(value)[:MAX_NAME])
 
     @property
     def expected(self) -> str:
@@ -176,12 +236,45 @@ KEYS = {
         Key("diversity.mmr", 1.0, 0.0, 1.0, "the share of relevance against being unlike what stands above; 1: it alone"),
         Key(
             "relevance.prior",
-            1.0,
+            1.1,
             1.0,
             1.9,
             "how much more a memory counts whose namespace suits the prompt's intent; 1: no more",
         ),
         Key("search.limit", 10, 1, 1000, "how many results `subcog search` shows"),
+        Key("search_intent.enabled", True, False, True, "false keeps the prompt hook silent"),
+        Key(
+            "search_intent.use_llm",
+            True,
+            False,
+            True,
+            "false: no LLM is asked, whichever is configured",
+            is_personal=True,
+        ),
+        Key("search_intent.llm_timeout_ms", 200, 1, 10_000, "at most so many milliseconds for an LLM; the hook has 200 in all"),
+        Key("search_intent.min_confidence", 0.5, 0.0, 1.0, "an intent less sure than this keeps the prompt hook silent"),
+        Key("search_intent.llm_skip_confidence", 0.8, 0.0, 1.0, "the LLM is not asked where the words are as sure as this"),
+        ChoiceKey(
+            "llm.provider",
+            NO_LLM,
+            (NO_LLM, ANTHROPIC, OPENAI),
+            "who is asked what a prompt wants; openai: any server that speaks its language",
+            is_personal=True,
+        ),
+        NameKey("llm.model", "", "the name that the provider has for it", "which of its models; none: the provider's default"),
+        AddressKey(
+            "llm.base_url",
+            "",
+            "an address such as http://localhost:11434/v1",
+            "where the provider is reached; none: its own address",
+        ),
+        PathKey(
+            "llm.key_file",
+            "",
+            "that of a file, such as ~/.keys/llm",
+            "a file of mode 0600 with the key; none: ANTHROPIC_API_KEY or OPENAI_API_KEY, for the provider's own address alone",
+        ),
+        Key("llm.cache_hours", 24, 0, 8760, "how long an LLM's answer is kept; 0: none is", is_personal=True),
         NameKey("embedding.model", "minilm", "a model of `subcog models list`", "embeds what `subcog search` compares"),
         Key(
             "embedding.background",

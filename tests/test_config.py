@@ -66,6 +66,7 @@ def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatc
     again = config.load(home, None, state)
     assert again["surfacing.max_memories"] == first["surfacing.max_memories"] == 2
     assert again.problems == first.problems != ()
+    assert again.left_out == first.left_out == {"surfacing.wrong"}
     monkeypatch.undo()
     monkeypatch.setenv("SUBCOG_HOME", home.root)
     write(home.config, "[surfacing]\nmax_memories = 33\n")
@@ -205,3 +206,139 @@ def setenv(monkeypatch: pytest.MonkeyPatch, meaning: str | None, words: str | No
     for name, value in ((config.SEMANTIC_WEIGHT, meaning), (config.KEYWORD_WEIGHT, words)):
         if value is not None:
             monkeypatch.setenv(name, value)
+
+
+INTENT = (  # variable, its key, texts with their values
+    ("SUBCOG_SEARCH_INTENT_ENABLED", "search_intent.enabled", (("false", False), ("0", False), ("No", False), ("OFF", False))),
+    ("SUBCOG_SEARCH_INTENT_ENABLED", "search_intent.enabled", (("true", True), ("1", True), ("yes", True), (" on ", True))),
+    ("SUBCOG_SEARCH_INTENT_USE_LLM", "search_intent.use_llm", (("off", False), ("TRUE", True))),
+    ("SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS", "search_intent.llm_timeout_ms", (("1", 1), (" 350 ", 350), ("1e4", 10_000))),
+    ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "search_intent.min_confidence", (("0", 0.0), ("1", 1.0), (".65", 0.65))),
+)
+
+
+@pytest.mark.parametrize(
+    ("variable", "key", "text", "value"), [(variable, key, *pair) for variable, key, pairs in INTENT for pair in pairs]
+)
+def test_a_variable_wins_over_both_files(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, key: str, text: str, value: keys.Value
+) -> None:
+    others = {"enabled": value is False, "use_llm": value is False, "llm_timeout_ms": 77, "min_confidence": 0.33}
+    name = key.partition(".")[2]
+    line = f"[search_intent]\n{name} = {str(others[name]).lower()}\n"
+    write(home.config, line)
+    write(str(tmp_path / "p" / ".subcog.toml"), line if name != "use_llm" else "")
+    assert config.load(home, str(tmp_path / "p"))[key] == others[name]
+    monkeypatch.setenv(variable, text)
+    settings = config.load(home, str(tmp_path / "p"))
+    assert (settings[key], type(settings[key]), settings.problems) == (value, type(value), ())
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "problem"),
+    [
+        ("SUBCOG_SEARCH_INTENT_ENABLED", "maybe", "is 'maybe', expected true or false"),
+        ("SUBCOG_SEARCH_INTENT_ENABLED", "", "is '', expected true or false"),
+        ("SUBCOG_SEARCH_INTENT_USE_LLM", "2", "is '2', expected true or false"),
+        ("SUBCOG_SEARCH_INTENT_USE_LLM", "ollama", "is 'ollama', expected true or false"),
+        ("SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS", "0", "is '0', expected a whole number 1 to 10000"),
+        ("SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS", "200ms", "is '200ms', expected a whole number 1 to 10000"),
+        ("SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS", "1" * 9_000, f"is '{'1' * 80}', expected a whole number 1 to 10000"),
+        ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "nan", "is 'nan', expected 0.0 to 1.0"),
+        ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "1.01", "is '1.01', expected 0.0 to 1.0"),
+        ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "1e999", "is '1e999', expected 0.0 to 1.0"),
+    ],
+)
+def test_a_variable_that_holds_something_else_is_named_and_left_out(
+    home: Home, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, problem: str
+) -> None:
+    write(home.config, "[search_intent]\nenabled = false\nuse_llm = false\nllm_timeout_ms = 77\nmin_confidence = 0.33\n")
+    of_file = config.load(home)
+    monkeypatch.setenv(variable, text)
+    settings = config.load(home)
+    assert settings.problems == (f"{variable} {problem}",)
+    assert settings.left_out == {config.VARIABLES[variable]}
+    assert all(settings[name] == of_file[name] for name in keys.KEYS)
+
+
+def test_each_of_s0s_variables_has_a_key_of_its_own() -> None:
+    assert {variable for variable, _, _ in INTENT} == set(config.VARIABLES)
+    assert all(config.VARIABLES[variable] == key for variable, key, _ in INTENT)
+
+
+def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.create()
+    write(home.config, "[search_intent]\nmin_confidence = 0.2\n")
+    state = State.open(home, 100)
+    monkeypatch.setenv("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "0.9")
+    assert config.load(home, None, state)["search_intent.min_confidence"] == 0.9
+    monkeypatch.delenv("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE")
+    assert config.load(home, None, state)["search_intent.min_confidence"] == 0.2
+    state.close()
+
+
+# ---- what a project may not say -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "search_intent.use_llm = true",
+        'llm.provider = "openai"',
+        'llm.base_url = "http://localhost:1/v1"',
+        'llm.model = "theirs"',
+        'llm.key_file = "/etc/passwd"',
+        "llm.cache_hours = 8760",
+    ],
+)
+def test_a_project_names_no_provider_and_switches_none_on(home: Home, tmp_path: Path, line: str) -> None:
+    name = line.partition(" ")[0]
+    write(home.config, "search_intent.use_llm = false\n")
+    write(str(tmp_path / "p" / ".subcog.toml"), line)
+    settings = config.load(home, str(tmp_path / "p"))
+    assert settings.problems == (f".subcog.toml line 1: {name} is left to your own config.toml",)
+    assert settings[name] == (False if name == "search_intent.use_llm" else keys.KEYS[name].default)
+
+
+def test_a_project_may_tune_its_intent(home: Home, tmp_path: Path) -> None:
+    write(str(tmp_path / "p" / ".subcog.toml"), "[search_intent]\nenabled = false\nmin_confidence = 0.7\nllm_timeout_ms = 50\n")
+    settings = config.load(home, str(tmp_path / "p"))
+    assert settings.problems == ()
+    assert (settings["search_intent.enabled"], settings["search_intent.min_confidence"]) == (False, 0.7)
+
+
+# ---- what was left out ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        ("", set()),
+        ("[search_intent]\nuse_llm = 'false'\nmin_confidence = .4\n".replace(".4", "0.4"), {"search_intent.use_llm"}),
+        ("[search_intent]\nusellm = false\n[llm]\nmodel = 7\n", {"search_intent.usellm", "llm.model"}),
+        ("use_llm = false\n", {"use_llm"}),
+    ],
+)
+def test_the_keys_that_were_left_out_are_named(home: Home, text: str, left_out: set[str]) -> None:
+    write(home.config, text)
+    assert config.load(home).left_out == left_out
+
+
+def test_what_a_project_says_wrongly_is_not_among_them(home: Home, tmp_path: Path) -> None:
+    write(str(tmp_path / "p" / ".subcog.toml"), "[search_intent]\nuse_llm = 'x'\nusellm = 1\n[llm]\nmodel = 7\n")
+    settings = config.load(home, str(tmp_path / "p"))
+    assert (len(settings.problems), settings.left_out) == (3, frozenset())
+
+
+def test_a_refused_value_of_the_llm_is_in_no_line(home: Home) -> None:
+    lines = [
+        'provider = "hunter2"',
+        'model = "hun ter2"',
+        'base_url = "hunter2"',
+        'key_file = "hunter2"',
+        'cache_hours = "hunter2"',
+    ]
+    write(home.config, "[llm]\n" + "\n".join(lines))
+    problems = config.load(home).problems
+    assert len(problems) == len(lines)
+    assert "ter2" not in str(problems)

@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.errors import ConfigError
-from subcog_hooks.keys import KEYS, PRESETS, ChoiceKey, Key, NameKey, ShareKey, Value
+from subcog_hooks.keys import KEYS, PRESETS, ChoiceKey, Key, NameKey, Value
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: str(key.name))
@@ -31,6 +31,11 @@ def test_people_write_true_in_several_ways(text: str) -> None:
         ("fusion.mode", "Weighted", "weighted"),
         ("fusion.large", "1e4", 10_000),
         ("recency.decay", "0.01", 0.01),
+        ("search_intent.use_llm", "Off", False),
+        ("search_intent.llm_timeout_ms", "1500", 1_500),
+        ("search_intent.min_confidence", "1", 1.0),
+        ("llm.provider", " OpenAI ", "openai"),
+        ("llm.cache_hours", "0", 0),
     ],
 )
 def test_a_typed_value_is_taken_in_the_keys_own_type(name: str, text: str, value: Value) -> None:
@@ -60,6 +65,12 @@ PRESET = f"expected {KEYS['fusion.preset'].expected}"
         ("fusion.small", "1e999", "fusion.small is inf, expected a whole number 0 to 10000000"),
         ("recency.floor", "-1e-9", "recency.floor is -1e-09, expected 0.0 to 1.0"),
         ("diversity.near_duplicate", "0.4", "diversity.near_duplicate is 0.4, expected 0.5 to 1.0"),
+        ("search_intent.llm_timeout_ms", "0", "search_intent.llm_timeout_ms is 0, expected a whole number 1 to 10000"),
+        ("search_intent.llm_timeout_ms", "10001", "search_intent.llm_timeout_ms is 10001, expected a whole number 1 to 10000"),
+        ("search_intent.min_confidence", "50%", "search_intent.min_confidence is '50%', expected 0.0 to 1.0"),
+        ("search_intent.llm_skip_confidence", "1.1", "search_intent.llm_skip_confidence is 1.1, expected 0.0 to 1.0"),
+        ("llm.provider", "ollama", "llm.provider does not hold, expected none, anthropic or openai"),
+        ("llm.cache_hours", "8761", "llm.cache_hours does not hold, expected a whole number 0 to 8760"),
         ("embedding.model", "two words", "embedding.model is 'two words', expected a model of `subcog models list`"),
     ],
 )
@@ -110,6 +121,87 @@ def test_the_default_preset_says_what_the_defaults_say() -> None:
 
 def test_what_names_a_model_or_starts_a_process_is_for_the_user_alone() -> None:
     personal = {key.name for key in KEYS.values() if key.is_personal}
-    assert personal == {"embedding.model", "embedding.background"}
+    llm = {name for name in KEYS if name.startswith("llm.")}
+    assert personal == {"embedding.model", "embedding.background", "search_intent.use_llm"} | llm
     assert all(key.is_personal for key in KEYS.values() if isinstance(key, NameKey))
-    assert not any(key.is_personal for key in KEYS.values() if isinstance(key, ChoiceKey | ShareKey))
+
+
+# ---- names, addresses and paths -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("llm.model", ""),
+        ("llm.model", "  "),
+        ("llm.model", "llama3.2:3b-instruct-q4_K_M"),
+        ("llm.model", "org/model@latest"),
+        ("llm.base_url", ""),
+        ("llm.base_url", "http://localhost:11434/v1"),
+        ("llm.base_url", "https://llm.example.org"),
+        ("llm.base_url", " HTTP://127.0.0.1/ "),
+        ("llm.base_url", "http://[::1]:8080/v1"),
+        ("llm.key_file", ""),
+        ("llm.key_file", "/run/secrets/my llm key"),
+        ("llm.key_file", "~/.keys/anthropic"),
+    ],
+)
+def test_a_name_an_address_or_a_path_is_taken_as_it_is_without_the_blanks_around(name: str, text: str) -> None:
+    assert KEYS[name].from_text(text) == KEYS[name].checked(text.strip()) == text.strip()
+
+
+@pytest.mark.parametrize("text", ["", "two words", "a\u200bb", "tab\tbed", "x" * 201])
+def test_a_name_is_one_printable_word(text: str) -> None:
+    for name in ("llm.model", "embedding.model"):
+        if text or KEYS[name].default:
+            with pytest.raises(ConfigError):
+                KEYS[name].checked(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("localhost:11434", "localhost", "//localhost", "ftp://localhost", "file:///etc/passwd", "http://", "http:///v1"),
+        *("http://localhost:port", "http://localhost:99999", "http://localhost:0", "http://[::1", "http://a b", "http://a\nb"),
+        *("http://bücher.example", "http://x" + "y" * 200),
+    ],
+)
+def test_what_is_no_address_of_a_server_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        KEYS["llm.base_url"].from_text(text)
+    assert refused.value.message.startswith("llm.base_url is no address, expected an address such as http://")
+
+
+@pytest.mark.parametrize(
+    "text", ["https://me:hunter2@host/v1", "https://hunter2@host", "https://host/v1?key=hunter2", "https://host/#hunter2"]
+)
+def test_an_address_that_may_hold_a_secret_is_refused_and_not_shown(text: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        KEYS["llm.base_url"].checked(text)
+    assert refused.value.message.startswith("llm.base_url has a password or a query in it, expected an address such as ")
+    assert "hunter2" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "text", ["sk-ant-hunter2", "keys/hunter2", "./hunter2", "~hunter2", "~", "/a\nhunter2", "/" + "x" * 1_001]
+)
+def test_what_is_no_full_path_may_be_the_key_itself_and_is_not_shown(text: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        KEYS["llm.key_file"].checked(text)
+    assert refused.value.message == "llm.key_file is no full path, expected that of a file, such as ~/.keys/llm"
+
+
+@pytest.mark.parametrize("name", ["llm.model", "llm.base_url", "llm.key_file", "llm.provider"])
+@pytest.mark.parametrize("value", [7, True, None, ["x"], {"x": 1}, 0.5])
+def test_a_name_that_is_no_text_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ConfigError):
+        KEYS[name].checked(value)
+
+
+@pytest.mark.parametrize("name", [name for name in KEYS if name.startswith("llm.")])
+@pytest.mark.parametrize("value", ["sk-ant-hunter2 ", "hunter2\n", "hunter2 " * 90, ["hunter2"], {"hunter2": 1}])
+def test_a_key_that_was_typed_into_another_setting_is_not_shown(name: str, value: object) -> None:
+    for take in (KEYS[name].checked, lambda value: KEYS[name].from_text(f"{value} x")):
+        with pytest.raises(ConfigError) as refused:
+            take(value)
+        assert "hunter2" not in str(refused.value)

@@ -9,7 +9,20 @@ import typer
 
 from subcog_hooks import __version__
 from subcog_hooks.capture.leaks import mask
-from subcog_hooks.cli import browse, change, doctor, exchange, hooking, install, models, remember, search, settings
+from subcog_hooks.cli import (
+    browse,
+    change,
+    doctor,
+    exchange,
+    hooking,
+    install,
+    intent,
+    models,
+    remember,
+    search,
+    settings,
+    stats,
+)
 from subcog_hooks.cli.output import OutputFailed, ReaderGone, prefer_utf8, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
 
@@ -41,7 +54,7 @@ def _everywhere(
     """Options that every command takes; `run` has acted on them before."""
 
 
-for module in (remember, search, browse, change, exchange, install, models, doctor, settings, hooking):
+for module in (remember, search, intent, browse, change, exchange, install, models, doctor, stats, settings, hooking):
     module.register(app)
 
 

@@ -16,9 +16,21 @@ from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
 from subcog_hooks.embed.models import Space
-from subcog_hooks.errors import EXIT_CONFIG, EXIT_MODEL, EXIT_STORE, ModelError, StoreBusy, StoreCorrupt, StoreError
-from subcog_hooks.hooks.prompt import MIN_CONFIDENCE, SILENCE
-from subcog_hooks.intent import keywords
+from subcog_hooks.errors import (
+    EXIT_CONFIG,
+    EXIT_MODEL,
+    EXIT_STORE,
+    ConfigError,
+    ModelError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+)
+from subcog_hooks.hooks.prompt import SILENCE
+from subcog_hooks.intent import breaker, detection, keywords, providers
+from subcog_hooks.intent.detection import NOTHING_SURELY
+from subcog_hooks.intent.text import ends_of
+from subcog_hooks.intent.topics import topics
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.memory.lock import is_held
@@ -34,6 +46,7 @@ PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
 NEAREST = 3  # memories that are named when the hook is silent
 WAIT_MS = 2_000
+NO_LLM_NOW = "SUBCOG_SEARCH_INTENT_USE_LLM"
 _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
 
 
@@ -86,10 +99,11 @@ def doctor(
     else:
         trial = prompt
     _state(home, findings)
-    _settings(home, findings)
+    settings = _settings(home, findings)
+    has_llm = _llm(home, settings, findings)
     command = _registration(findings)
     if trial:
-        spoke = _try_hook(command or install.executable(), trial, findings)
+        spoke = _try_hook(command or install.executable(), trial, findings, has_llm=has_llm)
         if not spoke and not findings.is_silenced:
             _explain(home, trial)
     else:
@@ -241,16 +255,54 @@ def _state(home: Home, findings: Findings) -> None:
         findings.good("state.db")
 
 
-def _settings(home: Home, findings: Findings) -> None:
+def _settings(home: Home, findings: Findings) -> config.Settings:
     at = session.here()
     settings = config.load(home, at.root if at else None)
     for problem in settings.problems:
         findings.bad(problem, EXIT_CONFIG)
-    if not settings["surfacing.enabled"]:
-        findings.is_silenced = True
-        findings.note("surfacing.enabled is false: the hook is silent")
+    for switch in ("surfacing.enabled", "search_intent.enabled"):
+        if not settings[switch]:
+            findings.is_silenced = True
+            findings.note(f"{switch} is false: the hook is silent")
     if not settings.problems:
         findings.good("settings")
+    return settings
+
+
+def _llm(home: Home, settings: config.Settings, findings: Findings) -> bool:
+    """The LLM that helps to tell what a prompt asks for, where its key is from, whether it rests. Whether one is asked."""
+    try:
+        provider = providers.of(settings, home)
+    except ConfigError as error:
+        findings.bad(str(error), EXIT_CONFIG)
+        return False
+    if provider is None:
+        findings.good("no LLM; what a prompt asks for is told from its words alone")
+        return False
+    origin = f"key from {settings['llm.key_file'] or providers.VARIABLES[provider.name]}" if provider.key else "no key"
+    name = f"LLM {provider.name}: {provider.model} at {provider.base_url}, {origin}"
+    if not settings["search_intent.use_llm"]:
+        findings.note(f"{name}; not asked, search_intent.use_llm is false")
+        return False
+    if seconds := _rest(home, provider):
+        findings.note(f"{name}; it failed too often and is left alone for {seconds:.0f} s more")
+    else:
+        findings.good(name)
+    return True
+
+
+def _rest(home: Home, provider: providers.Provider) -> float:
+    """The seconds that an LLM is still left alone; 0.0 when it is not, or state.db, which has been looked at, can not say."""
+    if not os.path.exists(home.state_db):
+        return 0.0
+    try:
+        state = State.open(home, WAIT_MS)
+        until = state.llm_rest(provider.identity)
+        state.close()
+    except StoreError:
+        return 0.0
+    now = now_ms()
+    return (until - now) / 1000 if until is not None and breaker.is_resting(until, now) else 0.0
 
 
 def _registration(findings: Findings) -> list[str] | None:
@@ -290,8 +342,11 @@ def _trial_prompt(store: Store) -> str | None:
     return f"What did we decide about this: {' '.join(newest[0].content.split()[:PROMPT_WORDS])}?" if newest else None
 
 
-def _try_hook(command: list[str], prompt: str, findings: Findings) -> bool:
-    """Run the hook as the client would: a JSON payload and a line end on stdin, the answer on stdout. Whether it spoke."""
+def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: bool) -> bool:
+    """Run the hook as the client would: a JSON payload and a line end on stdin, the answer on stdout. Whether it spoke.
+
+    Without the LLM: looking whether everything is in order sends nothing anywhere.
+    """
     payload = {
         "session_id": f"doctor-{time.time_ns()}",
         "transcript_path": "",
@@ -303,7 +358,12 @@ def _try_hook(command: list[str], prompt: str, findings: Findings) -> bool:
     started = time.perf_counter()
     try:
         done = subprocess.run(
-            [*command, "hook"], input=json.dumps(payload).encode() + b"\n", capture_output=True, timeout=10, check=False
+            [*command, "hook"],
+            input=json.dumps(payload).encode() + b"\n",
+            env={**os.environ, NO_LLM_NOW: "0"},
+            capture_output=True,
+            timeout=10,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         findings.bad(f"the hook can not be run: {error}", EXIT_CONFIG)
@@ -311,7 +371,7 @@ def _try_hook(command: list[str], prompt: str, findings: Findings) -> bool:
     took = (time.perf_counter() - started) * 1000
     if done.returncode or done.stderr:
         findings.bad(f"the hook ended with {done.returncode}: {done.stderr.decode('utf-8', 'replace')[:300]}", EXIT_CONFIG)
-    findings.good(f"hook ran in {took:.0f} ms on {prompt[:70]!r}")
+    findings.good(f"hook ran in {took:.0f} ms on {prompt[:70]!r}" + (", without the LLM" if has_llm else ""))
     terminal.say("its exact output:" if done.stdout else "it printed nothing")
     sys.stdout.flush()
     sys.stdout.buffer.write(done.stdout)
@@ -323,12 +383,18 @@ def _explain(home: Home, prompt: str) -> None:
     if SILENCE in prompt:
         terminal.say(f"reason: {SILENCE} is in the prompt")
         return
-    intent = keywords.detect(prompt)
-    if intent.confidence < MIN_CONFIDENCE:
-        terminal.say("reason: the prompt asks for nothing (an order, an acknowledgement, a command)")
-        return
     at = session.here()
     settings = config.load(home, at.root if at else None)
+    reading = keywords.read(prompt)
+    told, least = reading.intent, settings["search_intent.min_confidence"]
+    if told.confidence < NOTHING_SURELY or not topics(reading.words()):
+        terminal.say(
+            f"reason: the prompt asks for nothing, as far as its words tell ({told.confidence:.2f}, see `subcog intent`)"
+        )
+        return
+    if not detection.is_enough(told, settings):
+        terminal.say(f"reason: memories hardly help with this ({told.confidence:.2f}, search_intent.min_confidence is {least})")
+        return
     bar = float(settings["surfacing.min_relevance"])
     with session.reading() as store:
         if store is None:
@@ -336,7 +402,8 @@ def _explain(home: Home, prompt: str) -> None:
             return
         audiences = audiences_of(*at.names) if at else audiences_of()
         with sources.opened(store, settings, fast=True) as opened:
-            hits = pipeline.for_prompt(keywords.ends_of(prompt), opened, audiences, Deadline(RECALL_MS)).hits
+            hits = pipeline.for_prompt(ends_of(prompt), opened, audiences, Deadline(RECALL_MS)).hits
+            hits = pipeline.favoured(hits, told.type, opened.tuning)
     if not hits:
         terminal.say("reason: no memory is near to it, or has a word of it")
     elif hits[0].relevance < bar:

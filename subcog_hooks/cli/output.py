@@ -22,11 +22,11 @@ WIDE = 100  # columns from which a table has room for the text beside the rest
 _LAST_SECOND = 32_503_679_999  # of the year 2999: the C library of Windows goes no further
 
 
-class ReaderGone(Exception):  # noqa: N818 - errors are named by the fact
+class ReaderGone(Exception):
     """Nobody reads standard output any more, as behind `subcog list | head`: the command has done what was wanted."""
 
 
-class OutputFailed(Exception):  # noqa: N818 - errors are named by the fact
+class OutputFailed(Exception):
     """Standard output can not be written, as on a full disk."""
 
 
@@ -53,6 +53,10 @@ class Terminal:
     def result(self, text: str) -> None:
         """The result, as it is. Raises ReaderGone, OutputFailed."""
         self._guarded(lambda: self.out.print(text, markup=False, soft_wrap=True))
+
+    def draw(self, view: RenderableType) -> None:
+        """The result, as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
+        self._guarded(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
 
     def raw(self, text: str) -> None:
         """Data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""

@@ -1,7 +1,6 @@
 """`subcog search`: the engine of the hook for people and for scripts."""
 
 import json
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -11,7 +10,7 @@ import typer
 from rich.live import Live
 
 from subcog_hooks.capture.jsonl import read_time
-from subcog_hooks.cli import answers, session, sources
+from subcog_hooks.cli import answers, inputs, session, sources
 from subcog_hooks.cli.output import first_screen, terminal
 from subcog_hooks.config import Settings
 from subcog_hooks.deadline import Deadline
@@ -77,7 +76,7 @@ def search(
         since=_since(since),
         statuses=statuses(status),
     )
-    text = _readable(" ".join(query or ()))
+    text = inputs.readable(" ".join(query or ()))
     if not batch and not text.strip():
         raise UsageError("no query was given", "for instance: subcog search token refresh")
     if batch and (query or ids or as_json or page > 1 or project):
@@ -160,7 +159,7 @@ def _batch(
     fast: bool,
 ) -> None:
     """Answer each query of a JSONL source in one process: `{"id", "query", "project"?}` in, `{"id", "results"}` out."""
-    rows = list(_asked(source))
+    rows = list(inputs.rows(source, "query", "project"))
     notes: dict[str, None] = {}
     with sources.opened(store, settings, mode, fast=fast) if store else nullcontext() as opened:
         for key, text, owner in rows:
@@ -181,36 +180,3 @@ def _batch(
             terminal.raw(json.dumps({"id": key, "results": results}, ensure_ascii=False) + "\n")
     for note in notes:
         terminal.say(note)
-
-
-def _asked(source: str) -> Iterator[tuple[object, str, str | None]]:
-    """(id, query, project) of each line. Raises UsageError naming the first that does not hold."""
-    name = "standard input" if source == "-" else source
-    for number, line in enumerate(_lines(source), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            key, text, owner = row["id"], row["query"], row.get("project")
-            if not isinstance(text, str) or not isinstance(owner, str | None):
-                raise TypeError
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UsageError(f'{name} line {number}: expected {{"id", "query", "project"?}}', "correct the line") from error
-        yield key, _readable(text), owner
-
-
-def _readable(text: str) -> str:
-    """`text` with `?` for what UTF-8 can not hold: half a surrogate pair, a byte of another encoding."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _lines(source: str) -> list[str]:
-    try:
-        if source == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig").split("\n")
-        with open(source, encoding="utf-8-sig", newline="\n") as file:
-            return file.read().split("\n")
-    except OSError as error:
-        raise UsageError(f"{source} can not be read: {error.strerror}", "give a JSONL file, or -") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{source} is not UTF-8 at byte {error.start}", "convert it") from error

@@ -6,6 +6,7 @@ from typing import Annotated
 import tomlkit
 import typer
 from rich.table import Table
+from rich.text import Text
 from tomlkit.exceptions import TOMLKitError
 
 from subcog_hooks import config
@@ -13,8 +14,11 @@ from subcog_hooks.cli import session
 from subcog_hooks.cli.output import ACCENT, DIM, terminal
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, UsageError
+from subcog_hooks.intent import providers
 from subcog_hooks.keys import KEYS, PRESETS, Key, Value
 from subcog_hooks.paths import create_private_file
+
+NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
 
 commands = typer.Typer(
     help="Read and change settings (config.toml; a project's .subcog.toml tunes some).", no_args_is_help=True
@@ -53,19 +57,14 @@ def list_() -> None:
     settings = session.settings()
     if not terminal.out.is_terminal:
         for key in KEYS.values():
-            terminal.result(f"{key.name} = {_shown(settings[key.name])}")
+            terminal.result(f"{key.name} = {_shown(settings[key.name]) or NOT_SET}")
         return
     table = Table(box=None, pad_edge=False, header_style=DIM)
     for column in ("setting", "value", "allowed", "meaning"):
         table.add_column(column, no_wrap=column != "meaning")
     for key in KEYS.values():
-        style = ACCENT if settings.is_set(key.name) else None
-        table.add_row(
-            key.name,
-            f"[{style}]{_shown(settings[key.name])}[/]" if style else _shown(settings[key.name]),
-            key.expected,
-            key.help,
-        )
+        value = Text(_shown(settings[key.name]) or NOT_SET, style=ACCENT if settings.is_set(key.name) else "")
+        table.add_row(key.name, value, key.expected, key.help)
     terminal.out.print(table)
 
 
@@ -84,6 +83,11 @@ def set_(
         models.chosen(session.home(), config.Settings({key: new}))  # raises when a file of it is gone
     keep(key, None if value == "default" else new)
     terminal.say(f"{key} = {_shown(new)}")
+    if key.startswith("llm.") or key == "search_intent.use_llm":
+        try:
+            providers.of(config.load(session.home()), session.home())
+        except ConfigError as error:
+            terminal.say(f"no LLM is asked yet: {error}")
     if key == "fusion.preset":
         settings = session.settings()
         for name in sorted(name for name in PRESETS[str(new)] if settings.is_set(name)):
@@ -123,7 +127,7 @@ def _document(file: str) -> tomlkit.TOMLDocument:
     except FileNotFoundError:
         return tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        _, problems = config.parse(file)
+        _, problems, _ = config.parse(file)
         raise ConfigError(problems[0] if problems else f"{file} can not be read: {error}", "correct it by hand") from error
 
 

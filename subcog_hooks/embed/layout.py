@@ -39,7 +39,7 @@ _UNREACHABLE = "[unused"  # placeholders: a bracket is a word of its own, so no 
 _FIX = "reinstall subcog"
 
 
-class EncoderUnusable(ModelError):  # noqa: N818 - errors are named by the fact
+class EncoderUnusable(ModelError):
     """The packed encoder is missing, truncated, damaged or of another format."""
 
 

@@ -30,13 +30,12 @@ def for_prompt(
     audiences: tuple[str, ...],
     deadline: "Deadline",
     given: "AbstractSet[str]" = frozenset(),
-    intent: str | None = None,
 ) -> Answer:
     """The hook's recall: the best candidates of this project, the user and the organisation, most relevant first.
 
-    given: ids that the session has had; they are left out, but the others' lead is measured against them too. intent: the
-    prompt's type, which favours some namespaces. Memories that were stored after the index's last commit are looked through one
-    by one, so that a crash or a busy writer hides nothing. Raises IndexUnusable, StoreError.
+    given: ids that the session has had; they are left out, but the others' lead is measured against them too. Memories that
+    were stored after the index's last commit are looked through one by one, so that a crash or a busy writer hides nothing.
+    Raises IndexUnusable, StoreError.
     """
     store, tuning = sources.store, sources.tuning
     scope = Filter(audiences=audiences)
@@ -53,10 +52,19 @@ def for_prompt(
     scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in left_out}
     best = islice(_in_order(scores, store, tuning, now, may_be_given), PROMPT_CANDIDATES)
     hits = [found.hit(memory, score, factor) for memory, score, factor in best] + _unindexed(found, newer)
+    hits.sort(key=_by_relevance)
+    return _answer(hits, found, alpha, why)
+
+
+def favoured(hits: "Sequence[Hit]", intent: str, tuning: "Tuning") -> list[Hit]:
+    """The hits of a prompt of this intent, most relevant first: some namespaces suit it better. Their relevance is raised."""
     for hit in hits:
         hit.relevance = prior.raised(hit.relevance, hit.memory.namespace, intent, tuning.prior)
-    hits.sort(key=lambda hit: (-hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id))
-    return _answer(hits, found, alpha, why)
+    return sorted(hits, key=_by_relevance)
+
+
+def _by_relevance(hit: Hit) -> tuple[float, float, int, str]:
+    return -hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id
 
 
 def _behind(index: LexicalIndex, store: Store) -> list[Memory]:

@@ -9,7 +9,7 @@ FAVOURED = {  # namespaces by type of intent
 }
 
 
-def raised(relevance: float, namespace: str, intent: str | None, factor: float) -> float:
+def raised(relevance: float, namespace: str, intent: str, factor: float) -> float:
     """The relevance of a memory in `namespace` for a prompt of this intent: up to `factor` times as much, at most 1.0.
 
     factor: below 2.0, so that no memory passes one with twice its relevance.
@@ -17,4 +17,4 @@ def raised(relevance: float, namespace: str, intent: str | None, factor: float) 
     >>> raised(0.4, "patterns", "howto", 1.5), raised(0.4, "config", "howto", 1.5), raised(0.9, "patterns", "howto", 1.5)
     (0.6, 0.4, 1.0)
     """
-    return round(min(1.0, relevance * factor), 4) if namespace in FAVOURED.get(intent or "", ()) else relevance
+    return round(min(1.0, relevance * factor), 4) if namespace in FAVOURED.get(intent, ()) else relevance

@@ -5,14 +5,14 @@ No ranking here.
 
 from math import log
 
-from subcog_hooks.intent.keywords import ends_of
+from subcog_hooks.intent.text import ends_of
 from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LABELS, LexicalIndex
 from subcog_hooks.recall.words import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import tantivy
 
@@ -116,12 +116,14 @@ def analyse(
         _weigh(term, index)
     if correct:
         _correct(chosen, index, within)
-    asked = Query(text, (), glue, _phrases(text, index))
-    chosen += _acronyms(asked, chosen, index, within)
+    meant = _expand(chosen, index, within)
+    abbreviated = _abbreviate(text, chosen, index, within)
+    chosen += abbreviated
     chosen.sort(key=lambda term: (not term.known, -term.weight, term.whole))
     known = [term for term in chosen if term.known][:limit]
     unknown = [term for term in chosen if not term.known][:limit]
-    asked.terms = (*known, *unknown)
+    asked = Query(text, (*known, *unknown), glue, _phrases(text, index))
+    asked.meant = " ".join((text, *meant, *(term.whole.upper() for term in abbreviated)))
     return asked
 
 
@@ -149,44 +151,41 @@ def _correct(terms: list[Term], index: LexicalIndex, within: "tantivy.Query | No
             term.weight *= CORRECTED_WEIGHT
 
 
-def _acronyms(asked: Query, terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> list[Term]:
-    """Give acronyms what they stand for in the store; returned are those that the query spells out and memories write short."""
-    added: list[Term] = []
-    spelled: list[str] = []
+def _expand(terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> list[str]:
+    """Give acronyms what they stand for in the store. Returned are the words that were meant where others were written."""
     known = index.acronyms()
+    meant: list[str] = []
     for term in terms:
         if term.typed is not None:
-            spelled.append(term.whole)
+            meant.append(term.whole)
         if term.whole in known and (long := index.spelled_out(term.whole, within)):
             term.spelled_out = tuple(index.analysers.body_terms(long))
             term.known = True
-            spelled.append(long)
-    for short, start, end, words in _runs(asked.text) if known else ():
-        if (
-            short not in known
-            or any(term.whole == short for term in terms)
-            or (long := index.spelled_out(short, within)) is None
-        ):
+            meant.append(long)
+    return meant
+
+
+def _abbreviate(text: str, terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> list[Term]:
+    """Terms for the acronyms of what the text spells out, where memories write it short and no term says so."""
+    known = index.acronyms()
+    if not known:
+        return []
+    from subcog_hooks.memory import acronyms  # .2 ms, and in many stores there are none
+
+    asked = {term.whole for term in terms}
+    words = analysis.fold(text).replace("-", " ").lower().split()
+    found: list[Term] = []
+    for short, start, end in acronyms.initials(words):
+        if short not in known or short in asked or (long := index.spelled_out(short, within)) is None:
             continue
         stems = tuple(index.analysers.body_terms(long))
         if stems == tuple(index.analysers.body_terms(" ".join(words[start:end]))):
             term = Term(short, tuple(index.analysers.body.analyze(short)), is_identifier=False, is_cjk=False)
             term.spelled_out = stems
             _weigh(term, index)
-            added.append(term)
-            spelled.append(short.upper())
-    if spelled:
-        asked.meant = " ".join((asked.text, *spelled))
-    return added
-
-
-def _runs(text: str) -> "Iterator[tuple[str, int, int, list[str]]]":
-    """The acronyms that runs of a text's words may be spelled out from, with the places of the run and the words."""
-    from subcog_hooks.memory import acronyms  # .2 ms, and in many stores there are none
-
-    words = analysis.fold(text).replace("-", " ").lower().split()
-    for short, start, end in acronyms.initials(words):
-        yield short, start, end, words
+            found.append(term)
+            asked.add(short)
+    return found
 
 
 def _terms(text: str, analysers: analysis.Analysers) -> list[Term]:

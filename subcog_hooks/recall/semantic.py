@@ -1,10 +1,9 @@
 """The channel of meaning: the memories whose vectors lie nearest to the query's, ranked by cosine."""
 
+from subcog_hooks.intent.text import is_latin
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.recall.hits import SEMANTIC
-
-LATIN_END = "\u0250"  # the first letter behind Latin Extended-B
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,16 +34,14 @@ class Space:
 
 
 def in_latin(encode: "Encode") -> "Encode":
-    """`encode` for texts that a model of English can read: of which half the letters and digits at least are Latin.
+    """`encode` for texts that a model of English can read.
 
     What it can not read is `[UNK]` after `[UNK]` to it, and near to whatever else it can not read: a prompt in Japanese was
     given an unrelated memory, an emoji had a relevance of .99.
     """
 
     def encode_latin(text: str) -> bytes | None:
-        characters = [c for c in text if c.isalnum()]
-        latin = sum(c < LATIN_END for c in characters)
-        return encode(text) if latin * 2 >= max(1, len(characters)) else None
+        return encode(text) if is_latin(text) else None
 
     return encode_latin
 

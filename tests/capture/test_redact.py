@@ -118,103 +118,103 @@ def test_the_header_of_a_private_key_that_is_only_mentioned_stays() -> None:
     assert redact(text).text == text
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('password = "hunter2"', 'password = "[redacted: password]"'),
-        ("password = 'correct-horse'", "password = '[redacted: password]'"),
-        ('{"password": "hunter2"}', '{"password": "[redacted: password]"}'),
-        ('{\\"password\\": \\"hunter2\\"}', '{\\"password\\": \\"[redacted: password]\\"}'),
-        ('config["db_password"] = "hunter2"', 'config["db_password"] = "[redacted: password]"'),
-        ('if password == "hunter2":', 'if password == "[redacted: password]":'),
-        ("const dbPass: string = 'hunter2';", "const dbPass: string = '[redacted: password]';"),
-        ("export DB_PASSWORD=hunter2", "export DB_PASSWORD=[redacted: password]"),
-        ("export DB_PASSWORD=letmein", "export DB_PASSWORD=[redacted: password]"),
-        ("Server=db;Password=letmein;User=sa", "Server=db;Password=[redacted: password];User=sa"),
-        ("<password>hunter2</password>", "<password>[redacted: password]</password>"),
-        ("mysqldump --password hunter2 shop", "mysqldump --password [redacted: secret] shop"),
-        ("the staging password is hunter2, rotate it", "the staging password is [redacted: password], rotate it"),
-        ("**Password:** `hunter2`", "**Password:** `[redacted: password]`"),
-        ("password: hunter2\nuser: me", "password: [redacted: password]\nuser: me"),
-        ("API_KEY: abc123", "API_KEY: [redacted: secret]"),
-        ("api_key: str = 'abc123def456'", "api_key: str = '[redacted: secret]'"),
-        ("X-API-Key: 3fa85f64-5717-4562-b3fc-2c963f66afa6", "X-API-Key: [redacted: secret]"),
-        ("https://x.io/v1?api_key=a1b2c3d4e5f6&page=2", "https://x.io/v1?api_key=[redacted: secret]&page=2"),
-        ("secret_key_base: " + HEX[:32], "secret_key_base: [redacted: secret]"),
-        ("client_secret => '8Q~abc.DEF1ghi2JKL3mno4'", "client_secret => '[redacted: secret]'"),
-        ("Authorization: Bearer " + MIXED[:40], "Authorization: Bearer [redacted: bearer token]"),
-        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted: authorization header]"),
-        ("//registry.npmjs.org/:_authToken=" + HEX[:36], "//registry.npmjs.org/:_authToken=[redacted: npm token]"),
-    ],
-)
+ASSIGNED = [
+    ('password = "hunter2"', 'password = "[redacted: password]"'),
+    ("password = 'correct-horse'", "password = '[redacted: password]'"),
+    ('{"password": "hunter2"}', '{"password": "[redacted: password]"}'),
+    ('{\\"password\\": \\"hunter2\\"}', '{\\"password\\": \\"[redacted: password]\\"}'),
+    ('config["db_password"] = "hunter2"', 'config["db_password"] = "[redacted: password]"'),
+    ('if password == "hunter2":', 'if password == "[redacted: password]":'),
+    ("const dbPass: string = 'hunter2';", "const dbPass: string = '[redacted: password]';"),
+    ("export DB_PASSWORD=hunter2", "export DB_PASSWORD=[redacted: password]"),
+    ("export DB_PASSWORD=letmein", "export DB_PASSWORD=[redacted: password]"),
+    ("Server=db;Password=letmein;User=sa", "Server=db;Password=[redacted: password];User=sa"),
+    ("<password>hunter2</password>", "<password>[redacted: password]</password>"),
+    ("mysqldump --password hunter2 shop", "mysqldump --password [redacted: secret] shop"),
+    ("the staging password is hunter2, rotate it", "the staging password is [redacted: password], rotate it"),
+    ("**Password:** `hunter2`", "**Password:** `[redacted: password]`"),
+    ("password: hunter2\nuser: me", "password: [redacted: password]\nuser: me"),
+    ("API_KEY: abc123", "API_KEY: [redacted: secret]"),
+    ("api_key: str = 'abc123def456'", "api_key: str = '[redacted: secret]'"),
+    ("X-API-Key: 3fa85f64-5717-4562-b3fc-2c963f66afa6", "X-API-Key: [redacted: secret]"),
+    ("https://x.io/v1?api_key=a1b2c3d4e5f6&page=2", "https://x.io/v1?api_key=[redacted: secret]&page=2"),
+    ("secret_key_base: " + HEX[:32], "secret_key_base: [redacted: secret]"),
+    ("client_secret => '8Q~abc.DEF1ghi2JKL3mno4'", "client_secret => '[redacted: secret]'"),
+    ("Authorization: Bearer " + MIXED[:40], "Authorization: Bearer [redacted: bearer token]"),
+    ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted: authorization header]"),
+    ("//registry.npmjs.org/:_authToken=" + HEX[:36], "//registry.npmjs.org/:_authToken=[redacted: npm token]"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), ASSIGNED)
 def test_what_is_assigned_to_a_secret_name_is_replaced_and_the_name_stays(text: str, expected: str) -> None:
     assert redact(text).text == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("postgres://app:s3cret@db.internal:5432/shop", "postgres://app:[redacted: URL password]@db.internal:5432/shop"),
-        ("redis://:p4ss!word@cache/0", "redis://:[redacted: URL password]@cache/0"),
-        ("amqp://svc:a@b1c2@queue", "amqp://svc:[redacted: URL password]@queue"),
-        (
-            "https://ci:" + "gh" + "p_" + MIXED[:36] + "@github.com/a/b.git",
-            "https://ci:[redacted: URL password]@github.com/a/b.git",
-        ),
-    ],
-)
+URLS = [
+    ("postgres://app:s3cret@db.internal:5432/shop", "postgres://app:[redacted: URL password]@db.internal:5432/shop"),
+    ("redis://:p4ss!word@cache/0", "redis://:[redacted: URL password]@cache/0"),
+    ("amqp://svc:a@b1c2@queue", "amqp://svc:[redacted: URL password]@queue"),
+    (
+        "https://ci:" + "gh" + "p_" + MIXED[:36] + "@github.com/a/b.git",
+        "https://ci:[redacted: URL password]@github.com/a/b.git",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), URLS)
 def test_a_url_keeps_its_scheme_user_and_host(text: str, expected: str) -> None:
     assert redact(text).text == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "the password: must be at least 12 characters",
-        "password: 12-character minimum, rotated every 90 days",
-        "token refresh is flaky below 2 s of clock skew",
-        "secret = see vault",
-        'password = os.environ["DB_PASSWORD"]',
-        "password = getpass.getpass()",
-        "connect(user=user, password=db_password)",
-        "connect(user=user, password=settings.database.password1)",
-        "api_key: str",
-        "password: Optional[str] = None",
-        "The token is JWT and the password is bcrypt12-hashed",
-        "token = tokens[i2]",
-        "token: Base64UrlString",
-        "max_tokens: 100000, token_count = 512",
-        'next_token = "AbC123dEf456"',
-        'pad_token = "<|reserved_12|>"',
-        "primary_key: id_2024_abc1",
-        "secret: k8s-db-secret-v2",
-        "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod-a1b2c3",
-        'Token: "#d8dee9"',
-        "PWD=/home/user/project2",
-        "Authorization: required on every call",
-        "Bearer authentication-with-rotation is planned",
-        "password=<your-key>",
-        "password = xxxx",
-        "password=changeme",
-        "password: ${DB_PASSWORD}",
-        "password: {{ vault_password }}",
-        "password: ***",
-        'api_key = "your-api-key-here"',
-        'curl -H "Authorization: Bearer $TOKEN1" https://x.io',
-        "postgres://user:password@localhost/db",
-        "postgres://app:${DB_PASSWORD}@db/shop",
-        "http://localhost:8080/a@b",
-        "git@github.com:owner/repo.git",
-        "commit da39a3ee5e6b4b0d3255bfef95601890afd80709 broke 3fa85f64-5717-4562-b3fc-2c963f66afa6",
-        "cache key 1700000000:da39a3ee5e6b4b0d3255bfef95601890afd80709",
-        "cache key 1700000000:3fa85f64-5717-4562-b3fc-2c963f66afa6",
-        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        "class APEntityManager2 and AKCadence",
-        "eyJub3QiLCJhIiwidG9rZW4i is base64 of a list",
-        "disk-0123456789abcdef0123456789abcdef is mounted",
-        "test data: " + "QUFB" * 5 + AWS,
-    ],
-)
+HARMLESS = [
+    "the password: must be at least 12 characters",
+    "password: 12-character minimum, rotated every 90 days",
+    "token refresh is flaky below 2 s of clock skew",
+    "secret = see vault",
+    'password = os.environ["DB_PASSWORD"]',
+    "password = getpass.getpass()",
+    "connect(user=user, password=db_password)",
+    "connect(user=user, password=settings.database.password1)",
+    "api_key: str",
+    "password: Optional[str] = None",
+    "The token is JWT and the password is bcrypt12-hashed",
+    "token = tokens[i2]",
+    "token: Base64UrlString",
+    "max_tokens: 100000, token_count = 512",
+    'next_token = "AbC123dEf456"',
+    'pad_token = "<|reserved_12|>"',
+    "primary_key: id_2024_abc1",
+    "secret: k8s-db-secret-v2",
+    "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod-a1b2c3",
+    'Token: "#d8dee9"',
+    "PWD=/home/user/project2",
+    "Authorization: required on every call",
+    "Bearer authentication-with-rotation is planned",
+    "password=<your-key>",
+    "password = xxxx",
+    "password=changeme",
+    "password: ${DB_PASSWORD}",
+    "password: {{ vault_password }}",
+    "password: ***",
+    'api_key = "your-api-key-here"',
+    'curl -H "Authorization: Bearer $TOKEN1" https://x.io',
+    "postgres://user:password@localhost/db",
+    "postgres://app:${DB_PASSWORD}@db/shop",
+    "http://localhost:8080/a@b",
+    "git@github.com:owner/repo.git",
+    "commit da39a3ee5e6b4b0d3255bfef95601890afd80709 broke 3fa85f64-5717-4562-b3fc-2c963f66afa6",
+    "cache key 1700000000:da39a3ee5e6b4b0d3255bfef95601890afd80709",
+    "cache key 1700000000:3fa85f64-5717-4562-b3fc-2c963f66afa6",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "class APEntityManager2 and AKCadence",
+    "eyJub3QiLCJhIiwidG9rZW4i is base64 of a list",
+    "disk-0123456789abcdef0123456789abcdef is mounted",
+    "test data: " + "QUFB" * 5 + AWS,
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
 def test_prose_code_placeholders_and_hashes_stay_as_they_are(text: str) -> None:
     found = redact(text)
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socketserver
 import sys
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import apsw
 import pytest
 
 from subcog_hooks.embed import background
+from subcog_hooks.intent import breaker
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import path_of
 from subcog_hooks.paths import Home
@@ -50,12 +53,24 @@ def test_a_sound_home_is_shown_with_the_bytes_that_the_model_would_see(
 
 
 def test_a_prompt_that_nothing_answers_prints_nothing(registered: Run) -> None:
-    done = registered("doctor", "--prompt", "what is the price of a berth in winter")
+    done = registered("doctor", "--prompt", "how do we set the price of a berth in winter?")
     assert "it printed nothing" in done.err
     assert "reason: no memory is relevant enough" in done.err
     assert "Berths are allocated by length overall" in done.err
-    assert "reason: no memory is near to it, or has a word of it" in registered("doctor", "--prompt", "why is the sky blue").err
-    assert "reason: the prompt asks for nothing" in registered("doctor", "--prompt", "go on").err
+    assert (
+        "reason: no memory is near to it, or has a word of it"
+        in registered("doctor", "--prompt", "how do we paint the sky?").err
+    )
+    assert "reason: the prompt asks for nothing, as far as its words tell (0." in registered("doctor", "--prompt", "go on").err
+    registered("config", "set", "search_intent.min_confidence", "1")
+    assert "reason: memories hardly help with this (0." in registered("doctor", "--prompt", "how do we moor?").err
+
+
+def test_a_prompt_of_no_type_is_looked_up_as_the_hook_looks_it_up(registered: Run) -> None:
+    prompt = "the lighthouse lamp relay of the tide sensor"
+    said = registered("intent", prompt).out
+    assert (said.split()[0], "the hook speaks if a memory is relevant" in said) == ("none", True)
+    assert "reason: no memory is near to it" in registered("doctor", "--prompt", prompt).err
 
 
 def test_a_hook_whose_executable_is_gone_is_named(registered: Run) -> None:
@@ -176,7 +191,7 @@ def test_a_length_of_time_that_means_nothing_is_refused(subcog: Run, length: str
 def test_a_silence_that_was_asked_for_is_named_as_such(registered: Run) -> None:
     assert "reason: [nomem] is in the prompt" in registered("doctor", "--prompt", "where are the berths? [nomem]").err
     registered("pause")
-    assert "reason" not in registered("doctor", "--prompt", "why is the sky blue").err
+    assert "reason" not in registered("doctor", "--prompt", "how do we paint the sky?").err
 
 
 # ---- vectors --------------------------------------------------------------------------------------------------------------
@@ -251,3 +266,108 @@ def test_without_sqlite_vec_it_is_a_note(registered: Run, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "sqlite_vec", None)
     done = registered("doctor")
     assert "note  sqlite-vec is not installed; search is by words alone; pip install sqlite-vec" in done.out
+
+
+# ---- the LLM --------------------------------------------------------------------------------------------------------------
+
+KEY = "sk-hunter2"
+LOCAL = ('provider = "openai"', 'model = "tiny"', 'base_url = "http://127.0.0.1:9/v1/"')
+
+
+def llm_said(subcog: Run, home: Home, *lines: str, intent: str = "") -> tuple[int, str]:
+    """The exit code, and the line about the LLM, with these lines in its table; no line holds a key."""
+    home.create()
+    Path(home.config).write_text("\n".join(("[search_intent]", intent, "[llm]", *lines)))
+    done = subcog("doctor")
+    assert KEY not in done.out + done.err
+    found = [line for line in done.out.splitlines() if "LLM" in line or "llm." in line or "API_KEY" in line]
+    assert len(found) == 1, done.out
+    return done.code, found[0]
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_without_an_llm_it_is_said_even_where_a_key_lies_about(
+    subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    assert llm_said(subcog, home) == (0, "  ok  no LLM; what a prompt asks for is told from its words alone")
+
+
+def test_an_llm_is_named_with_where_its_key_is_from(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert llm_said(subcog, home, *LOCAL) == (0, "  ok  LLM openai: tiny at http://127.0.0.1:9/v1, no key")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    at = "  ok  LLM anthropic: claude-haiku-4-5 at https://api.anthropic.com, key from"
+    assert llm_said(subcog, home, 'provider = "anthropic"') == (0, f"{at} ANTHROPIC_API_KEY")
+    file = Path(home.root) / "key"
+    file.write_text(KEY)
+    file.chmod(0o600)
+    assert llm_said(subcog, home, 'provider = "anthropic"', f'key_file = "{file}"') == (0, f"{at} {file}")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (('provider = "openai"',), "llm.model is not set"),
+        (('provider = "anthropic"',), "anthropic needs a key; set ANTHROPIC_API_KEY, or llm.key_file"),
+        ((*LOCAL, 'key_file = "/nowhere/key"'), "llm.key_file: /nowhere/key can not be read: No such file or directory"),
+        (('provider = "ollama"',), "config.toml line 4: llm.provider does not hold, expected none, anthropic or openai"),
+        (('provider = "openai"', 'model = "m"', 'base_url = "hunter2"'), "llm.base_url can not be used as it is set; "),
+        (('provider = "openai"', 'model = "m"', "[search_intent]", "use_llm = 'no'"), "search_intent.use_llm can not be used"),
+    ],
+)
+def test_an_llm_that_can_not_be_used_is_wrong_settings(subcog: Run, home: Home, lines: tuple[str, ...], said: str) -> None:
+    home.create()
+    Path(home.config).write_text("\n".join(("", "", "[llm]", *lines)))
+    done = subcog("doctor")
+    assert done.code == 4
+    assert f" BAD  {said}" in done.out
+    assert "hunter2" not in done.out
+
+
+def test_a_key_file_that_others_can_read_is_named_and_its_key_is_not(subcog: Run, home: Home) -> None:
+    home.create()
+    file = Path(home.root) / "key"
+    file.write_text(KEY)
+    file.chmod(0o644)
+    code, line = llm_said(subcog, home, *LOCAL, f'key_file = "{file}"')
+    assert (code, line) == (4, f" BAD  llm.key_file: {file} can be read or written by others; chmod 600 {file}")
+
+
+def test_an_llm_that_is_switched_off_or_rests_is_a_note(subcog: Run, home: Home) -> None:
+    name = "note  LLM openai: tiny at http://127.0.0.1:9/v1, no key; "
+    assert llm_said(subcog, home, *LOCAL, intent="use_llm = false") == (0, f"{name}not asked, search_intent.use_llm is false")
+    state = State.open(home, 100)
+    now = now_ms()
+    for _ in range(breaker.FAILURES):
+        breaker.failed(state, "openai http://127.0.0.1:9/v1 tiny", now)
+    code, line = llm_said(subcog, home, *LOCAL)
+    assert (code, line.startswith(f"{name}it failed too often and is left alone for ")) == (0, True)
+    breaker.succeeded(state, "openai http://127.0.0.1:9/v1 tiny")
+    state.close()
+    assert llm_said(subcog, home, *LOCAL)[1].startswith("  ok  ")
+
+
+def test_nobody_is_called(registered: Run, home: Home) -> None:
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
+        server.timeout = 0
+        calls: list[object] = []
+        server.finish_request = lambda *call: calls.append(call)  # type: ignore[method-assign]
+        Path(home.config).write_text(
+            f'[llm]\nprovider = "openai"\nmodel = "tiny"\nbase_url = "http://127.0.0.1:{server.server_address[1]}/v1"\n'
+        )
+        done = registered("doctor", "--prompt", "berths and the harbour, what about them?")
+        server.handle_request()
+    assert (done.code, calls) == (0, [])
+    assert "ms on 'berths and the harbour, what about them?', without the LLM" in done.out
+
+
+def test_an_intent_that_is_switched_off_is_why_the_hook_is_silent(registered: Run, home: Home) -> None:
+    registered("config", "set", "search_intent.enabled", "false")
+    done = registered("doctor")
+    assert "note  search_intent.enabled is false: the hook is silent" in done.out
+    assert "reason" not in done.err

@@ -39,9 +39,10 @@ def examples() -> list[str]:
 
 
 def shown_in_readme() -> list[str]:
-    """The commands of README's section on use."""
-    section = (ROOT / "README.md").read_text().partition("## Use")[2].partition("\n## ")[0]
-    return [line.partition("  #")[0].strip() for line in section.splitlines() if line.startswith("    subcog ")]
+    """The commands of README's sections on use and on an LLM."""
+    sections = [(ROOT / "README.md").read_text().partition(head)[2].partition("\n## ")[0] for head in ("## Use", "## An LLM")]
+    lines = "\n".join(sections).splitlines()
+    return [line.partition("  #")[0].strip() for line in lines if line.startswith("    subcog ")]
 
 
 @pytest.fixture

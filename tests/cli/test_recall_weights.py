@@ -126,7 +126,7 @@ def test_the_list_of_settings_shows_what_a_preset_says(filled: Run) -> None:
     def listed() -> dict[str, str]:
         return dict(line.split(" = ") for line in filled("config", "list").out.splitlines())
 
-    assert listed() == {name: str(key.default).lower() for name, key in KEYS.items()}
+    assert listed() == {name: str(key.default).lower() or "(not set)" for name, key in KEYS.items()}
     filled("config", "set", "fusion.preset", "rrf")
     assert (listed()["fusion.mode"], listed()["fusion.alpha"]) == ("rrf", "0.5")
     assert filled("config", "get", "fusion.mode").out == "rrf\n"

@@ -41,11 +41,11 @@ CACHE = os.environ.get("SUBCOG_TEST_CACHE") or os.path.expanduser("~/.cache/subc
 LAUNCHER = Path(__file__).with_name("launch.py")
 
 
-class ClientUnavailable(Exception):  # noqa: N818 - errors are named by the fact
+class ClientUnavailable(Exception):
     """The client can not be had on this machine."""
 
 
-class ClientFailed(Exception):  # noqa: N818 - errors are named by the fact
+class ClientFailed(Exception):
     """The client did not start, did not answer in time or ended on its own."""
 
 

@@ -109,11 +109,12 @@ class Bench:
         return per_query(judged(queries), self._rankings[key], measures)
 
 
+KINDS = ("answerable", "unanswerable", "unrelated")  # of the gate's prompts
+
+
 def gate(prompts: Sequence[Prompt], given: Mapping[str, Sequence[str]]) -> Row:
     """How often the hook's recall answers, and is silent. given: the ids handed over for each prompt."""
-    kinds = {
-        kind: [prompt for prompt in prompts if prompt.kind == kind] for kind in ("answerable", "unanswerable", "unrelated")
-    }
+    kinds = {kind: [prompt for prompt in prompts if prompt.kind == kind] for kind in KINDS}
     all_given = sum(len(ids) for ids in given.values())
     right = sum(len(prompt.relevant & set(given[prompt.id])) for prompt in prompts)
     answered = [float(bool(prompt.relevant & set(given[prompt.id]))) for prompt in kinds["answerable"]]
@@ -122,7 +123,8 @@ def gate(prompts: Sequence[Prompt], given: Mapping[str, Sequence[str]]) -> Row:
         "answerable: spoke": shown(estimate([float(bool(given[prompt.id])) for prompt in kinds["answerable"]])),
         **{
             f"{kind}: silent": shown(estimate([float(not given[prompt.id]) for prompt in kinds[kind]]))
-            for kind in ("unanswerable", "unrelated")
+            for kind in KINDS[1:]
+            if kinds[kind]
         },
         "precision of what is given": round(right / max(1, all_given), DIGITS),
         "memories given": all_given,

@@ -92,6 +92,11 @@ def gate() -> tuple[Path, list[Prompt]] | None:
     return folder / "memories.jsonl", prompts
 
 
+def as_prompts(queries: Iterable[Query]) -> list[Prompt]:
+    """Queries of a collection, all of which its memories answer, as prompts to the hook."""
+    return [Prompt(query.id, query.text, "answerable", query.relevant) for query in queries]
+
+
 def named(names: Iterable[str]) -> list[Collection]:
     """The collections of these names that are at hand."""
     found = (ground_truth() if name == GROUND_TRUTH else development(name) for name in names)

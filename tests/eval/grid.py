@@ -19,7 +19,7 @@ NUMBERS: dict[str, tuple[Value, ...]] = {  # arguments of Tuning
     "decay": (0.0, 0.003, 0.01, 0.03),
     "floor": (0.5, 0.7, 0.9, 1.0),
 }
-PRIORS = (1.0, 1.25, 1.5)  # of the hook alone: on the gate's prompts
+PRIORS = (1.0, 1.1, 1.2, 1.5, 1.9)  # of the hook alone
 CONSTANTS: dict[str, tuple[float, ...]] = {  # of the module `lexical`
     "FLAT": (0.0, 0.5, 1.0),
     "GLUE_BOOST": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),

@@ -21,9 +21,10 @@ BASELINES = (
     "alone: our own lists by equal reciprocal ranks, without labels. Gains are paired."
 )
 GATE = (
-    "What the hook's recall would hand over, by `relevance.prior`; 1.0, the default, favours no namespace. The namespaces of "
+    "What the hook's recall would hand over, by `relevance.prior`; 1.0 favours no namespace. The namespaces of "
     "these memories (`pattern`, `learning`) are not those that an intent favours (`patterns`, `learnings`): nothing can change."
 )
+PRIOR = "The same for the project's own ground truth, whose memories have the namespaces that an intent favours."
 
 
 def write(results: Path) -> list[Path]:
@@ -63,6 +64,8 @@ def markdown(found: dict[str, Any], drawing: str | None) -> str:
     ]
     if "gate" in found:
         parts += ["## The gate", GATE, _gate(found["gate"])]
+    if "prior" in found:
+        parts += ["## The prior over namespaces", PRIOR, _gate(found["prior"])]
     if drawing:
         parts += ["## The share of meaning", f"![nDCG@10 by the share of meaning]({drawing})"]
     if found["sweep"]:

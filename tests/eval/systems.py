@@ -13,6 +13,7 @@ from unittest.mock import patch
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import models
 from subcog_hooks.intent import keywords
+from subcog_hooks.intent.text import ends_of
 from subcog_hooks.keys import ADAPTIVE, KEYS, PRESETS, RRF, WEIGHTED, Value
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Filter, Store, audiences_of
@@ -145,11 +146,9 @@ class Engine:
         with _as(system), patch.object(pipeline, "gather", remembered), patch.object(pipeline, "now_ms", self._now):
             sources = self._sources(system)
             for prompt in prompts:
-                text = keywords.ends_of(prompt.text)
-                answer = pipeline.for_prompt(
-                    text, sources, audiences_of(), Deadline(PATIENCE_MS), intent=keywords.detect(prompt.text).type
-                )
-                relevant = [hit for hit in answer.hits if hit.relevance >= least]
+                answer = pipeline.for_prompt(ends_of(prompt.text), sources, audiences_of(), Deadline(PATIENCE_MS))
+                hits = pipeline.favoured(answer.hits, keywords.read(prompt.text).intent.type, sources.tuning)
+                relevant = [hit for hit in hits if hit.relevance >= least]
                 kept = pipeline.without_repeats(relevant, sources)[:most]
                 found[prompt.id] = [hit.memory.id for hit in kept]
         return found

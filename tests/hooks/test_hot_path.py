@@ -1,25 +1,42 @@
-"""What the hook's process loads, from a payload to an injected memory: milliseconds are spent on imports first of all."""
+"""What the hook's process loads and starts, from a payload to an injected memory: imports cost the most milliseconds."""
 
 import ast
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from subcog_hooks import config
+from subcog_hooks.intent import classifier, providers, race
+from subcog_hooks.intent.detection import HOUR_MS
+from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
+from subcog_hooks.state import State
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
+from tests.llm_server import LlmServer, says
+
+ROOT = Path(__file__).parents[2]
+ATTEMPTS = 5  # a busy machine may need more than the hook's deadline; it is silent then
 
 RUN = """
-import os, sys
+import _thread, os, sys
 bare = set(sys.modules)
+threads = []
+main_thread = _thread.get_ident()
 def leave(code):
-    os.write(stderr, repr(sorted(set(sys.modules) - bare)).encode())
+    os.write(stderr, repr((sorted(set(sys.modules) - bare), len(threads), _thread.get_ident() == main_thread)).encode())
     real(code)
+def begin(run, *given):
+    threads.append(run)
+    return start(run, *given)
 real, os._exit, stderr = os._exit, leave, os.dup(2)
+start, _thread.start_new_thread = _thread.start_new_thread, begin
 sys.argv = ["subcog", "hook"]
 from subcog_hooks.__main__ import main
 main()
@@ -31,17 +48,41 @@ STANDARD = {
     *("collections", "collections.abc", "_collections", "_operator", "operator", "itertools", "keyword", "reprlib"),  # apsw
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
-OWN = {
-    *("__main__", "capture", "capture.leaks", "config", "database", "deadline", "errors", "keys", "paths", "state", "wire"),
-    *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
-    *("hooks", "hooks.prompt", "hooks.render", "hooks.runner", "hooks.sanitise"),
-    *("intent", "intent.keywords"),
-    *("memory", "memory.analysis", "memory.index", "memory.irregular", "memory.model", "memory.project"),
-    *("memory.schema", "memory.store", "memory.vector_file", "memory.vectors"),
-    *("recall", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
+SILENT = {  # a prompt that asks for nothing
+    *("__main__", "config", "database", "deadline", "errors", "keys", "paths", "state", "wire"),
+    *("hooks", "hooks.prompt", "hooks.runner", "hooks.turn"),
+    *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape", "intent.signals"),
+    *("intent.pasted", "intent.text", "intent.topics", "memory", "memory.model", "memory.project"),
+}
+OWN = SILENT | {
+    *("capture", "capture.leaks", "embed", "embed.layout", "embed.static", "embed.wordpiece"),
+    *("hooks.render", "hooks.sanitise", "hooks.surfacing"),
+    *("memory.analysis", "memory.index", "memory.irregular", "memory.schema", "memory.store", "memory.vector_file"),
+    *("memory.vectors", "recall", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
     *("recall.labels", "recall.lexical", "recall.pipeline", "recall.prior", "recall.query", "recall.ranking", "recall.recency"),
     *("recall.relevance", "recall.semantic", "recall.tuning", "recall.words"),
 }
+
+# what only a call of an LLM needs
+OF_A_CALL = {"address", "breaker", "classifier", "merge", "post", "providers", "race"}
+OF_ASKING = {"capture.disclosure", "recall.rarity"}
+SOCKETS = {
+    "socket",
+    "_socket",
+    "ssl",
+    "_ssl",
+    "select",
+    "selectors",
+    "http",
+    "http.client",
+    "urllib",
+    "urllib.parse",
+    "hashlib",
+}
+
+QUESTION = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
+ORDER = "rename the OAuth2 helper"
+WATCHDOG = 1  # threads
 
 
 @pytest.fixture
@@ -50,32 +91,148 @@ def remembered(home: Home, store: Store, make: Maker) -> None:
     follow(home, store)
 
 
-def loaded(payload: dict[str, str]) -> tuple[set[str], bytes]:
-    """The modules that a hook run loads beyond a bare interpreter's, and what it prints."""
-    root = str(Path(__file__).parent.parent.parent)
-    code = f"import sys; sys.path.insert(0, {root!r})\n{RUN}"
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code], input=json.dumps(payload).encode(), capture_output=True, check=True
-    )
-    return set(ast.literal_eval(done.stderr.decode())), done.stdout
+class Run(NamedTuple):
+    """A hook's process. modules: beyond a bare interpreter's; own: ours among them, without the package's name."""
+
+    modules: set[str]
+    own: set[str]
+    threads: int
+    out: bytes
 
 
-def payload(prompt: str) -> dict[str, str]:
-    return {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": prompt}
+def run(event: dict[str, str]) -> Run:
+    """One hook on one payload, asked again when the watchdog has ended it."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{RUN}"
+    for _ in range(ATTEMPTS):
+        command = [sys.executable, "-I", "-c", code]
+        done = subprocess.run(command, input=json.dumps(event).encode(), capture_output=True, check=True)
+        modules, threads, is_whole = ast.literal_eval(done.stderr.decode())
+        if is_whole:
+            break
+    assert is_whole
+    own = {name.removeprefix("subcog_hooks.") for name in modules if name.startswith("subcog_hooks.")}
+    return Run(set(modules), own, threads, done.stdout)
 
 
-@pytest.mark.usefixtures("remembered")
-def test_a_prompt_that_injects_loads_only_what_it_needs() -> None:
-    modules, out = loaded(payload("Does the SPA use OAuth2 with PKCE or the implicit flow?"))
-    assert b"PKCE" in out
-    own = {name.removeprefix("subcog_hooks.") for name in modules if name.startswith("subcog_hooks")} - {"subcog_hooks"}
-    assert own == OWN
+def speaking() -> Run:
+    """A hook that hands the memory over."""
+    for attempt in range(ATTEMPTS):
+        done = run(payload(QUESTION, f"s{attempt}"))
+        if done.out:
+            break
+    assert b"PKCE" in done.out
+    return done
+
+
+def payload(prompt: str, session: str = "s") -> dict[str, str]:
+    return {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": "/", "prompt": prompt}
+
+
+def assert_lean(modules: set[str]) -> None:
+    """Of other modules nothing but the libraries and what they ask for."""
     rest = {name for name in modules if not name.startswith("subcog_hooks")}
     assert {name for name in rest if name.split(".")[0] not in ("apsw", "tantivy")} <= STANDARD
 
 
+def assert_alone(done: Run) -> None:
+    """Nobody was asked, and nothing for it was loaded."""
+    assert done.threads == WATCHDOG
+    assert not ({f"intent.{name}" for name in OF_A_CALL} | OF_ASKING) & done.own
+    assert not SOCKETS & done.modules
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_prompt_that_injects_loads_only_what_it_needs() -> None:
+    done = speaking()
+    assert done.own == OWN
+    assert_lean(done.modules)
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize("prompt", [ORDER, "ok", "/compact", ""])
+def test_a_silent_prompt_loads_nothing_of_recall(prompt: str) -> None:
+    done = run(payload(prompt))
+    assert done.out == b""
+    assert done.own == SILENT
+    assert_lean(done.modules)
+    assert "tantivy" not in done.modules
+
+
 @pytest.mark.usefixtures("remembered")
 def test_other_events_load_neither_sqlite_nor_tantivy() -> None:
-    modules, out = loaded({"hook_event_name": "Stop", "session_id": "s"})
-    assert out == b""
-    assert not {"apsw", "tantivy"} & modules
+    done = run({"hook_event_name": "Stop", "session_id": "s"})
+    assert done.out == b""
+    assert not {"apsw", "tantivy"} & done.modules
+
+
+# ---- without a call there is no thread, no socket and no HTTP -------------------------------------------------------------
+
+
+@pytest.fixture
+def server(home: Home, remembered: None) -> Iterator[LlmServer]:
+    """An LLM that the hook is set up to ask."""
+    with LlmServer(says("comparison", 0.9, ["PKCE"])) as started:
+        configure(home, started)
+        yield started
+
+
+def configure(home: Home, server: LlmServer, **search_intent: str) -> None:
+    """Write the settings, and let a hook compile them."""
+    lines = ["[llm]", 'provider = "openai"', 'model = "m"', f'base_url = "{server.url_v1}"', "[search_intent]"]
+    lines += [f"{name} = {value}" for name, value in search_intent.items()]
+    Path(home.config).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run(payload("ok"))
+    server.requests.clear()
+
+
+@pytest.mark.usefixtures("remembered")
+def test_without_a_provider_there_is_the_watchdog_alone() -> None:
+    assert_alone(speaking())
+    assert_alone(run(payload(ORDER)))
+
+
+def test_a_provider_that_is_not_wanted_costs_nothing(home: Home, server: LlmServer) -> None:
+    configure(home, server, use_llm="false")
+    for done in (speaking(), run(payload(ORDER))):
+        assert_alone(done)
+        assert done.own <= OWN
+        assert_lean(done.modules)
+    assert server.requests == []
+
+
+def test_where_the_words_are_sure_a_provider_costs_nothing(server: LlmServer) -> None:
+    done = speaking()
+    assert_alone(done)
+    assert done.own == OWN
+    assert_lean(done.modules)
+    assert server.requests == []
+
+
+def test_where_nothing_was_typed_a_provider_costs_nothing(server: LlmServer) -> None:
+    assert_alone(run(payload("<task-notification>Does the SPA use PKCE?")))
+    assert server.requests == []
+
+
+def test_a_call_is_one_thread_more_and_loads_what_it_needs(home: Home, server: LlmServer) -> None:
+    configure(home, server, llm_skip_confidence="1.0")
+    done = speaking()
+    assert done.threads == WATCHDOG + 1
+    assert done.own - {"log"} == OWN | {f"intent.{name}" for name in OF_A_CALL} | OF_ASKING  # log: if it came too late
+    assert {"http.client", "socket"} <= done.modules
+    assert not {"threading", "tomllib"} & done.modules
+
+
+def test_an_answer_that_is_known_needs_neither_thread_nor_socket(home: Home, server: LlmServer) -> None:
+    configure(home, server, llm_skip_confidence="1.0")
+    provider = providers.of(config.load(home), home)
+    assert provider is not None
+    state = State.open(home, 1_000)
+    answer = classifier.to_text(classifier.Answer("comparison", 0.9))
+    state.keep_llm_answer(race.cache_key(provider, QUESTION), answer, now_ms(), HOUR_MS)
+    state.close()
+    done = speaking()
+    assert b'intent=\\"comparison' in done.out
+    assert done.threads == WATCHDOG
+    assert not {"http.client", "socket"} & done.modules
+    assert "intent.post" not in done.own
+    assert server.requests == []

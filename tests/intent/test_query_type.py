@@ -1,6 +1,5 @@
 """Which of S1's five types a query has, and what stands in its quotes."""
 
-import doctest
 import subprocess
 import sys
 from types import FrameType
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.intent import query_type, quotes
 from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL, classify
 from subcog_hooks.intent.quotes import phrases
 
@@ -306,11 +304,6 @@ def test_the_work_grows_no_faster_than_the_text(piece: str) -> None:
 def test_a_hundred_thousand_characters_have_a_type() -> None:
     assert classify("the build is slow " * 5_556) == EXPLORATORY
     assert classify("the build is slow " * 5_556 + "at Contoso") == ENTITY
-
-
-def test_the_examples_in_the_documentation_hold() -> None:
-    assert doctest.testmod(query_type).failed == 0
-    assert doctest.testmod(quotes).failed == 0
 
 
 def test_it_loads_no_module_but_its_own_and_that_of_quotes() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.intent.keywords import ends_of
+from subcog_hooks.intent.text import ends_of
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import cascade, lexical, query

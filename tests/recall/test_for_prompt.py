@@ -3,7 +3,6 @@
 import pytest
 
 from subcog_hooks.memory.model import now_ms
-from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
 from subcog_hooks.recall.recency import DAY_MS
 from tests.recall.shelf import Held, Shelf, find, first, handed, ids, memory
@@ -52,8 +51,8 @@ def test_it_looks_at_the_first_of_what_search_finds(shelf: Shelf) -> None:
     shelf.add({f"w{i:02}": f"kittens and cats nap on shelf {i} " + "in winter " * (i % 5) for i in range(40)})
     of = shelf.by_meaning_too()
     given = handed(of, PARAPHRASE).hits
-    searched = find(of, PARAPHRASE, limit=pipeline.PROMPT_CANDIDATES).hits
-    assert len(given) == pipeline.PROMPT_CANDIDATES
+    searched = find(of, PARAPHRASE, limit=15).hits
+    assert len(given) == 15  # DESIGN section 7
     assert ids(searched) == ids(sorted(given, key=lambda hit: (-hit.score, -hit.memory.created_at, hit.memory.id)))
     of_id = {hit.memory.id: hit for hit in given}
     for hit in searched:
@@ -135,6 +134,16 @@ def test_a_changed_memory_is_given_once_and_as_it_is_now(shelf: Shelf) -> None:
     shelf.store.update([shelf.store.get("changed").replaced(content=TOKEN)])
     hits = handed(of, QUESTION).hits
     assert [hit.memory.content for hit in hits if hit.memory.id == "changed"] == [TOKEN]
+
+
+@pytest.mark.parametrize(("later", "given"), [(63, ["new"]), (64, [])])
+def test_only_the_newest_of_very_many_are_looked_through(shelf: Shelf, later: int, given: list[str]) -> None:
+    shelf.add({"first": "nothing of the kind"})
+    of = shelf.by_words()
+    shelf.add({"new": TOKEN})
+    for i in range(later):
+        shelf.add({f"later{i}": "quiet water"}, status="archived")
+    assert ids(handed(of, QUESTION)) == given
 
 
 def test_new_memories_are_given_within_the_same_bounds(shelf: Shelf) -> None:

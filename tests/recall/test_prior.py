@@ -24,13 +24,14 @@ def test_of_two_memories_that_fit_alike_the_one_of_a_suiting_namespace_comes_fir
     store.add([make(f"{text}, noted.", id="b", namespace="patterns"), make(f"{text}, noted.", id="a", namespace="progress")])
     index = sync.catch_up(home, store)
 
-    def order(factor: float, asked: str | None) -> list[str]:
+    def order(factor: float, asked: str) -> list[str]:
         of = Sources(index, store, tuning=Tuning(prior=factor))
-        hits = pipeline.for_prompt("how is the queue drained", of, audiences_of(), Deadline(10_000), intent=asked).hits
-        return [hit.memory.id for hit in hits]
+        hits = pipeline.for_prompt("how is the queue drained", of, audiences_of(), Deadline(10_000)).hits
+        return [hit.memory.id for hit in pipeline.favoured(hits, asked, of.tuning)]
 
-    assert order(1.5, intent) == ["b", "a"]
-    assert order(1.0, intent) == order(1.5, None) == order(1.5, "general") == ["a", "b"]
+    usual = float(KEYS["relevance.prior"].default)
+    assert order(usual, intent) == ["b", "a"]
+    assert order(1.0, intent) == order(usual, "none") == order(usual, "general") == ["a", "b"]
 
 
 @given(

@@ -138,6 +138,8 @@ def _spend(deadline: Held) -> bytes:
     [
         ("where do kittens nap", True),
         ("café Straße naïve", True),
+        ("žluťoučký kůň", True),
+        ("ąęćśżźłń", True),
         ("what does 認証 mean", True),
         ("port 2333?", True),
         ("", False),

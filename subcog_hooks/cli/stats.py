@@ -1,0 +1,208 @@
+"""`subcog stats`: what has been counted and timed, for people, for scripts and for Prometheus."""
+
+import json
+import os
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import Group
+from rich.table import Table
+
+from subcog_hooks.cli import session
+from subcog_hooks.cli.output import ACCENT, DIM, terminal
+from subcog_hooks.errors import UsageError
+from subcog_hooks.intent import detection
+from subcog_hooks.intent.kinds import DISCONNECTED, ERROR, HYBRID, KEYWORD, LLM, SUCCESS, TIMEOUT
+from subcog_hooks.paths import Home
+from subcog_hooks.state import BUCKETS, Counter, Histogram, State
+
+WAIT_MS = 2_000
+COUNTER, HISTOGRAM = "counter", "histogram"
+
+
+class Family(NamedTuple):
+    """A metric: its kind, what it says, its label ("" for none), and the values of that which are shown from the start."""
+
+    name: str
+    kind: str
+    help: str
+    label: str = ""
+    values: tuple[str, ...] = ("",)
+
+
+STARTED = Family(detection.STARTED, COUNTER, "Calls of an LLM that were started.")
+COMPLETED = Family(
+    detection.COMPLETED,
+    COUNTER,
+    "Calls of an LLM by how they ended.",
+    "status",
+    (SUCCESS, ERROR, TIMEOUT, DISCONNECTED),
+)
+TIMEOUTS = Family(
+    detection.TIMEOUTS,
+    COUNTER,
+    "Calls of an LLM that took too long, by what ended the wait.",
+    "reason",
+    (detection.BY_DEADLINE, detection.BY_SETTING),
+)
+DURATION = Family(
+    detection.DURATION,
+    HISTOGRAM,
+    "How long it took to tell what a prompt asks for, by who told it.",
+    "source",
+    (KEYWORD, LLM, HYBRID),
+)
+FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION)  # S0's
+
+Values = dict[str, Counter | Histogram]  # of one family, by the value of its label
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(stats)
+
+
+def stats(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, by the metrics' names.")] = False,
+    prometheus: Annotated[bool, typer.Option("--prometheus", help="Prometheus' text format.")] = False,
+) -> None:
+    """Show how often an LLM was asked, how that ended, and how long it took to tell what prompts ask for.
+
+    Example: subcog stats
+    """
+    if as_json and prometheus:
+        raise UsageError("--json and --prometheus exclude each other", "give one of them")
+    found = _found(session.home())
+    if prometheus:
+        terminal.raw("".join(_exposition(family, found[family.name]) for family in FAMILIES))
+    elif as_json:
+        known = {family.name: _described(family, found[family.name]) for family in FAMILIES}
+        terminal.raw(json.dumps(known, ensure_ascii=False, indent=1) + "\n")
+    else:
+        terminal.draw(Group(_calls(found), "", _durations(found[DURATION.name])))
+
+
+def _found(home: Home) -> dict[str, Values]:
+    """What has been counted, by family; a zero for each value that is known beforehand. Raises StoreError."""
+    found: dict[str, Values] = {family.name: {value: _nothing(family, value) for value in family.values} for family in FAMILIES}
+    if not os.path.exists(home.state_db):
+        return found
+    state = State.open(home, WAIT_MS)
+    try:
+        for metric in state.metrics():
+            if metric.name in found:
+                found[metric.name][metric.labels.partition('="')[2][:-1]] = metric
+    finally:
+        state.close()
+    return found
+
+
+def _nothing(family: Family, value: str) -> Counter | Histogram:
+    labels = f'{family.label}="{value}"' if family.label else ""
+    if family.kind == COUNTER:
+        return Counter(family.name, labels, 0.0)
+    return Histogram(family.name, labels, tuple((bound, 0) for bound in (*BUCKETS, float("inf"))), 0.0)
+
+
+def quantile(histogram: Histogram, share: float) -> float | None:
+    """The seconds that `share` of the observations stayed under, as far as buckets tell; None when there are no observations.
+
+    Estimated as Prometheus does: evenly spread within their bucket; the last finite bound for those beyond it.
+
+    >>> quantile(Histogram("x", "", ((1.0, 1), (2.0, 3), (float("inf"), 4)), 7.0), 0.5)
+    1.5
+    """
+    rank, lower, before = share * histogram.count, 0.0, 0
+    for bound, so_far in histogram.buckets:
+        if histogram.count and so_far >= rank and so_far > before:
+            return lower if bound == float("inf") else lower + (bound - lower) * (rank - before) / (so_far - before)
+        lower, before = bound, so_far
+    return None
+
+
+# ---- Prometheus -----------------------------------------------------------------------------------------------------------
+
+
+def _exposition(family: Family, values: Values) -> str:
+    """A family in Prometheus' text format 0.0.4."""
+    lines = [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
+    for metric in values.values():
+        braced = f"{{{metric.labels}}}" if metric.labels else ""
+        if isinstance(metric, Counter):
+            lines.append(f"{family.name}{braced} {_number(metric.value)}")
+        else:
+            lines += [f'{family.name}_bucket{{{metric.labels},le="{_number(bound)}"}} {n}' for bound, n in metric.buckets]
+            lines += [f"{family.name}_sum{braced} {_number(metric.sum)}", f"{family.name}_count{braced} {metric.count}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _number(value: float) -> str:
+    """
+    >>> _number(3.0), _number(0.0005), _number(float("inf"))
+    ('3', '0.0005', '+Inf')
+    """
+    return "+Inf" if value == float("inf") else f"{value:.0f}" if value.is_integer() else repr(value)
+
+
+# ---- JSON -----------------------------------------------------------------------------------------------------------------
+
+
+def _described(family: Family, values: Values) -> object:
+    by_value = {value: _described_one(metric) for value, metric in values.items()}
+    return by_value if family.label else by_value[""]
+
+
+def _described_one(metric: Counter | Histogram) -> object:
+    if isinstance(metric, Counter):
+        return int(metric.value) if metric.value.is_integer() else metric.value
+    return {
+        "count": metric.count,
+        "sum": metric.sum,
+        "mean": _mean(metric),
+        "p50_estimate": quantile(metric, 0.5),
+        "p95_estimate": quantile(metric, 0.95),
+        "buckets": {_number(bound): so_far for bound, so_far in metric.buckets},
+    }
+
+
+def _mean(metric: Histogram) -> float | None:
+    return metric.sum / metric.count if metric.count else None
+
+
+# ---- for people -----------------------------------------------------------------------------------------------------------
+
+
+def _calls(found: dict[str, Values]) -> Table:
+    table = _table("LLM calls", "")
+    for word, family in (("started", STARTED), ("completed:", COMPLETED), ("timeout:", TIMEOUTS)):
+        for value, metric in found[family.name].items():
+            assert isinstance(metric, Counter)
+            table.add_row(f"{word} {value}".strip(), f"{metric.value:.0f}")
+    return table
+
+
+def _durations(values: Values) -> Table:
+    table = _table("intents told by", "count", "mean", "p50, estimated", "p95, estimated")
+    for source, metric in values.items():
+        assert isinstance(metric, Histogram)
+        times = (_mean(metric), quantile(metric, 0.5), quantile(metric, 0.95))
+        table.add_row(source, str(metric.count), *map(_time, times))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style=DIM)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", style=None if number else ACCENT, no_wrap=True)
+    return table
+
+
+def _time(seconds: float | None) -> str:
+    """
+    >>> _time(0.0004), _time(0.1234), _time(9.0), _time(None)
+    ('0.40 ms', '123 ms', '9 s', '-')
+    """
+    if seconds is None:
+        return "-"
+    if seconds >= 1.0:
+        return f"{seconds:.3g} s"
+    return f"{seconds * 1000:.3g} ms" if seconds >= 0.001 else f"{seconds * 1000:.2f} ms"

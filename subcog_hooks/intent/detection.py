@@ -1,0 +1,290 @@
+"""From a prompt to its intent: the keywords as the floor, an LLM as the ceiling, one deadline (S0, DESIGN section 6).
+
+`begin` reads the words and starts the call, if there is to be one; whatever else there is to do can be done now; `settle` waits
+as long as it may and merges. Everything that an LLM needs is imported only when one will be asked.
+"""
+
+import time
+
+from subcog_hooks.errors import ConfigError, StoreBusy
+from subcog_hooks.intent import keywords
+from subcog_hooks.intent.kinds import CACHED, NONE, OFF, RESTING, SKIPPED, TIMEOUT, Intent
+from subcog_hooks.intent.text import ends_of
+from subcog_hooks.intent.topics import topics
+from subcog_hooks.keys import NO_LLM
+from subcog_hooks.memory.model import now_ms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from subcog_hooks.config import Settings
+    from subcog_hooks.intent.classifier import Answer
+    from subcog_hooks.intent.providers import Provider
+    from subcog_hooks.intent.race import Outcome, Race
+    from subcog_hooks.paths import Home
+    from subcog_hooks.state import State
+
+HOUR_MS = 3_600_000
+MAX_SHOWN = 100_000  # characters of a prompt that is shown to an LLM: to look for secrets in more takes too long
+NOTHING_SURELY = 0.1  # below it the words are sure that memories can not help: over "ok" nobody waits for an LLM
+
+# the metrics, by S0's names
+STARTED = "search_intent_llm_started"
+COMPLETED = "search_intent_llm_completed"
+TIMEOUTS = "search_intent_llm_timeout_total"
+DURATION = "search_intent_detection_duration_seconds"
+
+BY_DEADLINE, BY_SETTING = "deadline", "llm_timeout_ms"  # what a call ran into
+
+
+class Examined:
+    """An intent and how it came about.
+
+    reading: what the detector has read of the prompt. answer: the LLM's, None without one; llm_seconds: how long it was waited
+    for, None when it was not asked; llm_reason: why there is no answer, "" when there is; timed_out_by: what was over, "" when
+    nothing was. row, certainty, is_vetoed: of the merge. seconds: from the prompt to the intent.
+    """
+
+    __slots__ = (
+        "answer",
+        "certainty",
+        "intent",
+        "is_vetoed",
+        "llm_reason",
+        "llm_seconds",
+        "reading",
+        "row",
+        "seconds",
+        "timed_out_by",
+    )
+
+    def __init__(self, intent: Intent, reading: keywords.Reading, row: str, seconds: float) -> None:
+        self.intent = intent
+        self.reading = reading
+        self.row = row
+        self.seconds = seconds
+        self.certainty = intent.confidence
+        self.is_vetoed = False
+        self.answer: Answer | None = None
+        self.llm_seconds: float | None = None
+        self.llm_reason = ""
+        self.timed_out_by = ""
+
+    def speaks(self, settings: "Settings") -> bool:
+        """Whether the hook looks for memories that could be handed over; if one is, its relevance says.
+
+        An LLM's veto silences it, and so does an answer that lowers the confidence below the threshold, but not an answer which
+        is less sure than that itself.
+        """
+        if self.is_vetoed or not self.intent.topics:
+            return False
+        is_guess = self.answer is not None and self.answer.confidence < float(settings["search_intent.min_confidence"])
+        return is_enough(self.intent, settings) or (is_guess and is_enough(self.reading.intent, settings))
+
+
+def is_enough(intent: Intent, settings: "Settings") -> bool:
+    """Whether memories could help, as far as the confidence tells: also where it is too low to name a type.
+
+    Measured on the development gate, where relevance decides anyway: with the type `none` as a bar, too, .28 of the answerable
+    prompts get their memory, without .35.
+    """
+    return intent.confidence >= float(settings["search_intent.min_confidence"])
+
+
+class Detection:
+    """A prompt on its way: what its words say, and the LLM that is being asked, if one is.
+
+    status: what is known of the LLM so far. fault: why the provider that is set up can not be asked.
+    """
+
+    __slots__ = (
+        "_key",
+        "_outcome",
+        "_provider",
+        "_race",
+        "_seconds",
+        "_started",
+        "answer",
+        "fault",
+        "reading",
+        "reason",
+        "status",
+    )
+
+    def __init__(self, prompt: str) -> None:
+        self._started = time.perf_counter()
+        self.reading = keywords.read(prompt)
+        self._seconds = self._elapsed()
+        self.status = OFF
+        self.reason = ""
+        self.answer: Answer | None = None
+        self.fault: ConfigError | None = None
+        self._provider: Provider | None = None
+        self._race: Race | None = None
+        self._outcome: Outcome | None = None
+        self._key = ""
+
+    @property
+    def may_change(self) -> bool:
+        """Whether an LLM has a say in it."""
+        return self._race is not None or self.answer is not None
+
+    def ask(self, provider: "Provider", prompt: str, state: "State | None", settings: "Settings", seconds: float) -> None:
+        """Start the call, unless the answer is known or the provider rests. Raises StoreError."""
+        from subcog_hooks.intent import breaker, classifier, race
+
+        now = now_ms()
+        self._provider = provider
+        self._key = race.cache_key(provider, prompt)
+        kept = state.llm_answer(self._key, now) if state and settings["llm.cache_hours"] else None
+        self.answer = classifier.parse(kept) if kept else None
+        if self.answer is not None:
+            self.status = CACHED
+            return
+        if seconds <= 0.0:
+            self.status = SKIPPED
+            self.reason = "no time was left"
+            return
+        try:
+            may_ask = state is None or breaker.may_ask(state, provider.identity, now)
+        except StoreBusy:  # the one try after a rest could not be noted
+            may_ask = False
+        if may_ask:
+            self._race = race.start(provider, prompt, seconds)
+        else:
+            self.status = RESTING
+            self.reason = "it failed too often lately"
+
+    def settle(self, words: tuple[str, ...], settings: "Settings", left_ms: float) -> Examined:
+        """The intent, after at most `left_ms` of waiting. words: the topics that the prompt's words are."""
+        plain = self.reading.intent
+        plain.topics = words
+        if not self.may_change:
+            if not words:
+                plain = Intent(NONE, 0.0, (), plain.keywords)
+            plain.llm_status = self.status
+            examined = Examined(plain, self.reading, "no LLM was asked" if words else "no topics", self._seconds)
+            examined.llm_reason = self.reason
+            return examined
+        from subcog_hooks.intent.merge import merged
+
+        timed_out_by = ""
+        if self._race is not None:
+            allowed_ms = float(settings["search_intent.llm_timeout_ms"]) - self._race.elapsed() * 1000.0
+            self._outcome = self._race.join(min(allowed_ms, left_ms) / 1000.0)
+            self.status, self.answer, self.reason = self._outcome.status, self._outcome.answer, self._outcome.reason
+            if self.status == TIMEOUT:
+                timed_out_by = BY_SETTING if allowed_ms <= left_ms else BY_DEADLINE
+        whole = merged(
+            plain if self.answer is None or self._has_keyword_result() else None,
+            self.answer,
+            attempted=self._outcome is not None,
+            min_confidence=float(settings["search_intent.min_confidence"]),
+            llm_status=self.status,
+            words=words,
+        )
+        examined = Examined(whole.intent, self.reading, whole.row, self._elapsed())
+        examined.answer = self.answer
+        examined.certainty = whole.certainty
+        examined.is_vetoed = whole.is_vetoed
+        examined.llm_reason = self.reason
+        examined.timed_out_by = timed_out_by
+        examined.llm_seconds = self._outcome.seconds if self._outcome else None
+        return examined
+
+    def _has_keyword_result(self) -> bool:
+        """Whether a signal of a type fired, or one that asks for what is remembered; else an LLM's answer stands alone (S0)."""
+        return any(signal.family != NONE for signal in self.reading.fired)
+
+    def count(self, examined: Examined, state: "State") -> None:
+        """Add what became of the prompt to the metrics. Raises StoreError."""
+        state.observe(DURATION, f'source="{examined.intent.source}"', examined.seconds)
+        if self._outcome is None:
+            return
+        state.count(STARTED)
+        state.count(COMPLETED, f'status="{self._outcome.status}"')
+        if examined.timed_out_by:
+            state.count(TIMEOUTS, f'reason="{examined.timed_out_by}"')
+
+    def learn(self, state: "State", settings: "Settings") -> None:
+        """Keep the answer of a call, or note its failure: the next prompt is asked about accordingly. Raises StoreError."""
+        if self._outcome is None or self._provider is None:
+            return
+        from subcog_hooks.intent import breaker, classifier  # loaded by `ask`
+
+        now = now_ms()
+        if self._outcome.answer is None:
+            breaker.failed(state, self._provider.identity, now)
+            return
+        breaker.succeeded(state, self._provider.identity)
+        if hours := int(settings["llm.cache_hours"]):
+            state.keep_llm_answer(self._key, classifier.to_text(self._outcome.answer), now, hours * HOUR_MS)
+
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self._started
+
+
+def begin(
+    prompt: str, settings: "Settings", home: "Home", state: "State | None", shown: "Callable[[str], str | None]", seconds: float
+) -> Detection:
+    """Read a prompt's words, and start to ask an LLM where one is configured and the words are not sure.
+
+    shown: what of a text may leave the machine, None for nothing of it. seconds: after which the call gives up by itself.
+    Raises StoreError.
+    """
+    detection = Detection(prompt)
+    if settings["llm.provider"] == NO_LLM or not settings["search_intent.use_llm"] or detection.reading.prompt is None:
+        return detection
+    detection.reason = _needless(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"]))
+    if detection.reason:
+        detection.status = SKIPPED
+        return detection
+    from subcog_hooks.intent import providers
+
+    try:
+        provider = providers.of(settings, home)
+    except ConfigError as error:
+        detection.fault = error
+        return detection
+    asked = shown(prompt)  # before it is cut: half a secret is not known as one
+    if asked is None:
+        detection.status = SKIPPED
+        detection.reason = "the prompt may hold a secret"
+    elif provider is not None:
+        detection.ask(provider, ends_of(asked), state, settings, seconds)
+    return detection
+
+
+def _needless(reading: keywords.Reading, prompt: str, skip_confidence: float) -> str:
+    """Why no LLM need be asked, "" when one should be."""
+    if reading.intent.confidence >= skip_confidence:
+        return "the words are sure"
+    if reading.intent.confidence < NOTHING_SURELY:
+        return "the words are sure that it asks for nothing"
+    if not topics(reading.words()):
+        return "it names nothing to look for"
+    return "the prompt is too long" if len(prompt) > MAX_SHOWN else ""
+
+
+def examine(
+    prompt: str,
+    settings: "Settings",
+    home: "Home",
+    state: "State | None",
+    shown: "Callable[[str], str | None]",
+    rarity: "Callable[[str], float | None] | None" = None,
+) -> Examined:
+    """The intent of a prompt, as the terminal wants to know it: llm_timeout_ms alone bounds the wait, and nothing is counted.
+
+    rarity: of a word in the store, as for `topics`. Raises ConfigError when the provider can not be used as it is set up,
+    StoreError.
+    """
+    limit_ms = float(settings["search_intent.llm_timeout_ms"])
+    detection = begin(prompt, settings, home, state, shown, limit_ms / 1000.0)
+    if detection.fault is not None:
+        raise detection.fault
+    examined = detection.settle(topics(detection.reading.words(), rarity), settings, limit_ms)
+    if state is not None:
+        detection.learn(state, settings)
+    return examined

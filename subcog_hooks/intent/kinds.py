@@ -1,0 +1,53 @@
+"""What a prompt can ask for, and what is known about one prompt: the seven types of S0 and the `Intent`."""
+
+HOWTO = "howto"
+LOCATION = "location"
+EXPLANATION = "explanation"
+COMPARISON = "comparison"
+TROUBLESHOOT = "troubleshoot"
+GENERAL = "general"
+NONE = "none"
+
+TYPES = (COMPARISON, TROUBLESHOOT, LOCATION, HOWTO, EXPLANATION, GENERAL, NONE)  # in the order in which ties are decided
+
+KEYWORD, LLM, HYBRID = "keyword", "llm", "hybrid"  # who has said it
+
+# what became of the LLM
+OFF = "off"  # none is configured, or use_llm is false
+SKIPPED = "skipped"  # the words were sure, or it may not be shown the prompt, or no time was left
+CACHED = "cached"  # it had answered this prompt before
+RESTING = "resting"  # it failed too often lately
+SUCCESS, TIMEOUT, ERROR, DISCONNECTED = "success", "timeout", "error", "disconnected"
+
+SEEKING = "seeking"  # no type, but a family of signals: the prompt asks for what is remembered
+
+MAX_CONFIDENCE = 0.95
+MAX_TOPICS = 5
+
+
+class Intent:
+    """What a prompt asks for.
+
+    type: one of TYPES. confidence: how probable it is that memories could help with the prompt, 0.0 to 0.95, whatever the type;
+    a prompt of type `none` may have .4. topics: at most five words or short terms that a search should use, the most telling
+    first. keywords: what of the prompt speaks for its type. source: keyword, llm or hybrid. llm_status: what became of the LLM.
+    """
+
+    __slots__ = ("confidence", "keywords", "llm_status", "source", "topics", "type")
+
+    def __init__(
+        self,
+        type: str,  # noqa: A002 - the field's name
+        confidence: float,
+        topics: tuple[str, ...] = (),
+        keywords: tuple[str, ...] = (),
+        *,
+        source: str = KEYWORD,
+        llm_status: str = OFF,
+    ) -> None:
+        self.type = type
+        self.confidence = confidence
+        self.topics = topics
+        self.keywords = keywords
+        self.source = source
+        self.llm_status = llm_status

@@ -1,0 +1,182 @@
+"""Every setting of intent and of the LLM changes what comes out, in a command or in the hook; so does each variable of S0."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from subcog_hooks import config
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.hooks import prompt
+from subcog_hooks.keys import KEYS
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+from tests.cli.conftest import Run
+from tests.llm_server import LlmServer, says
+
+PROMPT = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
+TYPE, OTHER_TYPE = "location", "comparison"  # what the two servers say; the words say something else
+MINE = "sk-mine"  # a key
+
+Seen = dict[str, object]
+
+
+class Case(NamedTuple):
+    """A setting, a value of it, and what is seen (`shows`) that is another with the pinned value."""
+
+    key: str
+    value: str
+    shows: str
+    beside: tuple[tuple[str, str], ...] = ()
+
+
+PINNED = {  # where every case starts from, so that a default that moves breaks none; the test fills in ADDRESS, OTHER and KEY
+    "search_intent.enabled": "true",
+    "search_intent.use_llm": "true",
+    "search_intent.llm_timeout_ms": "10000",
+    "search_intent.min_confidence": "0.2",
+    "search_intent.llm_skip_confidence": "1.0",
+    "llm.provider": '"openai"',
+    "llm.model": '"a-model"',
+    "llm.base_url": '"ADDRESS"',
+    "llm.key_file": '""',
+    "llm.cache_hours": "0",
+}
+CASES = (
+    Case("search_intent.enabled", "false", "hook"),
+    Case("search_intent.use_llm", "false", "llm_status"),
+    Case("search_intent.use_llm", "false", "hook"),
+    Case("search_intent.llm_timeout_ms", "10", "llm_status"),
+    Case("search_intent.llm_timeout_ms", "10", "hook"),
+    Case("search_intent.min_confidence", "0.99", "hook"),
+    Case("search_intent.min_confidence", "0.99", "type"),  # the LLM is not as sure as that: the words say the type
+    Case("search_intent.llm_skip_confidence", "0.0", "llm_status"),
+    Case("search_intent.llm_skip_confidence", "0.0", "hook"),
+    Case("llm.provider", '"none"', "llm_status"),
+    Case("llm.provider", '"none"', "hook"),
+    Case("llm.provider", '"anthropic"', "asked"),
+    Case("llm.model", '"another-model"', "asked"),
+    Case("llm.base_url", '"OTHER"', "type"),
+    Case("llm.base_url", '"OTHER"', "hook"),
+    Case("llm.key_file", '"KEY"', "asked"),
+    Case("llm.cache_hours", "1", "again"),
+)
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[LlmServer, LlmServer]]:
+    """Two LLMs that answer differently, each late enough for a timeout of 10 ms."""
+    for name in (*config.VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    slow = 150.0
+    with (
+        LlmServer(says(TYPE, 0.9, ["PKCE"], delay_ms=slow)) as one,
+        LlmServer(says(OTHER_TYPE, 0.7, ["PKCE", "implicit flow"], delay_ms=slow)) as other,
+    ):
+        yield one, other
+
+
+def seen(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], values: dict[str, str]) -> Seen:
+    """All that can be seen with these settings: what the command says, what the hook writes, what the LLM was asked."""
+    one, other = servers
+    key = Path(home.root) / "key"
+    key.write_text(MINE)
+    key.chmod(0o600)
+    text = "".join(f"{name} = {value}\n" for name, value in values.items())
+    text = text.replace("ADDRESS", one.url_v1).replace("OTHER", other.url_v1).replace("KEY", str(key))
+    Path(home.config).write_text(text)
+    Path(home.state_db).unlink(missing_ok=True)
+    State.open(home, 1_000).close()
+    one.requests.clear()
+    first = json.loads(subcog("intent", PROMPT, "--json").out)
+    asked = [(request.path, request.json["model"], request.headers.get("authorization")) for request in one.requests]
+    again = json.loads(subcog("intent", PROMPT, "--json").out)
+    written: list[bytes] = []
+    payload: dict[str, object] = {"prompt": PROMPT, "session_id": "", "cwd": str(home.root)}
+    prompt.respond(payload, home, written.append, Deadline(20_000))
+    return {
+        "type": first["intent_type"],
+        "llm_status": first["llm_status"],
+        "again": again["llm_status"],
+        "asked": asked,
+        "hook": b"".join(written),
+    }
+
+
+@pytest.fixture
+def remembered(subcog: Run) -> None:
+    subcog("remember", "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.", "-s", "decisions")
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.key}={case.value}-{case.shows}")
+def test_a_setting_changes_what_comes_out(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], case: Case) -> None:
+    values = PINNED | dict(case.beside)
+    before = seen(subcog, home, servers, values)
+    assert (before["llm_status"], before["type"]) == ("success", TYPE)
+    assert b"PKCE" in before["hook"]  # type: ignore[operator]  # bytes
+    after = seen(subcog, home, servers, values | {case.key: case.value})
+    assert after[case.shows] != before[case.shows]
+
+
+def test_every_setting_is_in_the_table() -> None:
+    names = {name for name in KEYS if name.partition(".")[0] in ("search_intent", "llm")}
+    assert names == {case.key for case in CASES} == PINNED.keys()
+
+
+VARIABLES = (
+    ("SUBCOG_SEARCH_INTENT_ENABLED", "off", "hook"),
+    ("SUBCOG_SEARCH_INTENT_USE_LLM", "no", "llm_status"),
+    ("SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS", "10", "llm_status"),
+    ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "0.99", "hook"),
+)
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize(("variable", "value", "shows"), VARIABLES)
+def test_a_variable_changes_what_comes_out(
+    subcog: Run,
+    home: Home,
+    servers: tuple[LlmServer, LlmServer],
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    shows: str,
+) -> None:
+    before = seen(subcog, home, servers, PINNED)
+    monkeypatch.setenv(variable, value)
+    assert seen(subcog, home, servers, PINNED)[shows] != before[shows]
+
+
+def test_every_variable_is_in_the_table() -> None:
+    assert {variable for variable, _, _ in VARIABLES} == config.VARIABLES.keys()
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize("variable", config.VARIABLES)
+def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
+    subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    before = seen(subcog, home, servers, PINNED)
+    monkeypatch.setenv(variable, "perhaps")
+    written: list[bytes] = []
+    prompt.respond({"prompt": PROMPT, "session_id": "", "cwd": ""}, home, written.append, Deadline(20_000))
+    alone = {"search_intent.use_llm": "false"} if variable == "SUBCOG_SEARCH_INTENT_USE_LLM" else {}  # it may have said no
+    monkeypatch.delenv(variable)
+    assert b"".join(written) == (seen(subcog, home, servers, PINNED | alone) if alone else before)["hook"]
+    monkeypatch.setenv(variable, "perhaps")
+    expected = KEYS[config.VARIABLES[variable]].expected
+    assert f"{variable} is 'perhaps', expected {expected}\n" in Path(home.log, "hook.log").read_text()
+    done = subcog("intent", PROMPT)
+    assert (done.code, done.out) == (4, "")
+    assert done.err == f"subcog: {variable} is 'perhaps', expected {expected}; correct the variable\n"
+
+
+@pytest.mark.usefixtures("remembered")
+def test_what_the_hook_does_is_counted(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer]) -> None:
+    seen(subcog, home, servers, PINNED)
+    told = json.loads(subcog("stats", "--json").out)
+    assert told["search_intent_llm_started"] == told["search_intent_llm_completed"]["success"] == 1
+    assert told["search_intent_detection_duration_seconds"]["hybrid"]["count"] == 1

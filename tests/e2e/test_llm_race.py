@@ -1,0 +1,387 @@
+"""S0's chaos tests (CHAOS-H3) on the whole executable: whatever an LLM's server does, the hook ends in time with what it has.
+
+A busy machine can make any one run of the hook late, and its answer with it: whatever it then does must be harmless, but it
+shows nothing. What became of a run is told by its metrics; where they are missing, the deadline has ended it. Runs are repeated
+until what is to be shown was seen.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
+from typing import NamedTuple
+
+import pytest
+
+from subcog_hooks import config
+from subcog_hooks.intent import breaker, providers
+from subcog_hooks.intent.detection import COMPLETED, DURATION, STARTED, TIMEOUTS
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.paths import Home
+from subcog_hooks.state import Counter, State
+from tests import llm_server
+from tests.e2e.machine import (
+    ANSWER,
+    QUESTION,
+    RELATED,
+    Done,
+    Machine,
+    assert_harmless,
+    assert_silent,
+    context_of,
+    ids_in,
+)
+from tests.llm_server import Behaviour, LlmServer, fails, says
+
+BUDGET_S = 0.2  # DESIGN section 10
+RUNS, MAX_RUNS = 3, 60  # of one case; more than RUNS only on a busy machine
+ORDER = "rename the cookie of the session token"  # the words alone ask for nothing
+UNRELATED = "it is still the blue one"  # and these name nothing that there is, either
+
+COMPARISON = ("comparison", 0.9, ["HttpOnly cookie", "localStorage"])
+ALWAYS = "[search_intent]\nllm_skip_confidence = 1.0\n"  # ask however sure the words are
+IN_WORDS = f'{DURATION}{{source="keyword"}}'
+
+
+class Run(NamedTuple):
+    """One process of the hook. bare: seconds of a bare interpreter just before; metrics: what this run has added."""
+
+    done: Done
+    bare: float
+    metrics: dict[str, float]
+
+    @property
+    def status(self) -> str:
+        """How the call ended, "" when the deadline ended the process before that was noted, or none was started."""
+        ended = [name for name in self.metrics if name.startswith(COMPLETED)]
+        return ended[0].split('"')[1] if ended else ""
+
+    @property
+    def ids(self) -> list[str]:
+        return ids_in(context_of(self.done)) if self.done.stdout else []
+
+
+class Track:
+    """A machine whose hook has an LLM to ask. Every run begins with the state that the first began with."""
+
+    def __init__(self, machine: Machine, base_url: str, settings: str = "", llm: str = "cache_hours = 0") -> None:
+        """settings: more of config.toml; llm: more of its section."""
+        self.machine = machine
+        lines = ["[llm]", 'provider = "openai"', 'model = "m"', f'base_url = "{base_url}"', llm, settings]
+        (machine.home / "config.toml").write_text("\n".join(lines), encoding="utf-8")
+        for file in machine.home.glob("state.db*"):
+            file.unlink()
+        machine.environment["SUBCOG_SEARCH_INTENT_ENABLED"] = "false"
+        assert_silent(machine.prompt(QUESTION))  # compiles the settings
+        del machine.environment["SUBCOG_SEARCH_INTENT_ENABLED"]
+        self.state().close()  # brings what is in the WAL into the file
+        self._begin = (machine.home / "state.db").read_bytes()
+
+    def state(self) -> State:
+        return State.open(Home(str(self.machine.home)), 2_000)
+
+    def metrics(self) -> dict[str, float]:
+        """How often each was counted or observed, by its name and label."""
+        state = self.state()
+        found = {
+            f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
+            for metric in state.metrics()
+        }
+        state.close()
+        return found
+
+    def reset(self) -> None:
+        for file in self.machine.home.glob("state.db*"):
+            file.unlink()
+        (self.machine.home / "state.db").write_bytes(self._begin)
+
+    def run(self, prompt: str = QUESTION) -> Run:
+        """One prompt of a new session."""
+        self.reset()
+        bare = self.machine.start([sys.executable, "-c", "pass"]).seconds
+        done = self.machine.prompt(prompt)
+        assert_harmless(done)
+        return Run(done, bare, self.metrics())
+
+    def runs(self, enough: Callable[[list[Run]], bool], prompt: str = QUESTION) -> list[Run]:
+        """RUNS runs, and more until they are enough."""
+        runs: list[Run] = []
+        while len(runs) < RUNS or (len(runs) < MAX_RUNS and not enough(runs)):
+            runs.append(self.run(prompt))
+        return runs
+
+    def seen(self, status: str, prompt: str = QUESTION) -> Run:
+        """A run whose call ended so."""
+        for _ in range(MAX_RUNS):
+            run = self.run(prompt)
+            if run.status == status:
+                return run
+        raise AssertionError(f"no call in {MAX_RUNS} ended as {status!r}")
+
+    def words_alone(self, prompt: str = QUESTION) -> Done:
+        """What the hook does with no LLM."""
+        self.machine.environment["SUBCOG_SEARCH_INTENT_USE_LLM"] = "false"
+        runs = self.runs(lambda runs: any(run.metrics for run in runs), prompt)
+        del self.machine.environment["SUBCOG_SEARCH_INTENT_USE_LLM"]
+        assert {run.status for run in runs} == {""}
+        return max((run.done for run in runs), key=lambda done: len(done.stdout))
+
+
+def noted(status: str, reason: str = "deadline") -> dict[str, float]:
+    """The metrics of one call that ended so. reason: of a timeout."""
+    source = "hybrid" if status == "success" else "keyword"
+    found: dict[str, float] = {
+        f"{STARTED}{{}}": 1,
+        f'{COMPLETED}{{status="{status}"}}': 1,
+        f'{DURATION}{{source="{source}"}}': 1,
+    }
+    return found | ({f'{TIMEOUTS}{{reason="{reason}"}}': 1} if status == "timeout" else {})
+
+
+@contextmanager
+def served(machine: Machine, behaviour: Behaviour, settings: str = ALWAYS, **others: str) -> Iterator[tuple[Track, LlmServer]]:
+    with LlmServer(behaviour) as server:
+        yield Track(machine, server.url_v1, settings, **others), server
+
+
+# ---- the race -------------------------------------------------------------------------------------------------------------
+
+IN_TIME, TOO_LATE = "success", "timeout"
+SERVERS = [
+    pytest.param(says(*COMPARISON, delay_ms=20), IN_TIME, id="20 ms"),
+    pytest.param(says(*COMPARISON, delay_ms=100), IN_TIME, id="100 ms"),
+    pytest.param(says(*COMPARISON, delay_ms=190), TOO_LATE, id="190 ms"),
+    pytest.param(says(*COMPARISON, delay_ms=250), TOO_LATE, id="250 ms"),
+    pytest.param(says(*COMPARISON, delay_ms=2_000), TOO_LATE, id="2,000 ms"),
+    pytest.param(llm_server.never(), TOO_LATE, id="never"),
+    pytest.param(llm_server.drips(*COMPARISON), TOO_LATE, id="slow drip"),
+    pytest.param(llm_server.resets(), "disconnected", id="RST"),
+    pytest.param(llm_server.hangs_up(), "disconnected", id="hangs up"),
+    pytest.param(llm_server.garbage(), "error", id="garbage"),
+    pytest.param(llm_server.says_text("I would rather not say."), "error", id="prose"),
+    pytest.param(llm_server.redirects("http://127.0.0.1:1/"), "error", id="redirect"),
+    pytest.param(llm_server.floods(), "error", id="10 MB"),
+    pytest.param(llm_server.floods(tells_length=False), "error", id="10 MB of unknown length"),
+    pytest.param("http://127.0.0.1:1/v1", "error", id="connection refused"),
+    pytest.param("http://llm.invalid/v1", "error", id="no such name"),
+]
+
+
+@pytest.mark.parametrize(("behaviour", "status"), SERVERS)
+def test_the_hook_ends_in_time_with_what_it_has(machine: Machine, behaviour: Behaviour | str, status: str) -> None:
+    with LlmServer(behaviour if callable(behaviour) else llm_server.never()) as server:
+        track = Track(machine, server.url_v1 if callable(behaviour) else behaviour, ALWAYS)
+        by_words = track.words_alone().stdout
+        assert server.requests == []
+        assert b'intent=\\"howto\\"' in by_words
+
+        def is_enough(runs: list[Run]) -> bool:
+            return shown(runs, status) and median_overrun(runs) <= 0
+
+        runs = track.runs(is_enough)
+    assert shown(runs, status)
+    assert median_overrun(runs) <= 0
+    for run in runs:
+        assert run.status in ("", status, TOO_LATE)
+        assert not run.status or run.metrics == noted(run.status)
+        if run.status == IN_TIME and run.done.stdout:
+            assert b'intent=\\"comparison\\"' in run.done.stdout
+            assert ANSWER in run.ids
+        elif run.status:
+            assert run.done.stdout in (by_words, b"")
+
+
+def shown(runs: list[Run], status: str) -> bool:
+    """Whether the hook spoke: with the merge of an answer that was in time, or though the call failed or took too long."""
+    return any(run.done.stdout and run.status in {status, IN_TIME if status == IN_TIME else TOO_LATE} for run in runs)
+
+
+def median_overrun(runs: list[Run]) -> float:
+    """By how many seconds most runs took longer than the hook may; below 0 when they did not."""
+    return median(run.done.seconds - run.bare - BUDGET_S for run in runs)
+
+
+def test_an_answer_after_20_ms_is_in_time_as_a_rule(machine: Machine) -> None:
+    def is_the_rule(runs: list[Run]) -> bool:
+        return sum(run.status == IN_TIME for run in runs[-RUNS:]) * 2 > RUNS
+
+    with served(machine, says(*COMPARISON, delay_ms=20)) as (track, _):
+        assert is_the_rule(track.runs(is_the_rule))
+
+
+@pytest.mark.parametrize("is_variable", [False, True], ids=["config.toml", "environment"])
+def test_a_shorter_time_for_the_llm_ends_the_wait(machine: Machine, is_variable: bool) -> None:
+    settings = ALWAYS if is_variable else ALWAYS + "llm_timeout_ms = 20\n"
+    if is_variable:
+        machine.environment["SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS"] = "20"
+    with served(machine, llm_server.never(), settings) as (track, _):
+        runs = track.runs(lambda runs: any(run.metrics == noted(TOO_LATE, "llm_timeout_ms") for run in runs))
+    assert noted(TOO_LATE, "llm_timeout_ms") in [run.metrics for run in runs]
+
+
+def test_what_has_been_counted_is_shown_by_stats(machine: Machine) -> None:
+    with served(machine, says(*COMPARISON)) as (track, _):
+        track.seen(IN_TIME)
+    lines = machine.run("stats", "--prometheus").stdout.decode().splitlines()
+    assert f"{STARTED} 1" in lines
+    assert f'{COMPLETED}{{status="success"}} 1' in lines
+    assert f'{COMPLETED}{{status="timeout"}} 0' in lines
+    assert f'{DURATION}_count{{source="hybrid"}} 1' in lines
+
+
+# ---- what an answer changes -----------------------------------------------------------------------------------------------
+
+
+def test_a_late_yes_injects_what_the_words_did_not_ask_for(machine: Machine) -> None:
+    with served(machine, says("troubleshoot", 0.95, ["session token"], delay_ms=20), settings="") as (track, _):
+        assert track.words_alone(ORDER).stdout == b""
+        runs = track.runs(lambda runs: any(run.done.stdout for run in runs), ORDER)
+    assert [ANSWER] in [run.ids for run in runs]
+    assert {run.status for run in runs if run.done.stdout} == {IN_TIME}
+    assert all(b'intent=\\"troubleshoot\\"' in run.done.stdout for run in runs if run.done.stdout)
+
+
+def test_topics_of_an_answer_find_what_the_words_do_not(machine: Machine) -> None:
+    topics = ["session token", "browser", "HttpOnly cookie", "localStorage"]
+    with served(machine, says("howto", 0.95, topics), settings="") as (track, server):
+        runs = track.runs(lambda runs: any(run.done.stdout for run in runs), UNRELATED)
+        assert [ANSWER] in [run.ids for run in runs]
+        server.play(says("howto", 0.95))
+        assert track.seen(IN_TIME, UNRELATED).ids == []
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.6])
+def test_a_no_silences_a_question(machine: Machine, confidence: float) -> None:
+    with served(machine, says("none", confidence)) as (track, _):
+        assert track.words_alone().stdout
+        run = track.seen(IN_TIME)
+    assert_silent(run.done)
+    assert run.metrics == noted(IN_TIME)
+
+
+@pytest.mark.parametrize("prompt", [QUESTION, RELATED, "Where does allocate_berth retry on SQLSTATE 23P01?", ORDER, UNRELATED])
+@pytest.mark.parametrize("behaviour", [llm_server.resets(), fails(500), llm_server.never()], ids=["RST", "500", "never"])
+def test_a_failure_changes_nothing_that_is_injected(machine: Machine, prompt: str, behaviour: Behaviour) -> None:
+    with served(machine, behaviour) as (track, server):
+        done = track.words_alone(prompt)
+        alone = ids_in(context_of(done)) if done.stdout else []
+        assert server.requests == []
+        runs = track.runs(lambda runs: any(run.status and run.ids == alone for run in runs), prompt)
+    assert any(run.status and run.ids == alone for run in runs)
+    assert all(run.ids in (alone, []) for run in runs)
+
+
+# ---- over several processes -----------------------------------------------------------------------------------------------
+
+
+def fail_three_times(track: Track) -> None:
+    """Three hooks whose call fails, on one state."""
+    track.reset()
+    for _ in range(MAX_RUNS):
+        track.machine.prompt(QUESTION)
+        if sum(count for name, count in track.metrics().items() if name.startswith(COMPLETED)) >= breaker.FAILURES:
+            return
+    raise AssertionError("the hook was too slow")
+
+
+def test_after_three_failures_no_request_reaches_the_server(machine: Machine) -> None:
+    with served(machine, llm_server.resets()) as (track, server):
+        fail_three_times(track)
+        asked = len(server.requests)
+        assert machine.recall(QUESTION) == [ANSWER]
+        assert machine.recall(RELATED)
+        assert len(server.requests) == asked
+
+
+def test_after_its_rest_one_request_finds_out_whether_the_server_is_well(machine: Machine) -> None:
+    with served(machine, llm_server.resets()) as (track, server):
+        fail_three_times(track)
+        provider = providers.of(config.load(Home(str(machine.home))), Home(str(machine.home)))
+        assert provider is not None
+        state = track.state()
+        state.let_llm_rest(provider.identity, now_ms() - 1)
+        asked = len(server.requests)
+        for _ in range(3):
+            machine.prompt(QUESTION)
+        assert len(server.requests) <= asked + 1
+        server.play(says(*COMPARISON))
+        for _ in range(MAX_RUNS):
+            state.let_llm_rest(provider.identity, now_ms() - 1)
+            machine.prompt(QUESTION)
+            if state.llm_rest(provider.identity) is None:
+                break
+        assert state.llm_rest(provider.identity) is None
+        state.close()
+
+
+def test_the_same_prompt_is_asked_about_once(machine: Machine) -> None:
+    with served(machine, says(*COMPARISON), llm="cache_hours = 24") as (track, server):
+        track.seen(IN_TIME)
+        asked = len(server.requests)
+        context = machine.answer(machine.asking())
+        assert 'intent="comparison"' in context
+        assert ids_in(context) == [ANSWER]
+        assert len(server.requests) == asked
+
+
+# ---- whether anybody is asked ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", [QUESTION, ORDER])
+def test_a_switched_off_llm_gets_no_request(machine: Machine, prompt: str) -> None:
+    with served(machine, says(*COMPARISON), settings=ALWAYS + "use_llm = false\n") as (track, server):
+        runs = track.runs(lambda runs: any(run.metrics for run in runs), prompt)
+        assert server.requests == []
+    assert {IN_WORDS: 1} in [run.metrics for run in runs]
+    assert all(run.metrics in ({IN_WORDS: 1}, {}) for run in runs)
+
+
+def test_words_that_are_sure_make_no_request(machine: Machine) -> None:
+    with served(machine, says("none", 0.95), settings="") as (track, server):
+        assert machine.recall(QUESTION) == [ANSWER]
+        assert server.requests == []
+        track.seen(IN_TIME, ORDER)
+        assert len(server.requests) >= 1
+
+
+def test_a_switched_off_intent_keeps_the_hook_silent(machine: Machine) -> None:
+    with served(machine, says(*COMPARISON), settings=ALWAYS + "enabled = false\n") as (track, server):
+        for prompt in (QUESTION, ORDER):
+            run = track.run(prompt)
+            assert_silent(run.done)
+            assert run.metrics == {}
+        assert server.requests == []
+
+
+def test_a_provider_that_is_set_up_wrongly_is_no_reason_for_silence(machine: Machine) -> None:
+    with served(machine, says(*COMPARISON), llm='key_file = "/no/such/file"') as (_, server):
+        assert machine.recall(QUESTION) == [ANSWER]
+        assert server.requests == []
+    assert "no LLM is asked: llm.key_file: " in (machine.home / "log" / "hook.log").read_text()
+
+
+def test_a_key_is_shown_to_the_server_alone(machine: Machine) -> None:
+    key = "sk-test-0aB1cD2eF3gH4iJ5kL6m"
+    file = machine.root / "key"
+    file.write_text(key + "\n")
+    file.chmod(0o600)
+    refusal = fails(401, b'{"error": {"type": "invalid_key", "message": "no such key: ' + key.encode() + b'"}}')
+    with served(machine, refusal, llm=f'key_file = "{file}"') as (track, server):
+        run = track.seen("error")
+        assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {key}"}
+    assert key.encode() not in run.done.stdout
+    assert "401: the key is refused" in (machine.home / "log" / "hook.log").read_text()
+    assert not any(key.encode() in path.read_bytes() for path in machine.home.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(("name", "value"), [("ENABLED", "off"), ("MIN_CONFIDENCE", "1")])
+def test_a_variable_silences_the_hook(machine: Machine, name: str, value: str) -> None:
+    machine.environment[f"SUBCOG_SEARCH_INTENT_{name}"] = value
+    for prompt in (QUESTION, RELATED):
+        assert_silent(machine.prompt(prompt))
+
+
+def test_a_variable_that_is_wrong_is_logged_and_left_out(machine: Machine) -> None:
+    machine.environment["SUBCOG_SEARCH_INTENT_ENABLED"] = "perhaps"
+    assert machine.recall(QUESTION) == [ANSWER]
+    assert "SUBCOG_SEARCH_INTENT_ENABLED is 'perhaps'" in (machine.home / "log" / "hook.log").read_text()

@@ -1,0 +1,261 @@
+"""The pattern language, element by element, and against a plain reading of it."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from subcog_hooks.intent import signals
+from subcog_hooks.intent.matcher import END, GAP, MAX_GAP, QUESTION, Matcher, count_of, words_of
+
+CLASSES = {"fault": frozenset({"error", "fails"}), "want": frozenset({"want", "need"})}
+OPENERS = frozenset({"please", "can", "you", "ok"})
+
+
+def found(pattern: str, text: str) -> str | None:
+    """The words of the pattern's first fit, None when it fits nowhere."""
+    return Matcher([pattern], CLASSES, OPENERS).find(words_of(text)).get(0)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fit"),
+    [
+        ("retry", "does it retry now", "retry"),
+        ("retry", "retries and retrying", None),
+        ("how do|can i|we", "so how can we know", "how can we"),
+        ("how do|can i|we", "how do they know", None),
+        ("how do|can i|we", "how do", None),
+        ("how do|can i|we", "how really do i", None),
+        ("@fault", "it fails", "fails"),
+        ("@fault|crash", "a crash", "crash"),
+        ("so @fault|late", "so late", "so late"),
+        ("i @want a", "i need a", "i need a"),
+        ("not .. @fault", "not an error", "not an error"),
+        ("not .. @fault", "not error", "not error"),
+        ("a .. b .. c", "a x b y c", "a x b y c"),
+        ("no ?", "no?", "no ?"),
+        ("no ?", "no", None),
+        ("no .", "no", "no ."),
+        ("no .", "no!", "no ."),
+        ("no .", "no, never", None),
+        ("no .", "no? ok", None),
+    ],
+)
+def test_elements(pattern: str, text: str, fit: str | None) -> None:
+    assert found(pattern, text) == fit
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("where's", ["where", "is"]),
+        ("What's", ["What", "is"]),
+        ("HOW'S", ["HOW", "is"]),
+        *((f"{asking}'s", [asking, "is"]) for asking in ("who", "when", "why")),
+        *((f"{asking}'d", [asking, "did"]) for asking in ("where", "why", "how", "what")),
+        ("that's", ["thats"]),
+        ("it'd", ["itd"]),
+    ],
+)
+def test_a_contracted_question_is_two_words_with_an_apostrophe_or_without(asked: str, words: list[str]) -> None:
+    assert words_of(asked) == [*words, "."]
+    assert words_of(asked.replace("'", "")) == [*words, "."]
+    assert words_of(f"**{asked}**, x") == [*words, "x", "."]
+
+
+def test_a_pattern_fits_a_contracted_question() -> None:
+    assert found("where is|are|did the", "so where's the cache") == "where is the"
+
+
+@pytest.mark.parametrize("between", range(MAX_GAP + 3))
+def test_a_gap_has_room_for_so_many_words(between: int) -> None:
+    text = " ".join(["not", *("x" for _ in range(between)), "error"])
+    assert found("not .. @fault", text) == (text if between <= MAX_GAP else None)
+
+
+@pytest.mark.parametrize("end", [".", "!", "?", ":", ";", "\n", '."', "?)", ".**"])
+def test_a_gap_does_not_cross_the_end_of_a_sentence(end: str) -> None:
+    assert found("not .. @fault", f"not here{end} error") is None
+    assert found("not @fault", f"not{end} error") is None
+
+
+def test_a_gap_may_reach_the_end_of_a_sentence_that_is_looked_for() -> None:
+    assert found("can .. ?", "can you see it?") == "can you see it ?"
+    assert found("can .. ?", "can you see it. really?") is None
+
+
+def test_behind_a_gap_the_first_word_that_fits_is_taken() -> None:
+    assert found("a .. b", "a x b y b") == "a x b"
+    assert found("a .. b c", "a b d b c") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["add it", "Please add it", "ok, can you please add it", "it is red. add it", "why? add it", "see:\nadd it", "- add it"],
+)
+def test_a_head_stands_where_a_request_begins(text: str) -> None:
+    assert found("^add it", text.lower()) == "add it"
+
+
+@pytest.mark.parametrize("text", ["we add it", "please do add it", "a, add it", "to add it"])
+def test_a_head_stands_nowhere_else(text: str) -> None:
+    assert found("^add it", text) is None
+
+
+def test_an_opener_may_be_the_head() -> None:
+    assert found("^can you", "please can you go") == "can you"
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [("again", True), ("a b again", True), ("a b c again", False), ("a. b. again?", True), ("again a again b again", True)],
+)
+def test_a_pattern_may_want_a_prompt_of_fewer_words(text: str, fits: bool) -> None:
+    assert (found("<4 again", text) is not None) == fits
+
+
+def test_a_short_head_in_a_short_prompt() -> None:
+    assert found("<4 ^add", "please add it") == "add"
+    assert found("<4 ^add", "please add it now") is None
+
+
+def test_the_text_is_that_of_the_first_fit() -> None:
+    assert found("a x|y", "a y. a x") == "a y"
+
+
+def test_every_pattern_is_found_once_by_its_place() -> None:
+    matcher = Matcher(["a", "^a b", "b", "z"], CLASSES, OPENERS)
+    assert matcher.find(words_of("a b a b")) == {0: "a", 1: "a b", 2: "b"}
+
+
+def test_a_matcher_keeps_nothing_of_what_it_has_read() -> None:
+    matcher = Matcher(["a .. b"], CLASSES, OPENERS)
+    assert [matcher.find(words_of(text)) for text in ("a b", "b a", "a b")] == [{0: "a b"}, {}, {0: "a b"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", []),
+        (" \n\n ", []),
+        ("ok", ["ok", "."]),
+        ("Why's it (red)?", ["Why", "is", "it", "red", "?"]),
+        ("isn't 'it'", ["isnt", "it", "."]),
+        ("core.ts, a.b.c and e.g. x", ["core.ts", "a.b.c", "and", "e.g", ".", "x", "."]),
+        ("@todo.md `f()` **bold** #12 -v --all", ["todo.md", "f", "bold", "#12", "v", "all", "."]),
+        ("one... two!! three?!", ["one", ".", "two", ".", "three", "."]),
+        ("really?? yes", ["really", "?", "yes", "."]),
+        ('"done."', ["done", "."]),
+        ("a - b", ["a", "b", "."]),
+        ("C++, C# (.NET) and `.env`. See .github/x", ["C++", "C#", ".NET", "and", ".env", ".", "See", ".github/x", "."]),
+        ("...and .5 or ..x, C+ i++", ["and", "5", "or", "x", "C", "i++", "."]),
+        ("... ? ok", ["?", "ok", "."]),
+        (". . .", []),
+        ("a\n\nb?\nc", ["a", ".", "b", "?", "c", "."]),
+        ("snake_case a/b x=1", ["snake_case", "a/b", "x=1", "."]),
+        ("\u8a8d\u8a3c\u306e\u4ed5\u7d44\u307f", ["\u8a8d\u8a3c\u306e\u4ed5\u7d44\u307f", "."]),
+        ("\u8a8d\u8a3c\u306f? \u306f\u3044.", ["\u8a8d\u8a3c\u306f", "?", "\u306f\u3044", "."]),
+        ("\U0001f680 ship", ["\U0001f680", "ship", "."]),
+    ],
+)
+def test_words(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
+
+
+def test_different_words_are_counted_and_ends_of_sentences_are_not() -> None:
+    assert count_of(words_of("a b. c? a!")) == 3
+
+
+# --- against a plain reading of the language
+
+
+def stands(choice: str, word: str, classes: Mapping[str, frozenset[str]]) -> bool:
+    return word in classes[choice[1:]] if choice[0] == "@" else word == choice
+
+
+def fit_at(parts: Sequence[str], words: Sequence[str], start: int, classes: Mapping[str, frozenset[str]]) -> int | None:
+    """Where a fit of `parts` that begins exactly at `start` ends: part by part, as the language is described."""
+    place = start
+    reach = 0  # words that may be skipped
+    for part in parts:
+        if part == GAP:
+            reach = MAX_GAP
+            continue
+        for skipped in range(reach + 1):
+            at = place + skipped
+            if at >= len(words) or (set(words[place:at]) & {END, QUESTION}):
+                return None
+            if any(stands(choice, words[at], classes) for choice in part.split("|")):
+                place = at + 1
+                break
+        else:
+            return None
+        reach = 0
+    return place
+
+
+def is_head(words: Sequence[str], start: int, openers: frozenset[str]) -> bool:
+    before = list(words[:start])
+    while before and before[-1] in openers:
+        before.pop()
+    return not before or before[-1] in {END, QUESTION}
+
+
+def plainly_found(
+    patterns: Sequence[str], words: Sequence[str], classes: Mapping[str, frozenset[str]], openers: frozenset[str]
+) -> dict[int, str]:
+    fits: dict[int, str] = {}
+    for number, pattern in enumerate(patterns):
+        parts = pattern.split()
+        if parts[0][0] == "<" and len({word for word in words if word not in {END, QUESTION}}) >= int(parts.pop(0)[1:]):
+            continue
+        heads = parts[0][0] == "^"
+        parts[0] = parts[0].removeprefix("^")
+        for start in range(len(words)):
+            end = fit_at(parts, words, start, classes)
+            if end is not None and (not heads or is_head(words, start, openers)):
+                fits[number] = " ".join(words[start:end])
+                break
+    return fits
+
+
+letters = st.sampled_from("abcd")
+choice = st.one_of(letters, st.sampled_from(["@one", "@two"]))
+part = st.lists(choice, min_size=1, max_size=3, unique=True).map("|".join)
+tails = st.lists(st.one_of(part, st.sampled_from([QUESTION, END]), part.map(lambda found_: f".. {found_}")), max_size=3)
+patterns_ = st.builds(
+    lambda below, head, first, rest: " ".join([*([f"<{below}"] if below else []), ("^" if head else "") + first, *rest]),
+    st.integers(0, 6),
+    st.booleans(),
+    part,
+    tails,
+)
+SMALL = {"one": frozenset("ab"), "two": frozenset("bc")}
+
+
+@given(st.lists(patterns_, min_size=1, max_size=6), st.lists(st.sampled_from([*"abcdex", END, QUESTION]), max_size=14))
+@example(["a .. b"], ["a", "e", "e", "e", "e", "b"])
+@example(["a .. ?"], ["a", "e", END, QUESTION])
+@example(["^a"], ["x", "x", "a"])
+@example(["a .. b .. c"], ["a", "b", "b", "c"])
+def test_patterns_are_found_as_the_language_is_described(patterns: list[str], words: list[str]) -> None:
+    openers = frozenset("x")
+    assert Matcher(patterns, SMALL, openers).find(words) == plainly_found(patterns, words, SMALL, openers)
+
+
+vocabulary = sorted({word for row in signals.SIGNALS for word in words_of(f"{row[4]} {row[5]}".lower())})
+
+
+@given(st.lists(st.sampled_from(vocabulary), max_size=25))
+def test_the_table_is_found_as_the_language_is_described(words: list[str]) -> None:
+    patterns = [row[0] for row in signals.SIGNALS]
+    ours = Matcher(patterns, signals.CLASSES, signals.OPENERS).find(words)
+    assert ours == plainly_found(patterns, words, signals.CLASSES, signals.OPENERS)
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_words_have_no_blanks_and_every_line_ends(text: str) -> None:
+    words = words_of(text)
+    assert all(word and not any(map(str.isspace, word)) for word in words)
+    assert not words or words[-1] in {END, QUESTION}

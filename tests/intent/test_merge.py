@@ -1,0 +1,259 @@
+"""The merge of keywords and LLM: S0's table row by row, and what holds for whatever comes in."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from subcog_hooks.intent import merge
+from subcog_hooks.intent.classifier import Answer
+from subcog_hooks.intent.kinds import (
+    GENERAL,
+    HOWTO,
+    HYBRID,
+    KEYWORD,
+    LLM,
+    LOCATION,
+    MAX_CONFIDENCE,
+    MAX_TOPICS,
+    NONE,
+    TIMEOUT,
+    TROUBLESHOOT,
+    TYPES,
+    Intent,
+)
+from subcog_hooks.intent.merge import merged
+
+MIN = 0.5
+
+shares = st.floats(0.0, 1.0).map(lambda share: round(share, 4))
+words = st.lists(st.sampled_from(["rust", "Rust", "error", "tokio", "async", "panic", "straße", "STRASSE", "db"]), max_size=5)
+intents = st.builds(
+    lambda kind, confidence, topics: Intent(kind, min(confidence, MAX_CONFIDENCE), tuple(topics), ("a signal",)),
+    st.sampled_from(TYPES),
+    shares,
+    words,
+)
+answers = st.builds(
+    lambda kind, confidence, topics: Answer(kind, confidence, tuple(topics)), st.sampled_from(TYPES), shares, words
+)
+
+
+def shown(result: merge.Merged) -> tuple[object, ...]:
+    intent = result.intent
+    return (intent.type, intent.confidence, intent.topics, intent.keywords, intent.source, intent.llm_status, result.row)
+
+
+# S0's topic table
+
+SOME, FEW, SURE = 0.7, 0.6, 0.8
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "confidence", "topics", "expected", "row"),
+    [
+        pytest.param(("rust", "error"), ("rust", "error"), SOME, ("rust", "error"), 0.8, merge.MATCH, id="topics match"),
+        pytest.param(("async", "tokio"), ("rust",), SOME, ("async", "tokio", "rust"), 0.7, merge.DIFFER, id="topics differ"),
+        pytest.param(("database",), (), SOME, ("database",), 0.7, merge.NO_KEYWORD_TOPICS, id="no keyword topics"),
+        pytest.param(None, ("rust", "panic"), SOME, ("rust", "panic"), 0.6, merge.FAILED, id="timeout"),
+        pytest.param(None, ("how to", "example"), SURE, ("how to", "example"), 0.8, merge.FAILED_SURE, id="timeout, sure"),
+        pytest.param((), (), SOME, (), 0.0, merge.NOTHING, id="both empty"),
+        pytest.param(None, (), SURE, (), 0.0, merge.NOTHING, id="timeout, no topics"),
+        pytest.param((), ("rust",), SOME, ("rust",), 0.7, merge.NO_LLM_TOPICS, id="no LLM topics"),
+    ],
+)
+def test_the_table_of_s0(
+    theirs: tuple[str, ...] | None,
+    ours: tuple[str, ...],
+    confidence: float,
+    topics: tuple[str, ...],
+    expected: float,
+    row: str,
+) -> None:
+    answer = None if theirs is None else Answer(HOWTO, SOME, theirs)
+    result = merged(Intent(HOWTO, confidence, ours), answer, attempted=True, min_confidence=MIN)
+    assert (result.intent.topics, result.intent.confidence, result.row) == (topics, expected, row)
+    assert result.intent.type == (HOWTO if topics else NONE)
+
+
+# confidence
+
+
+def test_the_llm_weighs_seven_tenths() -> None:
+    result = merged(Intent(HOWTO, 0.4, ("a",)), Answer(LOCATION, 0.9, ("b",)), attempted=True, min_confidence=MIN)
+    assert result.intent.confidence == 0.75
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "bonus"),
+    [
+        (("rust", "error"), ("RUST", "Error"), 0.1),
+        (("rust", "error"), ("rust",), 0.1),  # one of two
+        (("rust", "error", "tokio"), ("rust", "tokio", "db"), 0.1),  # two of four
+        (("rust", "error", "tokio"), ("rust",), 0.0),  # one of three
+        (("rust",), ("error",), 0.0),
+    ],
+)
+def test_the_bonus_is_for_topics_of_which_half_are_shared(theirs: tuple[str, ...], ours: tuple[str, ...], bonus: float) -> None:
+    result = merged(Intent(HOWTO, 0.6, ours), Answer(HOWTO, 0.6, theirs), attempted=True, min_confidence=MIN)
+    assert result.intent.confidence == pytest.approx(0.6 + bonus)
+
+
+def test_nothing_is_surer_than_the_cap() -> None:
+    both = merged(Intent(HOWTO, 0.95, ("a",)), Answer(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
+    alone = merged(None, Answer(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
+    assert (both.intent.confidence, alone.intent.confidence) == (MAX_CONFIDENCE, MAX_CONFIDENCE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(0.95, 0.95), (0.8, 0.8), (0.79, 0.69), (0.6, 0.5), (0.55, 0.5), (0.5, 0.5), (0.49, 0.39), (0.05, 0.0)],
+)
+def test_a_failed_llm_costs_a_tenth_but_never_the_threshold(before: float, after: float) -> None:
+    assert merged(Intent(HOWTO, before, ("a",)), None, attempted=True, min_confidence=MIN).intent.confidence == after
+
+
+def test_an_llm_that_was_not_asked_costs_nothing() -> None:
+    result = merged(Intent(HOWTO, 0.6, ("a",)), None, attempted=False, min_confidence=MIN)
+    assert (result.intent.confidence, result.row) == (0.6, merge.NOT_ASKED)
+
+
+# the type
+
+
+@pytest.mark.parametrize(("confidence", "kind"), [(0.5, TROUBLESHOOT), (0.49, HOWTO)])
+def test_the_llm_decides_the_type_from_min_confidence_on(confidence: float, kind: str) -> None:
+    result = merged(Intent(HOWTO, 0.6, ("a",)), Answer(TROUBLESHOOT, confidence, ("b",)), attempted=True, min_confidence=MIN)
+    assert (result.intent.type, result.intent.source) == (kind, HYBRID)
+
+
+def test_a_sure_no_of_the_llm_silences_the_keywords() -> None:
+    result = merged(Intent(HOWTO, 0.7, ("a",)), Answer(NONE, 0.9, ()), attempted=True, min_confidence=MIN)
+    assert (result.intent.type, result.intent.confidence) == (NONE, 0.28)
+
+
+def test_an_unsure_no_of_the_llm_leaves_the_type_to_the_keywords() -> None:
+    result = merged(Intent(HOWTO, 0.7, ("a",)), Answer(NONE, 0.4, ()), attempted=True, min_confidence=MIN)
+    assert (result.intent.type, result.intent.confidence) == (HOWTO, 0.63)
+
+
+def test_a_yes_of_the_llm_overrules_keywords_that_found_nothing() -> None:
+    result = merged(
+        Intent(NONE, 0.1, ("async",)), Answer(TROUBLESHOOT, 0.9, ("async", "tokio")), attempted=True, min_confidence=MIN
+    )
+    assert (result.intent.type, result.intent.confidence) == (TROUBLESHOOT, 0.76)
+
+
+def test_a_weak_yes_of_the_llm_does_not() -> None:
+    result = merged(Intent(NONE, 0.1, ("async",)), Answer(GENERAL, 0.4, ("tokio",)), attempted=True, min_confidence=MIN)
+    assert (result.intent.type, result.intent.confidence) == (NONE, 0.31)
+
+
+# the veto, and what a failure costs
+
+
+@pytest.mark.parametrize(
+    ("kind", "confidence", "is_vetoed"), [(NONE, 0.9, True), (NONE, MIN, True), (NONE, 0.49, False), (HOWTO, 0.9, False)]
+)
+@pytest.mark.parametrize("keyword", [None, Intent(HOWTO, 0.9, ("a",)), Intent(NONE, 0.6, ("a",))])
+def test_a_veto_is_a_none_that_the_llm_is_sure_of(
+    keyword: Intent | None, kind: str, confidence: float, is_vetoed: bool
+) -> None:
+    result = merged(keyword, Answer(kind, confidence, ("a",)), attempted=True, min_confidence=MIN)
+    assert result.is_vetoed is is_vetoed
+
+
+def test_keywords_that_found_no_type_are_no_veto() -> None:
+    keyword = Intent(NONE, 0.6, ("a",))
+    assert not merged(keyword, None, attempted=True, min_confidence=MIN).is_vetoed
+    assert not merged(keyword, Answer(GENERAL, 0.45, ("a",)), attempted=True, min_confidence=MIN).is_vetoed
+
+
+@pytest.mark.parametrize("before", [0.95, 0.79, 0.66, 0.55])
+def test_a_failure_leaves_the_certainty_as_it_was(before: float) -> None:
+    assert merged(Intent(HOWTO, before, ("a",)), None, attempted=True, min_confidence=MIN).certainty == before
+
+
+def test_an_answer_is_as_certain_as_the_intent_that_it_makes() -> None:
+    result = merged(Intent(HOWTO, 0.6, ("a",)), Answer(HOWTO, 0.8, ("b",)), attempted=True, min_confidence=MIN)
+    assert result.certainty == result.intent.confidence == 0.74
+
+
+# where one side is missing
+
+
+def test_an_answer_stands_alone_without_a_keyword_result() -> None:
+    result = merged(None, Answer(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN)
+    assert shown(result)[:5] == (LOCATION, 0.6, ("db",), (), LLM)
+    assert merged(None, Answer(NONE, 0.6, ("db",)), attempted=True, min_confidence=MIN).intent.confidence == 0.4
+
+
+def test_the_words_have_topics_also_where_they_say_nothing() -> None:
+    result = merged(None, Answer(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN, words=("tokio", "DB"))
+    assert (result.intent.topics, result.intent.confidence, result.intent.source) == (("db", "tokio"), 0.6, LLM)
+    alone = merged(None, Answer(LOCATION, 0.6), attempted=True, min_confidence=MIN, words=("tokio",))
+    assert (alone.intent.type, alone.intent.topics) == (LOCATION, ("tokio",))
+
+
+@pytest.mark.parametrize("attempted", [True, False])
+def test_of_nothing_comes_none(attempted: bool) -> None:
+    result = merged(None, None, attempted=attempted, min_confidence=MIN)
+    assert shown(result)[:5] == (NONE, 0.0, (), (), KEYWORD)
+
+
+def test_signals_and_status_are_passed_on() -> None:
+    keyword = Intent(HOWTO, 0.6, ("a",), ("how-do-i",))
+    result = merged(keyword, None, attempted=True, min_confidence=MIN, llm_status=TIMEOUT)
+    assert (result.intent.keywords, result.intent.llm_status, result.intent.source) == (("how-do-i",), TIMEOUT, KEYWORD)
+
+
+# whatever comes in
+
+
+@settings(deadline=None)
+@given(intents, shares)
+def test_a_failed_call_never_removes_a_keyword_result(keyword: Intent, threshold: float) -> None:
+    failed = merged(keyword, None, attempted=True, min_confidence=threshold).intent
+    unasked = merged(keyword, None, attempted=False, min_confidence=threshold).intent
+    assert (failed.type, failed.topics, failed.keywords, failed.source) == (
+        unasked.type,
+        unasked.topics,
+        unasked.keywords,
+        unasked.source,
+    )
+    assert (failed.confidence >= threshold) == (unasked.confidence >= threshold)
+    assert failed.confidence <= unasked.confidence <= failed.confidence + 0.1001
+
+
+@settings(deadline=None)
+@given(st.none() | intents, st.none() | answers, st.booleans(), shares)
+def test_the_merge_is_deterministic_and_within_its_bounds(
+    keyword: Intent | None, answer: Answer | None, attempted: bool, threshold: float
+) -> None:
+    result = merged(keyword, answer, attempted=attempted, min_confidence=threshold)
+    assert shown(result) == shown(merged(keyword, answer, attempted=attempted, min_confidence=threshold))
+    intent = result.intent
+    assert 0.0 <= intent.confidence <= MAX_CONFIDENCE
+    assert intent.type in TYPES
+    assert len(intent.topics) <= MAX_TOPICS
+    assert len({topic.casefold() for topic in intent.topics}) == len(intent.topics)
+    if not intent.topics:
+        assert (intent.type, intent.confidence) == (NONE, 0.0)
+
+
+@settings(deadline=None)
+@given(intents, answers, shares)
+def test_topics_of_the_llm_come_first(keyword: Intent, answer: Answer, threshold: float) -> None:
+    topics = merged(keyword, answer, attempted=True, min_confidence=threshold).intent.topics
+    theirs = {topic.casefold() for topic in answer.topics}
+    are_theirs = [topic.casefold() in theirs for topic in topics]
+    assert are_theirs == sorted(are_theirs, reverse=True)
+    assert sum(are_theirs) == min(len(theirs), MAX_TOPICS)
+
+
+@settings(deadline=None)
+@given(intents, answers, shares)
+def test_a_surer_llm_never_lowers_the_confidence(keyword: Intent, answer: Answer, threshold: float) -> None:
+    if answer.type != NONE:
+        surer = Answer(answer.type, min(1.0, answer.confidence + 0.1), answer.topics)
+        results = [merged(keyword, each, attempted=True, min_confidence=threshold) for each in (answer, surer)]
+        assert results[0].intent.confidence <= results[1].intent.confidence

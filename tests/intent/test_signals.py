@@ -1,0 +1,108 @@
+"""The signal table: each row fires on its example and not on its counter-example, and none is there for nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.intent import keywords, signals
+from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES
+from subcog_hooks.intent.matcher import GAP, words_of
+from subcog_hooks.intent.shape import NAMES
+from subcog_hooks.intent.text import prepare
+
+DEVELOPMENT = Path(__file__).parents[3] / "shared" / "eval" / "intent" / "prompts.jsonl"
+
+ROWS = signals.SIGNALS
+PATTERNS = [row[0] for row in ROWS]
+STRENGTHS = (signals.CERTAIN, signals.STRONG, signals.MEDIUM, signals.WEAK)
+BY_PATTERN = pytest.mark.parametrize("row", ROWS, ids=PATTERNS)
+
+Row = tuple[str, str, float, float, str, str]
+
+
+def fired(prompt: str) -> set[str]:
+    return {signal.name for signal in keywords.read(prompt).fired}
+
+
+def choices(pattern: str) -> set[str]:
+    """The words and classes of a pattern, `<9`, `^` and gaps aside."""
+    parts = [part for part in pattern.split() if not (part[0] == "<" and part[1:].isdigit()) and part != GAP]
+    return {choice for part in parts for choice in part.removeprefix("^").split("|")}
+
+
+def test_choices_are_what_a_pattern_names() -> None:
+    assert choices("<9 ^go|@want .. it .") == {"go", "@want", "it", "."}
+
+
+@BY_PATTERN
+def test_a_signal_fires_on_its_example(row: Row) -> None:
+    assert row[0] in fired(row[4])
+
+
+@BY_PATTERN
+def test_a_signal_does_not_fire_on_its_counter_example(row: Row) -> None:
+    assert row[0] not in fired(row[5])
+
+
+@BY_PATTERN
+def test_a_counter_example_is_a_near_miss(row: Row) -> None:
+    """It shares a word with the pattern or the example, or the beginning of one."""
+    near = {word[:4] for word in words_of(row[4].lower()) if len(word) > 1} | {choice[:4] for choice in choices(row[0])}
+    assert near & {word[:4] for word in words_of(row[5].lower())}
+
+
+@BY_PATTERN
+def test_a_row_has_a_family_a_strength_and_a_weight_that_speaks_for_it(row: Row) -> None:
+    _, family, strength, weight, example, counter_example = row
+    assert family in {*TYPES, SEEKING}
+    assert strength in STRENGTHS
+    assert weight >= 0.0
+    assert example != counter_example
+
+
+def test_no_pattern_stands_twice() -> None:
+    assert [pattern for pattern in set(PATTERNS) if PATTERNS.count(pattern) > 1] == []
+
+
+@BY_PATTERN
+def test_the_words_of_a_pattern_are_such_as_a_prompt_can_have(row: Row) -> None:
+    """Lower case, no apostrophes, nothing that words_of takes off: else the choice never fits."""
+    words = {choice for choice in choices(row[0]) if choice[0] != "@"} - {"?", "."}
+    assert {word for word in words if words_of(word)[:-1] != [word]} == set()
+
+
+def test_the_words_of_classes_openers_and_fillers_are_such_as_a_prompt_can_have() -> None:
+    words = frozenset().union(*signals.CLASSES.values(), signals.OPENERS, signals.FILLERS)
+    assert {word for word in words if word != word.lower() or words_of(word)[:-1] != [word]} == set()
+
+
+def test_every_class_that_a_pattern_names_is_there_and_every_class_is_named() -> None:
+    named = {choice[1:] for pattern in PATTERNS for choice in choices(pattern) if choice[0] == "@"}
+    assert named == set(signals.CLASSES)
+
+
+def test_every_type_has_signals_and_so_has_the_search_for_memories() -> None:
+    assert {row[1] for row in ROWS} == {*TYPES, SEEKING}
+
+
+def test_a_signal_is_not_more_than_three_times_what_was_expected_of_it() -> None:
+    """Fitted weights stay near the strengths that were judged: the table says what it does."""
+    assert [row[0] for row in ROWS if row[3] > 3 * row[2]] == []
+
+
+def test_every_cue_of_the_shape_has_a_weight_for_each_type() -> None:
+    assert tuple(signals.CUES) == NAMES
+    assert {len(weights) for weights in (*signals.CUES.values(), signals.BIAS)} == {len(TYPES)}
+
+
+def test_the_bias_alone_speaks_for_none() -> None:
+    assert max(signals.BIAS) == signals.BIAS[TYPES.index(NONE)]
+
+
+@pytest.mark.skipif(not DEVELOPMENT.exists(), reason="the development set is not at hand")
+def test_no_signal_is_dead_on_the_development_set() -> None:
+    found: set[int] = set()
+    for line in DEVELOPMENT.read_text(encoding="utf-8").splitlines():
+        found.update(keywords.MATCHER.find(words_of(prepare(json.loads(line)["prompt"]).text.lower())))
+    assert [pattern for place, pattern in enumerate(PATTERNS) if place not in found] == []

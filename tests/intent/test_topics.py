@@ -1,0 +1,157 @@
+"""The topics of a prompt: few, telling, whole, and none where nothing is asked about."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.intent import keywords
+from subcog_hooks.intent.kinds import MAX_TOPICS
+from subcog_hooks.intent.topics import LONGEST, MAX_ASKED, topics
+
+anything = st.text(st.characters(exclude_categories=()))
+
+
+def of(prompt: str, rarity: dict[str, float] | None = None) -> tuple[str, ...]:
+    """The topics of a prompt as it was typed; rarity: of the words that a store has, without a store None."""
+    return topics(keywords.read(prompt).words(), None if rarity is None else lambda word: rarity.get(word.lower()))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        ("why does parse_args drop --timeout in src/cli/app.py?", ("parse_args", "src/cli/app.py", "drop", "timeout")),
+        ("the useEffect in ProfileCard.tsx fires twice", ("useEffect", "ProfileCard.tsx", "twice", "fires")),
+        ("is `Store::open()` safe since v2.17.0?", ("Store::open", "v2.17.0", "safe")),
+        ("it ends with E0308 and exit code 101", ("E0308", "101", "ends", "exit", "code")),
+        ("What did we decide about caching in the Gateway?", ("decide", "caching", "gateway")),
+    ],
+)
+def test_the_telling_words_of_a_prompt(prompt: str, found: tuple[str, ...]) -> None:
+    assert of(prompt) == found
+
+
+@pytest.mark.parametrize(
+    "word", ["parse_args", "MAX_READ", "useEffect", "XMLParser", "src/db.py", "Cargo.toml", "a::b", "OAuth2"]
+)
+def test_an_identifier_stays_whole_and_as_it_is_written(word: str) -> None:
+    assert of(f"where is {word} used by the importer?")[0] == word
+
+
+@pytest.mark.parametrize("word", ["C++", "C#", "F#", ".NET", "Node.js", ".env", ".github", ".github/workflows", "C", "R"])
+def test_a_name_with_signs_stays_as_it_is_written(word: str) -> None:
+    assert of(f"how do we build the importer with {word}?")[0] == word
+    assert of(f"the {word}, please")[0] == word
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        ("what's the difference between redis and memcached", ("redis", "memcached")),
+        ("how did the retry work last time", ("retry", "work", "time")),
+        ("where's the retry", ("retry",)),
+        ("wheres the retry", ("retry",)),
+        ("why'd we take redis", ("redis",)),
+    ],
+)
+def test_what_many_prompts_say_is_left_out_or_comes_last(prompt: str, found: tuple[str, ...]) -> None:
+    assert of(prompt) == found
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        ("what's next?", ("next",)),
+        ("what's the difference?", ("difference",)),
+        ("what happens between them?", ("happens", "between")),
+    ],
+)
+def test_a_poor_topic_is_better_than_none(prompt: str, found: tuple[str, ...]) -> None:
+    assert of(prompt) == found
+
+
+@pytest.mark.parametrize("prompt", ["what's it?", "where's that", "how's it", "who's there", "when's it", "why'd you do it"])
+def test_a_contraction_is_no_topic(prompt: str) -> None:
+    assert of(prompt) == ()
+
+
+def test_a_plain_word_is_told_in_lower_case_and_once() -> None:
+    assert of("Redis, redis or REDIS?") == ("redis",)
+
+
+def test_there_are_at_most_five() -> None:
+    assert len(of("compare sqlite postgres mysql redis mongo cassandra dynamo")) == MAX_TOPICS
+
+
+def test_a_word_of_the_store_comes_before_others_and_a_rare_one_first() -> None:
+    prompt = "how do the webhook, the billing job and the lighthouse relate"
+    assert of(prompt, {})[0] == "webhook"
+    assert of(prompt, {"billing": 0.2, "lighthouse": 0.9})[:2] == ("lighthouse", "billing")
+
+
+def test_an_identifier_comes_before_a_word_of_the_store() -> None:
+    assert of("does the lighthouse call parse_args", {"lighthouse": 1.0})[:2] == ("parse_args", "lighthouse")
+
+
+def test_what_says_what_to_do_comes_last() -> None:
+    assert of("fix the broken lighthouse")[0] == "lighthouse"
+
+
+def test_a_store_in_which_all_memories_have_a_word_does_not_lose_it() -> None:
+    assert of("the lighthouse", {"lighthouse": 0.0}) == ("lighthouse",)
+
+
+def test_the_error_that_was_pasted_has_topics() -> None:
+    assert "ModuleNotFoundError" in of("Traceback (most recent call last):\nModuleNotFoundError: No module named 'discord'")
+    assert "discord" in of("Traceback (most recent call last):\nModuleNotFoundError: No module named 'discord'")
+
+
+def test_what_was_pasted_besides_has_none() -> None:
+    assert of("why is it slow\n```\nlighthouse = Tide()\n```") == ("slow",)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        *("ok", "Ok!", "thanks", "yes please", "go ahead", "perfect, thank you so much", "looks good to me", "sounds good"),
+        *("do it", "lgtm", "continue", "\u597d\u7684", "\u306f\u3044", "", "?!", "/compact keep the names", "..."),
+    ],
+)
+def test_an_acknowledgement_has_none(prompt: str) -> None:
+    assert of(prompt) == ()
+
+
+@pytest.mark.parametrize("prompt", ["the first 20 rows", "50% of the rows"])
+def test_a_small_number_is_no_name(prompt: str) -> None:
+    assert of(prompt)[0] == "rows"
+
+
+def test_data_is_no_topic() -> None:
+    assert of(f"decode {'x' * (LONGEST + 1)} for me") == ("decode",)
+
+
+def test_the_rarity_of_a_long_prompt_is_not_asked_for_word_by_word() -> None:
+    asked: list[str] = []
+
+    def rarity(word: str) -> None:
+        asked.append(word)
+
+    topics([f"word{number}" for number in range(1_000)], rarity)
+    assert len(asked) == MAX_ASKED
+
+
+@given(anything)
+def test_any_text_has_at_most_five_topics_that_stand_in_it(text: str) -> None:
+    words = keywords.read(text).words()
+    found = topics(words)
+    assert len(found) <= MAX_TOPICS
+    assert len({topic.lower() for topic in found}) == len(found)
+    assert {topic.lower() for topic in found} <= {word.lower() for word in words}
+    assert all(len(topic) <= LONGEST for topic in found)
+
+
+@given(st.lists(st.sampled_from("lighthouse tide relay parse_args E0308 fix add the of".split()), max_size=12))
+def test_the_order_is_that_of_the_prompt_among_equals(words: list[str]) -> None:
+    found = topics(words)
+    names = [word for word in dict.fromkeys(words) if word in {"parse_args", "E0308"}]
+    plain = [word for word in dict.fromkeys(words) if word in {"lighthouse", "tide", "relay"}]
+    assert list(found[: len(names) + len(plain)]) == [*names, *plain][:MAX_TOPICS]
