@@ -14,8 +14,6 @@ from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # of JSON that this module has written itself
-
     from subcog_hooks.state import State
 
 PROJECT_FILE = ".subcog.toml"
@@ -122,8 +120,8 @@ def _read(path: str, state: "State | None") -> tuple[dict[str, Value], list[str]
     if state is not None:
         text = state.compiled(path, status.st_mtime_ns, status.st_size)
         if text is not None:
-            stored: dict[str, Any] = wire.loads(text)  # type: ignore[assignment]  # written below
-            if stored.get("of") == _SIGNATURE:
+            stored = wire.loads(text)
+            if isinstance(stored, dict) and stored.get("of") == _SIGNATURE:
                 return stored["values"], stored["problems"], stored["left_out"]
     values, problems, left_out = parse(path)
     if state is not None:

@@ -30,7 +30,7 @@ class Key:
         default: Value,
         low: float,
         high: float,
-        help: str,  # noqa: A002 - as typer calls it
+        help: str,
         *,
         is_personal: bool = False,
     ) -> None:
@@ -57,7 +57,7 @@ class Key:
     def _shown(self, value: object) -> str:
         return str(value).lower() if isinstance(value, bool) else repr(value)
 
-    def _fault(self, value: object) -> str:  # noqa: ARG002
+    def _fault(self, _value: object) -> str:
         """What is wrong with a value of `llm`, without it: it may be a key, typed into the wrong setting."""
         return "does not hold"
 
@@ -90,7 +90,7 @@ class NameKey(Key):
 
     __slots__ = ("_expected",)
 
-    def __init__(self, name: str, default: str, expected: str, help: str) -> None:  # noqa: A002 - as typer calls it
+    def __init__(self, name: str, default: str, expected: str, help: str) -> None:
         super().__init__(name, default, 0, 0, help, is_personal=True)
         self._expected = expected
 
@@ -144,7 +144,7 @@ class PathKey(NameKey):
 
         return text.isprintable() and len(text) <= MAX_PATH and (os.path.isabs(text) or text[:2] in ("~/", f"~{os.sep}"))
 
-    def _fault(self, value: object) -> str:  # noqa: ARG002
+    def _fault(self, _value: object) -> str:
         return "is no full path"
 
 
@@ -158,7 +158,7 @@ class ChoiceKey(Key):
         name: str,
         default: str,
         choices: tuple[str, ...],
-        help: str,  # noqa: A002 - as typer calls it
+        help: str,
         *,
         is_personal: bool = False,
     ) -> None:

@@ -70,7 +70,7 @@ class Histogram:
 
     __slots__ = ("buckets", "count", "labels", "name", "sum")
 
-    def __init__(self, name: str, labels: str, buckets: tuple[tuple[float, int], ...], sum: float) -> None:  # noqa: A002
+    def __init__(self, name: str, labels: str, buckets: tuple[tuple[float, int], ...], sum: float) -> None:
         self.name = name
         self.labels = labels
         self.buckets = buckets

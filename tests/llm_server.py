@@ -130,7 +130,7 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, status: int, body: bytes, headers: Sequence[tuple[str, str]] = ()) -> None:
         self.wfile.write(_http(status, body, headers))
 
-    def log_message(self, format: str, *values: object) -> None:  # noqa: A002 - http.server's name
+    def log_message(self, format: str, *values: object) -> None:
         """Nothing on the tests' output."""
 
 

@@ -10,6 +10,7 @@ from subcog_hooks.memory.project import identity_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
@@ -47,7 +48,7 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     if not isinstance(fields, dict):
         raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
     given = {name: value for name, value in fields.items() if value is not None}
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}  # each is checked here, as the field of a Memory that it fills
     for name in ("id", "content", *_TEXTS):
         if name in given:
             values[name] = _text(name, given[name])
@@ -72,7 +73,7 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     has_id = "id" in values
     values.setdefault("id", "" if has_id else new_id())
     unknown = tuple(name for name in fields if name not in FIELDS and name not in DERIVED)
-    return Row(Memory(**values), has_id, unknown)  # type: ignore[arg-type]  # each was checked above
+    return Row(Memory(**values), has_id, unknown)
 
 
 def dump(memory: Memory) -> str:

@@ -25,7 +25,7 @@ class Entry:
 
     __slots__ = ("content", "date", "id", "namespace")
 
-    def __init__(self, namespace: str, date: int, id: str, content: str) -> None:  # noqa: A002 - the field's name
+    def __init__(self, namespace: str, date: int, id: str, content: str) -> None:
         self.namespace = namespace
         self.date = date
         self.id = id
@@ -47,7 +47,7 @@ class _Line:
 
     __slots__ = ("head", "id", "text", "units")
 
-    def __init__(self, id: str, head: str, text: str, units: int) -> None:  # noqa: A002 - the field's name
+    def __init__(self, id: str, head: str, text: str, units: int) -> None:
         self.id = id
         self.head = head
         self.text = text

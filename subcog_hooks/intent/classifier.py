@@ -83,7 +83,7 @@ class Answer:
 
     __slots__ = ("confidence", "topics", "type")
 
-    def __init__(self, type: str, confidence: float, topics: tuple[str, ...] = ()) -> None:  # noqa: A002 - the field's name
+    def __init__(self, type: str, confidence: float, topics: tuple[str, ...] = ()) -> None:
         self.type = type
         self.confidence = confidence
         self.topics = topics

@@ -6,7 +6,7 @@ in what is read of the prompt: .1 ms for 100 characters, .8 ms for 2,000, 2.5 ms
 
 from math import exp
 
-from subcog_hooks.intent import signals
+from subcog_hooks.intent import signals, vocabulary
 from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TYPES, Intent
 from subcog_hooks.intent.matcher import Matcher, words_of
 from subcog_hooks.intent.shape import cues
@@ -15,7 +15,7 @@ from subcog_hooks.intent.text import Prompt, is_latin, is_typed, parts_of, prepa
 NEEDED = 0.74  # the least confidence of a type other than none: three of four prompts that need no memories stay under it
 UNREAD = 0.5  # of a prompt in another script: the least at which the hook looks further by default
 
-MATCHER = Matcher([row[0] for row in signals.SIGNALS], signals.CLASSES, signals.OPENERS)
+MATCHER = Matcher([row[0] for row in signals.SIGNALS], vocabulary.CLASSES, vocabulary.OPENERS)
 _NONE = TYPES.index(NONE)
 
 
@@ -97,7 +97,7 @@ def read(prompt: str) -> Reading:
 def _unread(prompt: Prompt) -> Reading:
     """A prompt in a script that no signal knows: nothing speaks for or against it, and recall may try."""
     parts = parts_of(prompt.text)
-    is_talk = bool(parts) and all(part in signals.ACKNOWLEDGED for part in parts)
+    is_talk = bool(parts) and all(part in vocabulary.ACKNOWLEDGED for part in parts)
     intent = Intent(NONE, 0.0) if is_talk else Intent(GENERAL, UNREAD)
     return Reading(intent, [], [], [float(kind == intent.type) for kind in TYPES], prompt)
 

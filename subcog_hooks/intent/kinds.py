@@ -37,7 +37,7 @@ class Intent:
 
     def __init__(
         self,
-        type: str,  # noqa: A002 - the field's name
+        type: str,
         confidence: float,
         topics: tuple[str, ...] = (),
         keywords: tuple[str, ...] = (),

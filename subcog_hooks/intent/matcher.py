@@ -64,11 +64,11 @@ class Matcher:
         self._by_word: dict[str, list[Pattern]] = {}
         by_class: dict[str, list[Pattern]] = {}
         for place, written in enumerate(patterns):
-            below = 0
-            if written[0] == "<":
-                number, _, written = written[1:].partition(" ")  # noqa: PLW2901 - the rest of it
-                below = int(number)
             first, _, rest = written.partition(" ")
+            below = 0
+            if first[0] == "<":
+                below = int(first[1:])
+                first, _, rest = rest.partition(" ")
             pattern = Pattern(place, rest, below, is_head=first[0] == "^")
             for choice in first.removeprefix("^").split("|"):
                 if choice[0] == "@":

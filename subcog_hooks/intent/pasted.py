@@ -4,7 +4,7 @@ A line is judged by how it begins and ends and by its signs, unless it reads as 
 words, what is wrongly taken out may be all that was asked.
 """
 
-from subcog_hooks.intent.signals import CLASSES
+from subcog_hooks.intent.vocabulary import CLASSES
 
 _EDGES = "\"'`()[],.:;!?*"
 _PERSONAL = frozenset("i'm i've i'd i'll we we're my our me why please should let's lets don't do".split())

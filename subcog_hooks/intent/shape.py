@@ -1,7 +1,7 @@
 """The shape of a prompt: cues that are no words, such as its length, a question mark, a file that it names."""
 
 from subcog_hooks.intent.matcher import END, QUESTION, count_of
-from subcog_hooks.intent.signals import FILLERS
+from subcog_hooks.intent.vocabulary import FILLERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.matcher import END, QUESTION
 from subcog_hooks.intent.shape import is_file
-from subcog_hooks.intent.signals import CLASSES, FILLERS
+from subcog_hooks.intent.vocabulary import ACKNOWLEDGED, CLASSES, FILLERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,14 +32,11 @@ _POOR = frozenset(  # topics only where there is no other
     tell told ask asked happen happens happened happening anyway someone somebody everybody his
     """.split()
 )
-_PLEASANTRIES = """
-    sounds looks since
-    \u597d \u597d\u7684 \u7ee7\u7eed \u53ef\u4ee5 \u8c22\u8c22 \u306f\u3044 \u7d9a\u3051\u3066
-    \u304a\u9858\u3044\u3057\u307e\u3059
-    """.split()
 _COMMON = frozenset().union(*(CLASSES[name] for name in (*_WORK, *_TALK)), _EVERYDAY)
 _NO_TOPICS = FILLERS.union(
-    *(CLASSES[name] for name in ("acknowledgement", "auxiliary", "swearing", "those")), _PLEASANTRIES, (END, QUESTION)
+    *(CLASSES[name] for name in ("acknowledgement", "auxiliary", "swearing", "those")),
+    ACKNOWLEDGED,
+    ("sounds", "looks", "since", END, QUESTION),
 ).difference(_POOR)
 
 

@@ -69,7 +69,7 @@ class Memory:
     def __init__(
         self,
         *,
-        id: str,  # noqa: A002 - the field's name in every interface
+        id: str,
         content: str,
         namespace: str = DEFAULT_NAMESPACE,
         scope: str = "user",

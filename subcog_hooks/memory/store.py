@@ -110,7 +110,7 @@ class Store:
 
     # reading
 
-    def get(self, id: str) -> Memory:  # noqa: A002 - the field's name
+    def get(self, id: str) -> Memory:
         """The memory with this id, whatever its status. Raises NoMemory."""
         for memory in self._memories("WHERE id = ?", (id,)):
             return memory

@@ -356,7 +356,7 @@ def test_nobody_is_called(registered: Run, home: Home) -> None:
     with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
         server.timeout = 0
         calls: list[object] = []
-        server.finish_request = lambda *call: calls.append(call)  # type: ignore[method-assign]
+        server.finish_request = lambda *call: calls.append(call)  # type: ignore[method-assign]  # of this server alone
         Path(home.config).write_text(
             f'[llm]\nprovider = "openai"\nmodel = "tiny"\nbase_url = "http://127.0.0.1:{server.server_address[1]}/v1"\n'
         )

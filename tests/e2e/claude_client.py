@@ -126,6 +126,7 @@ class Sandbox:
             "LANG": "C.UTF-8",
             "TERM": "dumb",
             "SUBCOG_HOME": str(self.memories),
+            "SUBCOG_BACKGROUND": "0",  # nothing works on behind a test's back
             "CLAUDE_CONFIG_DIR": str(self.config),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_MAX_RETRIES": "1",

@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = IDLE_SECONDS
     server: _Server
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+    def log_message(self, format: str, *args: object) -> None:
         pass
 
     def handle(self) -> None:

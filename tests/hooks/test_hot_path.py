@@ -52,7 +52,7 @@ SILENT = {  # a prompt that asks for nothing
     *("__main__", "config", "database", "deadline", "errors", "keys", "paths", "state", "wire"),
     *("hooks", "hooks.prompt", "hooks.runner", "hooks.turn"),
     *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape", "intent.signals"),
-    *("intent.pasted", "intent.text", "intent.topics", "memory", "memory.model", "memory.project"),
+    *("intent.pasted", "intent.text", "intent.topics", "intent.vocabulary", "memory", "memory.model", "memory.project"),
 }
 OWN = SILENT | {
     *("capture", "capture.leaks", "embed", "embed.layout", "embed.static", "embed.wordpiece"),

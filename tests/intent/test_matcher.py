@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.intent import signals
+from subcog_hooks.intent import signals, vocabulary
 from subcog_hooks.intent.matcher import END, GAP, MAX_GAP, QUESTION, Matcher, count_of, words_of
 
 CLASSES = {"fault": frozenset({"error", "fails"}), "want": frozenset({"want", "need"})}
@@ -244,14 +244,14 @@ def test_patterns_are_found_as_the_language_is_described(patterns: list[str], wo
     assert Matcher(patterns, SMALL, openers).find(words) == plainly_found(patterns, words, SMALL, openers)
 
 
-vocabulary = sorted({word for row in signals.SIGNALS for word in words_of(f"{row[4]} {row[5]}".lower())})
+examples = sorted({word for row in signals.SIGNALS for word in words_of(f"{row[4]} {row[5]}".lower())})
 
 
-@given(st.lists(st.sampled_from(vocabulary), max_size=25))
+@given(st.lists(st.sampled_from(examples), max_size=25))
 def test_the_table_is_found_as_the_language_is_described(words: list[str]) -> None:
     patterns = [row[0] for row in signals.SIGNALS]
-    ours = Matcher(patterns, signals.CLASSES, signals.OPENERS).find(words)
-    assert ours == plainly_found(patterns, words, signals.CLASSES, signals.OPENERS)
+    ours = Matcher(patterns, vocabulary.CLASSES, vocabulary.OPENERS).find(words)
+    assert ours == plainly_found(patterns, words, vocabulary.CLASSES, vocabulary.OPENERS)
 
 
 @given(st.text(st.characters(exclude_categories=())))

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,8 @@ def test_without_a_thread_it_is_disconnected() -> None:
 
 
 def test_a_mistake_of_ours_is_an_outcome() -> None:
-    outcome = race.start(Provider("openai", "http://127.0.0.1:1", "m", ""), None, SECONDS).join(SECONDS)  # type: ignore[arg-type]
+    nothing: Any = None
+    outcome = race.start(Provider("openai", "http://127.0.0.1:1", "m", ""), nothing, SECONDS).join(SECONDS)
     assert (outcome.status, outcome.reason) == ("error", "an internal error: TypeError")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.intent import keywords, signals
+from subcog_hooks.intent import keywords, signals, vocabulary
 from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import GAP, words_of
 from subcog_hooks.intent.shape import NAMES
@@ -73,13 +73,13 @@ def test_the_words_of_a_pattern_are_such_as_a_prompt_can_have(row: Row) -> None:
 
 
 def test_the_words_of_classes_openers_and_fillers_are_such_as_a_prompt_can_have() -> None:
-    words = frozenset().union(*signals.CLASSES.values(), signals.OPENERS, signals.FILLERS)
+    words = frozenset().union(*vocabulary.CLASSES.values(), vocabulary.OPENERS, vocabulary.FILLERS)
     assert {word for word in words if word != word.lower() or words_of(word)[:-1] != [word]} == set()
 
 
 def test_every_class_that_a_pattern_names_is_there_and_every_class_is_named() -> None:
     named = {choice[1:] for pattern in PATTERNS for choice in choices(pattern) if choice[0] == "@"}
-    assert named == set(signals.CLASSES)
+    assert named == set(vocabulary.CLASSES)
 
 
 def test_every_type_has_signals_and_so_has_the_search_for_memories() -> None:
