@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from subcog_hooks.embed import background
 from subcog_hooks.memory.model import IdMaker, Memory
@@ -12,6 +13,10 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 
 Maker = Callable[..., Memory]
+
+# the same examples in every run, so that a failure tells of a change; `pytest --hypothesis-profile=default` looks for new ones
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(autouse=True)

@@ -111,8 +111,17 @@ def _has_login(text: str) -> bool:
                 return True
     for piece in text.split("://")[1:]:
         user, at, _ = (piece[:_LONGEST_VALUE].split() or [""])[0].partition("/")[0].partition("@")
-        if at and ":" in user and not user.partition(":")[2].startswith(("$", "%", "{", " ")) and user[-1:] != ":":
+        password = user.partition(":")[2]
+        if at and password and not _is_variable(password):
             return True
+    return False
+
+
+def _is_variable(password: str) -> bool:
+    """Whether a password in a URL names where it is kept: `$NAME`, `${NAME}`, `{name}`, `%NAME%`; but `%21` is a `!`."""
+    for before, after in (("${", "}"), ("{", "}"), ("%", "%"), ("$", "")):
+        if password.startswith(before) and password.endswith(after):
+            return password[len(before) : len(password) - len(after)].isidentifier()
     return False
 
 

@@ -122,6 +122,17 @@ def test_what_is_masked_does_not_keep_the_rest_from_being_shown() -> None:
     assert shown("postgres://app:hunter2@db/shop is slow") == "postgres://app:[redacted]@db/shop is slow"
 
 
+@pytest.mark.parametrize("variable", ["$DB_PASSWORD", "${DB_PASSWORD}", "{password}", "%DB_PASSWORD%"])
+def test_a_url_that_names_a_variable_is_shown(variable: str) -> None:
+    text = f"Why does postgres://app:{variable}@db/shop time out?"
+    assert shown(text) == text
+
+
+@pytest.mark.parametrize("password", ["%01", "%21hunter2", "$1", "$a}", "${a", "$B.7", "{9}", "%a-b%"])
+def test_a_url_whose_password_only_begins_like_a_variable_is_not(password: str) -> None:
+    assert shown(f"Why does postgres://0:{password}@db/shop time out?") is None
+
+
 @settings(deadline=None)
 @given(st.text())
 def test_any_text_is_survived(text: str) -> None:
