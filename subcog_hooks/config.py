@@ -26,6 +26,7 @@ VARIABLES = {  # S0's, each with its key
     "SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE": "search_intent.min_confidence",
 }
 MAX_SHOWN = 80  # characters of a variable that holds something else
+EVERYTHING = "*"  # in `left_out`: the file can not be read
 
 # another version may know other settings, or compile them to something else
 _FORM = "values problems left_out"
@@ -36,7 +37,8 @@ class Settings:
     """The values in force.
 
     problems: a line for each thing that a file or a variable says wrongly. left_out: the keys, known or not, of what the user's
-    own file or the environment says wrongly; the default stands in for them, which may be the opposite of what was meant.
+    own file or the environment says wrongly; the default stands in for them, which may be the opposite of what was meant. Of a
+    file that can not be read it is EVERYTHING.
     """
 
     __slots__ = ("_values", "left_out", "problems")
@@ -136,7 +138,7 @@ def _read(path: str, state: "State | None") -> tuple[dict[str, Value], list[str]
 
 
 def parse(path: str) -> tuple[dict[str, Value], list[str], list[str]]:
-    """What a settings file says: the values that hold, one line for each that does not, and the names of these."""
+    """What a settings file says: the values that hold, a line for each that does not, and the names of these or EVERYTHING."""
     import tomllib  # 12 ms: only the terminal, and a hook after the file has changed
 
     name = os.path.basename(path)
@@ -144,15 +146,15 @@ def parse(path: str) -> tuple[dict[str, Value], list[str], list[str]]:
         with open(path, "rb") as file:
             raw = file.read(MAX_FILE + 1)
         if len(raw) > MAX_FILE:
-            return {}, [f"{name} is larger than {MAX_FILE} bytes"], []
+            return {}, [f"{name} is larger than {MAX_FILE} bytes"], [EVERYTHING]
         text = raw.decode("utf-8")
         tables = tomllib.loads(text)
     except OSError as error:
-        return {}, [f"{name} can not be read: {error.strerror}"], []
+        return {}, [f"{name} can not be read: {error.strerror}"], [EVERYTHING]
     except UnicodeDecodeError as error:
-        return {}, [f"{name} is not UTF-8 at byte {error.start}"], []
+        return {}, [f"{name} is not UTF-8 at byte {error.start}"], [EVERYTHING]
     except (ValueError, OverflowError, RecursionError) as error:  # TOMLDecodeError, and numbers of 5,000 digits
-        return {}, [f"{name} is not TOML: {error}"], []
+        return {}, [f"{name} is not TOML: {error}"], [EVERYTHING]
     values: dict[str, Value] = {}
     problems: list[str] = []
     pairs = _flat(tables)

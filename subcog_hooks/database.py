@@ -18,17 +18,22 @@ APPLICATION_ID = 0x73756263  # "subc": tells our files from any other SQLite dat
 class Schema:
     """What a database file should look like: its migrations in order, one script each, and how safely it commits."""
 
-    __slots__ = ("migrations", "synchronous")
+    __slots__ = ("migrations", "readable_from", "synchronous")
 
-    def __init__(self, migrations: "Sequence[str]", synchronous: str) -> None:
-        """synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9)."""
+    def __init__(self, migrations: "Sequence[str]", synchronous: str, readable_from: int | None = None) -> None:
+        """synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9).
+
+        readable_from: the earliest version that a reader can do with; without one only the latest will do.
+        """
         self.migrations = migrations
         self.synchronous = synchronous
+        self.readable_from = len(migrations) if readable_from is None else readable_from
 
 
 def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
-    """A read-only connection. Raises StoreError when the file is missing, damaged, or of another version.
+    """A read-only connection. Raises StoreError when the file is missing, damaged, or of a version that can not be read.
 
+    A file of an earlier version stays as it is; another process may migrate it at any time, since no reader keeps it from that.
     A WAL database in a folder that can not be written, or on a disk that is full, has nowhere to put its shared memory; it is
     read as immutable.
     """
@@ -56,7 +61,7 @@ def _opened_reader(name: str, schema: Schema, flags: int, busy_ms: float, path: 
             raise StoreError(
                 f"{path} is empty", "another process is making it, or was stopped while it did; any writing command goes on"
             )
-        if version < len(schema.migrations):
+        if version < schema.readable_from:
             raise StoreError(f"{path} is of an earlier version", "run `subcog doctor`, which upgrades it")
     except BaseException:
         connection.close()

@@ -199,7 +199,7 @@ KEYS = {
     key.name: key
     for key in (
         Key("surfacing.enabled", True, False, True, "false keeps every hook silent"),
-        Key("surfacing.min_relevance", 0.25, 0.0, 1.0, "a memory is handed over from this relevance on"),
+        Key("surfacing.min_relevance", 0.22, 0.0, 1.0, "a memory is handed over from this relevance on"),
         Key("surfacing.max_memories", 6, 1, 6, "at most so many memories for one prompt"),
         Key(
             "surfacing.max_characters",
@@ -207,6 +207,14 @@ KEYS = {
             200,
             9900,
             "at most so many characters (UTF-16 units) for one prompt",
+        ),
+        Key(
+            "surfacing.log_prompts",
+            True,
+            False,
+            True,
+            "false: nothing that a prompt says is kept, in decisions and for follow-ups; what was kept is forgotten",
+            is_personal=True,
         ),
         ChoiceKey("fusion.preset", "fixed-70-30", tuple(PRESETS), "a mode and an alpha by one name"),
         ChoiceKey("fusion.mode", WEIGHTED, (WEIGHTED, RRF), "how lists become one: by scores, or by reciprocal ranks"),
@@ -252,7 +260,13 @@ KEYS = {
             is_personal=True,
         ),
         Key("search_intent.llm_timeout_ms", 200, 1, 10_000, "at most so many milliseconds for an LLM; the hook has 200 in all"),
-        Key("search_intent.min_confidence", 0.5, 0.0, 1.0, "an intent less sure than this keeps the prompt hook silent"),
+        Key(
+            "search_intent.min_confidence",
+            0.5,
+            0.0,
+            1.0,
+            "an intent less sure than this keeps the prompt hook silent, but for unclear words that a memory fits well",
+        ),
         Key("search_intent.llm_skip_confidence", 0.8, 0.0, 1.0, "the LLM is not asked where the words are as sure as this"),
         ChoiceKey(
             "llm.provider",

@@ -1,13 +1,14 @@
-"""state.db: what hooks write and may forget: ledger, pause, compiled settings, metrics, an LLM's answers and its failures.
+"""state.db: what hooks write and may forget: ledger, decisions, pause, compiled settings. It may be deleted at any time.
 
-It may be deleted at any time.
+What is counted in it is `metrics`', what it knows of LLMs `llm_state`'s.
 """
 
 import os
 
 import apsw
 
-from subcog_hooks import database
+from subcog_hooks import database, metrics, wire
+from subcog_hooks.decision import Decision
 from subcog_hooks.errors import StoreCorrupt
 from subcog_hooks.paths import Home
 
@@ -15,14 +16,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LONG_WAL = 64  # pages; hooks leave the WAL behind and the next one reads all of it (.3 ms for these, 2 ms for 640)
+# pages; hooks leave the WAL behind and the next one reads all of it (.3 ms for 64, 2 ms for 640), and emptying it takes 5 to 30
+# ms on a disk that syncs; a hook writes some ten
+LONG_WAL = 256
 LEDGER_DAYS = 30  # a session that was silent for longer may hear a memory again
-MAX_ANSWERS = 1_000  # of an LLM; a busy day asks for some hundred
-BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0)  # seconds; .2 is the hook's budget
-
+MAX_LEDGER = 10_000  # memories that were given, of all sessions
+DECISION_DAYS = 30
+MAX_DECISIONS = 1_000  # some days' prompts, 4 to 8 kB each
+PRUNED = 50  # decisions that go at a time: one for each that comes would write twice as many pages
+TOPICS_MS = 30 * 60_000  # how long the topics of a session's last prompt are kept
 BRIEF_MS = 5  # how long bookkeeping waits for another writer, which nobody waits for
 
-_INFINITE = float("inf")
+_DAY_MS = 86_400_000
 
 _VERSION_1 = """
 CREATE TABLE ledger (
@@ -48,34 +53,33 @@ CREATE TABLE llm_failures (provider TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
 CREATE TABLE llm_rests (provider TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = database.Schema(migrations=(_VERSION_1, _VERSION_2), synchronous="NORMAL")
+# decisions are looked up in a terminal alone, so they have no index; `record` stands last, since the columns before it are read
+# without its overflow pages
+_VERSION_3 = """
+ALTER TABLE ledger ADD COLUMN decision TEXT NOT NULL DEFAULT '';
+CREATE TABLE decisions (
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL,
+  project TEXT NOT NULL, outcome TEXT NOT NULL, injected INTEGER NOT NULL, units INTEGER NOT NULL, micros INTEGER NOT NULL,
+  record TEXT NOT NULL
+) STRICT;
+CREATE TABLE topics (session TEXT PRIMARY KEY, topics TEXT NOT NULL, confidence REAL NOT NULL, at INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+"""
+
+_DECISION = "record, id, at, event, session, project, outcome, units, micros"  # as Decision.from_text wants them
+_KEEPS_PROMPTS = "keeps_prompts"  # a flag: there may be texts of prompts in here
+
+SCHEMA = database.Schema(migrations=(_VERSION_1, _VERSION_2, _VERSION_3), synchronous="NORMAL")
 
 
-class Counter:
-    """How often something has happened. labels: as Prometheus writes them, `status="success"`, or ""."""
+class Earlier:
+    """What the last prompt of a session was about: its topics, and how probable it was that memories could help with it."""
 
-    __slots__ = ("labels", "name", "value")
+    __slots__ = ("confidence", "topics")
 
-    def __init__(self, name: str, labels: str, value: float) -> None:
-        self.name = name
-        self.labels = labels
-        self.value = value
-
-
-class Histogram:
-    """How long something took. buckets: (upper bound in seconds, how many took at most so long), the last bound infinite.
-
-    count: how many there are; sum: their seconds together. labels: as Prometheus writes them.
-    """
-
-    __slots__ = ("buckets", "count", "labels", "name", "sum")
-
-    def __init__(self, name: str, labels: str, buckets: tuple[tuple[float, int], ...], sum: float) -> None:
-        self.name = name
-        self.labels = labels
-        self.buckets = buckets
-        self.count = buckets[-1][1]
-        self.sum = sum
+    def __init__(self, topics: "Sequence[str]", confidence: float) -> None:
+        self.topics = tuple(topics)
+        self.confidence = confidence
 
 
 class State:
@@ -102,16 +106,31 @@ class State:
     def close(self) -> None:
         self._connection.close()
 
+    def run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[apsw.SQLiteValue, ...]]":
+        """The rows of one statement, for the methods here and the modules of this file's other tables."""
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise database.translated(error, self.path) from error
+
+    def run_briefly(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[apsw.SQLiteValue, ...]]":
+        """The same for what may be left undone. Raises StoreBusy soon when another process is writing."""
+        self._connection.set_busy_timeout(min(BRIEF_MS, self._busy_ms))
+        try:
+            return self.run(sql, values)
+        finally:
+            self._connection.set_busy_timeout(self._busy_ms)
+
     def problems(self) -> list[str]:
         """What SQLite's own check finds wrong, [] for a sound file."""
-        rows = [str(row[0]) for row in self._run("PRAGMA quick_check(3)", ())]
+        rows = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
         return [] if rows == ["ok"] else rows
 
     # the pause
 
     def pause(self, until_ms: int | None) -> None:
         """Silence the hooks until a time (milliseconds since the epoch), or until `resume`."""
-        self._run(
+        self.run(
             "INSERT INTO flags VALUES ('paused', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
             (until_ms,),
         )
@@ -119,143 +138,158 @@ class State:
     def resume(self, now_ms: int) -> bool:
         """End the pause; whether there was one."""
         was = self.paused(now_ms)
-        self._run("DELETE FROM flags WHERE name = 'paused'", ())
+        self.run("DELETE FROM flags WHERE name = 'paused'")
         return was
 
     def paused(self, now_ms: int) -> bool:
-        return bool(self._run("SELECT 1 FROM flags WHERE name = 'paused' AND (until IS NULL OR until > ?)", (now_ms,)))
+        return bool(self.run("SELECT 1 FROM flags WHERE name = 'paused' AND (until IS NULL OR until > ?)", (now_ms,)))
 
     # the session ledger
 
     def injected(self, session: str) -> set[str]:
         """The ids of the memories that this session has been given."""
-        return {str(row[0]) for row in self._run("SELECT memory FROM ledger WHERE session = ?", (session,))}
+        return {str(row[0]) for row in self.run("SELECT memory FROM ledger WHERE session = ?", (session,))}
 
     def begin(self) -> None:
         """Take the write lock: what `injected` says holds until `commit`."""
-        self._run("BEGIN IMMEDIATE", ())
+        self.run("BEGIN IMMEDIATE")
 
     def begin_briefly(self) -> None:
         """The same for what may be left undone. Raises StoreBusy soon when another process has the lock."""
-        self._run_briefly("BEGIN IMMEDIATE", ())
+        self.run_briefly("BEGIN IMMEDIATE")
 
-    def record(self, session: str, memories: "Sequence[str]", now_ms: int) -> None:
-        """Note that these memories are given to this session now; sessions of long ago are forgotten."""
+    def record(self, session: str, memories: "Sequence[str]", now_ms: int, decision_id: str) -> None:
+        """Note that these memories are given to this session now, with which decision; what is long ago is forgotten."""
         for memory in memories:
-            self._run("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?)", (session, memory, now_ms))
-        self._run("DELETE FROM ledger WHERE at < ?", (now_ms - LEDGER_DAYS * 86_400_000,))
+            self.run("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?)", (session, memory, now_ms, decision_id))
+        self.run("DELETE FROM ledger WHERE at < ?", (now_ms - LEDGER_DAYS * _DAY_MS,))
+        self.run("DELETE FROM ledger WHERE at < (SELECT at FROM ledger ORDER BY at DESC LIMIT 1 OFFSET ?)", (MAX_LEDGER - 1,))
+
+    def forget_ledger(self, session: str) -> None:
+        """Let a session hear again what it was given: the client has forgotten it."""
+        self.run("DELETE FROM ledger WHERE session = ?", (session,))
 
     def commit(self) -> None:
-        self._run("COMMIT", ())
+        self.run("COMMIT")
+
+    def roll_back(self) -> None:
+        """Leave undone what was begun, if anything was."""
+        if self._connection.in_transaction:
+            self.run("ROLLBACK")
+
+    # the decisions
+
+    def keep_decision(self, decision: Decision, now_ms: int) -> None:
+        """Keep what became of a run; what is long ago is forgotten, and the oldest where there are more than MAX_DECISIONS."""
+        values = (
+            *(decision.id, decision.at, decision.event, decision.session, decision.project, decision.outcome),
+            *(len(decision.injected), decision.units, decision.micros, decision.to_text()),
+        )
+        self.run("INSERT INTO decisions VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        (oldest, oldest_at), (newest, _) = self.run(
+            "SELECT * FROM (SELECT number, at FROM decisions ORDER BY number LIMIT 1)"
+            " UNION ALL SELECT * FROM (SELECT number, at FROM decisions ORDER BY number DESC LIMIT 1)"
+        )
+        long_ago = now_ms - DECISION_DAYS * _DAY_MS
+        if int(oldest_at or 0) < long_ago:
+            self.run("DELETE FROM decisions WHERE at < ?", (long_ago,))
+        if int(newest or 0) - int(oldest or 0) >= MAX_DECISIONS:
+            self.run("DELETE FROM decisions WHERE number <= ?", (int(newest or 0) - MAX_DECISIONS + PRUNED,))
+        metrics.count(self, metrics.DECISIONS, f'outcome="{decision.outcome}"')
+        if decision.injected:
+            metrics.count(self, metrics.INJECTED, by=len(decision.injected))
+        if decision.prompt is not None:
+            self._note_texts()
+
+    def decision(self, id_or_prefix: str | None = None) -> Decision | None:
+        """The decision of an id, else the latest whose id begins so; without one, the latest of all."""
+        sought = id_or_prefix or ""
+        found = self._decisions(
+            "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, at DESC, number DESC LIMIT 1", (len(sought), sought, sought)
+        )
+        return found[0] if found else None
+
+    def decisions(self, limit: int, since_ms: int = 0) -> list[Decision]:
+        """The latest decisions from a time on, the newest first."""
+        return self._decisions("WHERE at >= ? ORDER BY at DESC, number DESC LIMIT ?", (since_ms, limit))
+
+    def _decisions(self, condition: str, values: "tuple[apsw.SQLiteValue, ...]") -> list[Decision]:
+        return [
+            Decision.from_text(
+                str(record),
+                id=str(id_),
+                at=int(at or 0),
+                event=str(event),
+                session=str(session),
+                project=str(project),
+                outcome=str(outcome),
+                units=int(units or 0),
+                micros=int(micros or 0),
+            )
+            for record, id_, at, event, session, project, outcome, units, micros in self.run(
+                f"SELECT {_DECISION} FROM decisions {condition}",  # noqa: S608 - the methods' own words
+                values,
+            )
+        ]
+
+    # the topics of a session's last prompt
+
+    def last_topics(self, session: str, now_ms: int) -> Earlier | None:
+        """What the last prompt of this session was about, None where that is unknown or longer ago than TOPICS_MS."""
+        rows = self.run(
+            "SELECT topics, confidence FROM topics WHERE session = ? AND at BETWEEN ? AND ?",
+            (session, now_ms - TOPICS_MS, now_ms),
+        )
+        if not rows:
+            return None
+        topics = wire.loads(str(rows[0][0]))
+        return Earlier(topics, float(rows[0][1] or 0)) if isinstance(topics, list) else None
+
+    def keep_topics(self, session: str, earlier: Earlier, now_ms: int) -> None:
+        """Keep what a prompt was about until the session's next one, at most TOPICS_MS long."""
+        self.run("DELETE FROM topics WHERE at < ?", (now_ms - TOPICS_MS,))
+        self.run(
+            "INSERT OR REPLACE INTO topics VALUES (?, ?, ?, ?)",
+            (session, wire.dumps(earlier.topics), earlier.confidence, now_ms),
+        )
+        self._note_texts()
+
+    # the texts of prompts
+
+    def _note_texts(self) -> None:
+        self.run("INSERT OR IGNORE INTO flags VALUES (?, NULL)", (_KEEPS_PROMPTS,))
+
+    def has_prompts(self) -> bool:
+        """Whether there may be texts of prompts in here."""
+        return bool(self.run("SELECT 1 FROM flags WHERE name = ?", (_KEEPS_PROMPTS,)))
+
+    def forget_prompts(self) -> None:
+        """Take the texts of prompts out of the decisions, and the topics.
+
+        In a transaction of the caller's; without one the file is written anew, too, so that no free page holds any.
+        """
+        self.run("PRAGMA secure_delete = ON")
+        self.run(
+            "UPDATE decisions SET record = json_set(json_remove(record, '$.intent.topics'), '$.prompt', NULL,"
+            " '$.borrowed', json('[]')) WHERE json_valid(record)"
+        )
+        self.run("DELETE FROM topics")
+        self.run("DELETE FROM flags WHERE name = ?", (_KEEPS_PROMPTS,))
+        if not self._connection.in_transaction:
+            self.run("VACUUM")
+            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # compiled settings
 
     def compiled(self, path: str, mtime_ns: int, size: int) -> str | None:
         """The compiled form of the settings file, None when it is of another state of the file."""
-        rows = self._run("SELECT settings FROM compiled WHERE path = ? AND mtime_ns = ? AND size = ?", (path, mtime_ns, size))
+        rows = self.run("SELECT settings FROM compiled WHERE path = ? AND mtime_ns = ? AND size = ?", (path, mtime_ns, size))
         return str(rows[0][0]) if rows else None
 
     def keep_compiled(self, path: str, mtime_ns: int, size: int, settings: str) -> None:
         """Keep it, unless another process is writing."""
-        self._run_briefly("INSERT OR REPLACE INTO compiled VALUES (?, ?, ?, ?)", (path, mtime_ns, size, settings))
-        self._run_briefly("DELETE FROM compiled WHERE rowid < (SELECT max(rowid) FROM compiled) - 1000", ())
-
-    # metrics
-
-    def count(self, name: str, labels: str = "", by: float = 1.0) -> None:
-        """Add to a counter."""
-        self._run(
-            "INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value",
-            (name, labels, by),
-        )
-
-    def observe(self, name: str, labels: str, seconds: float) -> None:
-        """Add one duration to a histogram."""
-        bound = next((bound for bound in BUCKETS if seconds <= bound), _INFINITE)
-        self._run(
-            "INSERT INTO histograms VALUES (?, ?, ?, 1, ?)"
-            " ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum",
-            (name, labels, bound, seconds),
-        )
-
-    def metrics(self) -> "list[Counter | Histogram]":
-        """All that has been counted and observed, by name and labels."""
-        found: list[Counter | Histogram] = [
-            Counter(str(name), str(labels), float(value or 0))
-            for name, labels, value in self._run("SELECT name, labels, value FROM counters", ())
-        ]
-        filled: dict[tuple[str, str], dict[float, tuple[int, float]]] = {}
-        for name, labels, bound, count, total in self._run("SELECT name, labels, bound, count, sum FROM histograms", ()):
-            filled.setdefault((str(name), str(labels)), {})[float(bound or 0)] = (int(count or 0), float(total or 0))
-        for (name, labels), rows in filled.items():
-            buckets, so_far = [], 0
-            for bound in sorted({*BUCKETS, *rows, _INFINITE}):
-                so_far += rows.get(bound, (0, 0.0))[0]
-                buckets.append((bound, so_far))
-            found.append(Histogram(name, labels, tuple(buckets), sum(total for _, total in rows.values())))
-        return sorted(found, key=lambda metric: (metric.name, metric.labels))
-
-    # what an LLM has answered
-
-    def llm_answer(self, key: str, now_ms: int) -> str | None:
-        """The answer kept under a key, None when there is none or its time is over."""
-        rows = self._run("SELECT answer FROM llm_answers WHERE key = ? AND at <= ? AND until > ?", (key, now_ms, now_ms))
-        return str(rows[0][0]) if rows else None
-
-    def keep_llm_answer(self, key: str, answer: str, now_ms: int, ttl_ms: int) -> None:
-        """Keep an answer for `ttl_ms` milliseconds. Those whose time is over go, then the nearest to it above MAX_ANSWERS."""
-        if ttl_ms > 0:
-            self._run("INSERT OR REPLACE INTO llm_answers VALUES (?, ?, ?, ?)", (key, answer, now_ms, now_ms + ttl_ms))
-        self._run("DELETE FROM llm_answers WHERE until <= ?", (now_ms,))
-        self._run(
-            "DELETE FROM llm_answers WHERE key IN (SELECT key FROM llm_answers ORDER BY until DESC LIMIT -1 OFFSET ?)",
-            (MAX_ANSWERS,),
-        )
-
-    # an LLM's failures; the rules are intent.breaker's
-
-    def note_llm_failure(self, provider: str, at_ms: int) -> None:
-        self._run("INSERT INTO llm_failures VALUES (?, ?)", (provider, at_ms))
-
-    def llm_failures(self, provider: str, from_ms: int, to_ms: int) -> int:
-        """How often a provider has failed between two times, both included. What was before is forgotten."""
-        self._run("DELETE FROM llm_failures WHERE provider = ? AND at < ?", (provider, from_ms))
-        rows = self._run("SELECT count(*) FROM llm_failures WHERE provider = ? AND at <= ?", (provider, to_ms))
-        return int(rows[0][0] or 0)
-
-    def llm_rest(self, provider: str) -> int | None:
-        """Until when a provider is left alone, a time that may be over; None: it is not."""
-        rows = self._run("SELECT until FROM llm_rests WHERE provider = ?", (provider,))
-        return int(rows[0][0] or 0) if rows else None
-
-    def let_llm_rest(self, provider: str, until_ms: int) -> None:
-        self._run("INSERT OR REPLACE INTO llm_rests VALUES (?, ?)", (provider, until_ms))
-
-    def prolong_llm_rest(self, provider: str, from_ms: int, until_ms: int) -> bool:
-        """Move a rest's end, if it is where it was seen: of several processes at once, one is told True.
-
-        Raises StoreBusy soon when another process is writing.
-        """
-        sql = "UPDATE llm_rests SET until = ? WHERE provider = ? AND until = ? RETURNING 1"
-        return bool(self._run_briefly(sql, (until_ms, provider, from_ms)))
-
-    def trust_llm(self, provider: str) -> None:
-        """Forget a provider's failures and its rest."""
-        self._run("DELETE FROM llm_failures WHERE provider = ?", (provider,))
-        self._run("DELETE FROM llm_rests WHERE provider = ?", (provider,))
-
-    def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[tuple[apsw.SQLiteValue, ...]]":
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except apsw.Error as error:
-            raise database.translated(error, self.path) from error
-
-    def _run_briefly(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[tuple[apsw.SQLiteValue, ...]]":
-        self._connection.set_busy_timeout(min(BRIEF_MS, self._busy_ms))
-        try:
-            return self._run(sql, values)
-        finally:
-            self._connection.set_busy_timeout(self._busy_ms)
+        self.run_briefly("INSERT OR REPLACE INTO compiled VALUES (?, ?, ?, ?)", (path, mtime_ns, size, settings))
+        self.run_briefly("DELETE FROM compiled WHERE rowid < (SELECT max(rowid) FROM compiled) - 1000")
 
 
 def put_aside(home: Home) -> None:

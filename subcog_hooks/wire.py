@@ -4,8 +4,15 @@
 encoder can be had without it. Where an interpreter has no C codec, the standard module serves.
 """
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
+
+    Json: TypeAlias = "str | int | float | Mapping[str, Json] | Sequence[Json] | None"
+
 try:
-    from _json import encode_basestring_ascii, make_scanner
+    from _json import encode_basestring_ascii, make_encoder, make_scanner
 except ImportError:  # an interpreter without the C accelerator
     import json
 
@@ -16,6 +23,10 @@ except ImportError:  # an interpreter without the C accelerator
     def quote(text: str) -> str:
         """`text` as an ASCII JSON string, quotes included."""
         return json.dumps(text)
+
+    def dumps(value: "Json") -> str:
+        """`value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have."""
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 else:
 
@@ -54,3 +65,17 @@ else:
         '"a\\\\"\\\\u00e9"'
         """
         return encode_basestring_ascii(text)
+
+    def _refused(value: object) -> object:
+        raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+
+    # no markers against circles, no indent; keys are texts, and none is left out
+    _encode = make_encoder(None, _refused, encode_basestring_ascii, None, ":", ",", False, False, False)
+
+    def dumps(value: "Json") -> str:
+        """`value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have.
+
+        >>> dumps({"a": (1, 2.5, None, "é", True)})
+        '{"a":[1,2.5,null,"\\\\u00e9",true]}'
+        """
+        return "".join(_encode(value, 0))

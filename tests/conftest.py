@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from subcog_hooks.embed import background
+from subcog_hooks.hooks import prompt, surfacing
 from subcog_hooks.memory.model import IdMaker, Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
@@ -29,6 +30,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     for name in [name for name in os.environ if name in ("EDITOR", "VISUAL", "NO_COLOR", "COLUMNS")]:
         monkeypatch.delenv(name)
     return Home(str(tmp_path / "subcog"))
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """A hook leaves its files open, as its process ends; here a thousand hooks run in one."""
+    yield
+    for opened in (*prompt._left_open, *surfacing._left_open):
+        opened.close()
+    prompt._left_open.clear()
+    surfacing._left_open.clear()
 
 
 @pytest.fixture

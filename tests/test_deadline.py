@@ -26,6 +26,15 @@ def test_what_is_left_shrinks_to_nothing_and_no_further(clock: Clock) -> None:
     assert left == pytest.approx([200.0, 50.0, 0.0, 0.0])
 
 
+def test_what_was_spent_counts_what_came_before_and_goes_on_when_it_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [50.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    of = Deadline(200.0, spent_ms=12.0)
+    assert of.spent_ms() == pytest.approx(12.0)
+    now[0] += 0.3
+    assert of.spent_ms() == pytest.approx(312.0)
+
+
 def test_a_share_is_a_part_of_what_is_left_now(clock: Clock) -> None:
     of = Deadline(300.0)
     assert of.share(0.5).left_ms() == pytest.approx(150.0)

@@ -1,14 +1,15 @@
-"""state.db: ledger, pause, metrics, an LLM's answers and failures, and that nothing in it is missed when it is gone."""
+"""state.db: ledger, decisions, pause, and that nothing in it is missed when it is gone."""
 
 import os
 
 import apsw
 import pytest
 
-from subcog_hooks import database
+from subcog_hooks import database, llm_state, metrics
+from subcog_hooks.decision import Candidate, Decision, Understood
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.paths import Home
-from subcog_hooks.state import BUCKETS, LONG_WAL, MAX_ANSWERS, SCHEMA, Counter, Histogram, State
+from subcog_hooks.state import LONG_WAL, MAX_DECISIONS, PRUNED, SCHEMA, TOPICS_MS, Earlier, State
 
 DAY = 86_400_000
 
@@ -21,7 +22,7 @@ def state(home: Home) -> State:
 
 def test_a_session_knows_what_it_was_given_and_others_do_not(state: State) -> None:
     state.begin()
-    state.record("one", ("a", "b"), 1000)
+    state.record("one", ("a", "b"), 1000, "d1")
     state.commit()
     assert state.injected("one") == {"a", "b"}
     assert state.injected("two") == set()
@@ -30,7 +31,7 @@ def test_a_session_knows_what_it_was_given_and_others_do_not(state: State) -> No
 def test_sessions_of_long_ago_are_forgotten(state: State) -> None:
     for session, at in (("old", DAY), ("new", 32 * DAY)):
         state.begin()
-        state.record(session, ("a",), at)
+        state.record(session, ("a",), at, "d1")
         state.commit()
     assert state.injected("old") == set()
     assert state.injected("new") == {"a"}
@@ -40,6 +41,143 @@ def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home
     state.begin()
     with pytest.raises(StoreBusy):
         State.open(home, 1).begin()
+
+
+def test_a_session_that_was_compacted_hears_everything_again(state: State) -> None:
+    state.record("one", ("a",), 1000, "d1")
+    state.record("two", ("a",), 1000, "d2")
+    state.forget_ledger("one")
+    assert (state.injected("one"), state.injected("two")) == (set(), {"a"})
+
+
+def test_the_ledger_knows_with_which_decision_a_memory_was_given(state: State, home: Home) -> None:
+    state.record("one", ("a", "b"), 1000, "d1")
+    rows = apsw.Connection(home.state_db).execute("SELECT memory, decision FROM ledger ORDER BY memory").fetchall()
+    assert rows == [("a", "d1"), ("b", "d1")]
+
+
+def test_the_ledger_is_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.state.MAX_LEDGER", 3)
+    for number in range(5):
+        state.record("one", (f"m{number}",), 1000 + number, "d")
+    assert state.injected("one") == {"m2", "m3", "m4"}
+
+
+def test_what_was_begun_can_be_left_undone(state: State) -> None:
+    state.roll_back()  # where nothing was
+    state.begin()
+    state.record("one", ("a",), 1000, "d1")
+    state.roll_back()
+    assert state.injected("one") == set()
+    state.begin()
+
+
+# ---- decisions -------------------------------------------------------------------------------------------------------------
+
+
+def made(id_: str, at: int, prompt: str | None = None, outcome: str = "spoke") -> Decision:
+    """A decision with two candidates, of which one was injected."""
+    candidates = [Candidate("a", "decisions", 0.9, 0.8, "injected"), Candidate("b", "config", 0.1, 0.1, "below")]
+    return Decision(
+        *(id_, at, "UserPromptSubmit", "s", "github.com/x/y", outcome),
+        units=300,
+        micros=31_000,
+        prompt=prompt,
+        intent=Understood("howto", 0.8, 0.8, ("webhook",) if prompt else ()),
+        borrowed=("retry",) if prompt else (),
+        candidates=candidates,
+    )
+
+
+def test_a_decision_is_found_by_its_id_or_what_it_begins_with(state: State) -> None:
+    assert state.decision() is None
+    for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
+        state.keep_decision(made(id_, 1000 - number), 1000)
+    found = [state.decision(sought) for sought in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
+    assert [decision.id if decision else None for decision in found] == [
+        *("01aa", "01aa", "01aa", "02aa", "01"),
+        *(None, None, None),
+    ]
+
+
+def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
+    state.keep_decision(made("d1", 1000, "Why does the webhook retry?"), 1000)
+    decision = State.open(home, 100).decision("d1")
+    assert decision is not None
+    assert decision.to_text() == made("d1", 1000, "Why does the webhook retry?").to_text()
+    assert (decision.at, decision.event, decision.session, decision.project) == (
+        1000,
+        "UserPromptSubmit",
+        "s",
+        "github.com/x/y",
+    )
+    assert (decision.outcome, decision.units, decision.micros) == ("spoke", 300, 31_000)
+    assert apsw.Connection(home.state_db).execute("SELECT injected FROM decisions").fetchall() == [(1,)]
+
+
+def test_decisions_come_newest_first(state: State) -> None:
+    for number in range(5):
+        state.keep_decision(made(f"d{number}", 1000 + number // 2), 1000)
+    assert [decision.id for decision in state.decisions(3)] == ["d4", "d3", "d2"]
+    assert [decision.id for decision in state.decisions(10, since_ms=1001)] == ["d4", "d3", "d2"]
+
+
+def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
+    state.keep_decision(made("old", DAY), DAY)
+    state.keep_decision(made("new", 32 * DAY), 32 * DAY)
+    assert [decision.id for decision in state.decisions(10)] == ["new"]
+
+
+def test_of_too_many_decisions_the_oldest_go(state: State) -> None:
+    state.begin()
+    for number in range(MAX_DECISIONS):
+        state.keep_decision(made(f"d{number}", 1000 + number), 1000)
+    assert len(state.decisions(2 * MAX_DECISIONS)) == MAX_DECISIONS
+    for number in range(MAX_DECISIONS, MAX_DECISIONS + 3):
+        state.keep_decision(made(f"d{number}", 1000 + number), 1000)
+    state.commit()
+    kept = [decision.id for decision in state.decisions(2 * MAX_DECISIONS)]
+    assert (len(kept), kept[0], kept[-1]) == (MAX_DECISIONS - PRUNED + 2, f"d{MAX_DECISIONS + 2}", f"d{PRUNED + 1}")
+
+
+# ---- the topics of the last prompt -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("now_ms", "topics"), [(999, None), (1000, ("lamp", "Relais")), (1000 + TOPICS_MS + 1, None)])
+def test_what_a_prompt_was_about_is_known_for_its_time(state: State, now_ms: int, topics: tuple[str, ...] | None) -> None:
+    state.keep_topics("one", Earlier(("lamp", "Relais"), 0.7), 1000)
+    earlier = state.last_topics("one", now_ms)
+    assert (earlier.topics if earlier else None) == topics
+    assert state.last_topics("two", now_ms) is None
+
+
+def test_only_the_last_prompt_of_a_session_is_known_and_only_for_a_while(state: State, home: Home) -> None:
+    state.keep_topics("one", Earlier(("lamp",), 0.7), 1000)
+    state.keep_topics("one", Earlier(("tide",), 0.6), 2000)
+    earlier = state.last_topics("one", 2000)
+    assert earlier is not None
+    assert (earlier.topics, earlier.confidence) == (("tide",), 0.6)
+    state.keep_topics("two", Earlier(("pilot",), 0.6), 2001 + TOPICS_MS)
+    assert apsw.Connection(home.state_db).execute("SELECT session FROM topics").fetchall() == [("two",)]
+
+
+# ---- the texts of prompts ----------------------------------------------------------------------------------------------------
+
+
+def test_what_prompts_said_can_be_forgotten_and_the_rest_stays(state: State, home: Home) -> None:
+    assert not state.has_prompts()
+    state.keep_decision(made("d1", 1000), 1000)
+    assert not state.has_prompts()
+    state.keep_decision(made("d2", 1001, "Why does the XYZZY retry?"), 1001)
+    state.keep_topics("one", Earlier(("XYZZY",), 0.7), 1001)
+    assert state.has_prompts()
+    state.forget_prompts()
+    assert not state.has_prompts()
+    assert [decision.to_text() for decision in state.decisions(2)] == [made("d", 1).to_text()] * 2
+    assert state.last_topics("one", 1001) is None
+    for suffix in ("", "-wal"):
+        with open(home.state_db + suffix, "rb") as file:
+            assert b"XYZZY" not in file.read()
 
 
 def test_a_pause_ends_by_itself_or_by_hand(state: State) -> None:
@@ -67,7 +205,7 @@ def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Hom
     kept = []
     for i in range(3 * LONG_WAL):
         state.begin()
-        state.record(f"session {i}", ("a",), i)
+        state.record(f"session {i}", ("a",), i, "d1")
         state.commit()
         kept.append(state)  # as a hook does, which ends by os._exit
         state = State.open(home, 100)
@@ -82,112 +220,14 @@ def test_a_state_of_another_program_is_not_trusted(home: Home) -> None:
     assert not State.open(home, 100).paused(0)
 
 
-def test_a_counter_adds_up_by_its_labels(state: State) -> None:
-    state.count("asked")
-    state.count("asked", by=2)
-    state.count("answered", 'status="success"')
-    state.count("answered", 'status="error"')
-    state.count("answered", 'status="success"')
-    counted = [(metric.name, metric.labels, metric.value) for metric in state.metrics() if isinstance(metric, Counter)]
-    assert counted == [("answered", 'status="error"', 1), ("answered", 'status="success"', 2), ("asked", "", 3)]
-
-
-def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
-    for seconds in (0.0, 0.0005, 0.0006, 0.2, 0.21, 99.0):
-        state.observe("took", 'source="keyword"', seconds)
-    (took,) = state.metrics()
-    assert isinstance(took, Histogram)
-    assert (took.name, took.labels, took.count) == ("took", 'source="keyword"', 6)
-    assert took.sum == pytest.approx(99.4111)
-    at_most = dict(took.buckets)
-    assert tuple(at_most) == (*BUCKETS, float("inf"))
-    assert [at_most[bound] for bound in (0.0005, 0.001, 0.1, 0.2, 0.5, 5.0, float("inf"))] == [2, 3, 3, 4, 5, 5, 6]
-
-
-def test_metrics_come_sorted_whatever_they_are(state: State) -> None:
-    state.observe("b", "", 1.0)
-    state.count("c")
-    state.count("a")
-    assert [metric.name for metric in state.metrics()] == ["a", "b", "c"]
-
-
-def test_metrics_belong_to_the_transaction_that_counts_them(state: State, home: Home) -> None:
-    state.begin()
-    state.count("asked")
-    state.observe("took", "", 0.1)
-    assert State.open(home, 100).metrics() == []
-    state.commit()
-    assert [metric.name for metric in State.open(home, 100).metrics()] == ["asked", "took"]
-
-
-@pytest.mark.parametrize(("now_ms", "answer"), [(999, None), (1000, "{}"), (1499, "{}"), (1500, None)])
-def test_an_answer_is_kept_for_its_time_and_not_believed_by_a_clock_set_back(
-    state: State, now_ms: int, answer: str | None
-) -> None:
-    state.keep_llm_answer("key", "{}", 1000, 500)
-    assert state.llm_answer("key", now_ms) == answer
-    assert state.llm_answer("other", now_ms) is None
-
-
-def test_an_answer_with_no_time_is_not_kept(state: State) -> None:
-    state.keep_llm_answer("key", "{}", 1000, 0)
-    assert state.llm_answer("key", 1000) is None
-
-
-def test_a_newer_answer_takes_the_place_of_an_older_one(state: State) -> None:
-    state.keep_llm_answer("key", "old", 1000, 500)
-    state.keep_llm_answer("key", "new", 1400, 500)
-    assert state.llm_answer("key", 1600) == "new"
-
-
-def test_of_too_many_answers_the_oldest_go(state: State) -> None:
-    state.begin()
-    for number in range(MAX_ANSWERS + 3):
-        state.keep_llm_answer(f"key {number}", "{}", 1000 + number, DAY)
-    state.commit()
-    kept = [number for number in range(MAX_ANSWERS + 3) if state.llm_answer(f"key {number}", 3000)]
-    assert kept == list(range(3, MAX_ANSWERS + 3))
-
-
-def test_answers_whose_time_is_over_leave_the_file(state: State, home: Home) -> None:
-    state.keep_llm_answer("old", "{}", 1000, 500)
-    state.keep_llm_answer("new", "{}", 2000, 500)
-    assert apsw.Connection(home.state_db).execute("SELECT key FROM llm_answers").fetchall() == [("new",)]
-
-
-def test_a_provider_has_failures_of_its_own(state: State) -> None:
-    for at_ms in (100, 200, 200, 300):
-        state.note_llm_failure("one", at_ms)
-    state.note_llm_failure("two", 200)
-    assert state.llm_failures("one", 200, 250) == 2
-    assert state.llm_failures("one", 0, 1000) == 3  # the first is forgotten
-    assert state.llm_failures("two", 0, 1000) == 1
-    state.trust_llm("one")
-    assert (state.llm_failures("one", 0, 1000), state.llm_failures("two", 0, 1000)) == (0, 1)
-
-
-def test_of_two_processes_one_prolongs_a_rest(state: State, home: Home) -> None:
-    assert state.llm_rest("one") is None
-    assert not state.prolong_llm_rest("one", 1000, 2000)
-    state.let_llm_rest("one", 1000)
-    other = State.open(home, 100)
-    seen, seen_by_other = state.llm_rest("one"), other.llm_rest("one")
-    assert seen is not None
-    assert seen == seen_by_other == 1000
-    assert [each.prolong_llm_rest("one", seen, 2000) for each in (state, other)] == [True, False]
-    assert other.llm_rest("one") == 2000
-    state.trust_llm("one")
-    assert other.llm_rest("one") is None
-
-
 def test_a_state_of_the_first_version_keeps_what_it_has(home: Home) -> None:
     home.create()
     database.open_writer(home.state_db, database.Schema(SCHEMA.migrations[:1], "NORMAL"), 100).execute(
         "INSERT INTO ledger VALUES ('one', 'a', 1)"
     )
     state = State.open(home, 100)
-    state.count("asked")
-    assert (state.injected("one"), len(state.metrics())) == ({"a"}, 1)
+    metrics.count(state, "asked")
+    assert (state.injected("one"), len(metrics.read(state))) == ({"a"}, 1)
 
 
 def test_what_may_be_left_undone_does_not_wait_for_another_writer(home: Home) -> None:
@@ -200,7 +240,7 @@ def test_what_may_be_left_undone_does_not_wait_for_another_writer(home: Home) ->
     with pytest.raises(StoreBusy):
         patient.keep_compiled("config.toml", 1, 1, "{}")
     with pytest.raises(StoreBusy):
-        patient.prolong_llm_rest("one", 1000, 2000)
+        llm_state.prolong_rest(patient, "one", 1000, 2000)
     assert patient._connection.pragma("busy_timeout") == 60_000
     other.commit()
     patient.begin_briefly()

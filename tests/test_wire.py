@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,21 @@ JSON = st.recursive(
 def test_documents_are_read_as_the_standard_module_reads_them(value: object) -> None:
     assert wire.loads(json.dumps(value)) == value
     assert wire.loads(f"\n {json.dumps(value, ensure_ascii=False, indent=1)}\n") == value
+
+
+@given(JSON)
+def test_documents_are_written_as_the_standard_module_writes_them(value: Any) -> None:
+    written = json.dumps(value, separators=(",", ":"))
+    if "Infinity" in written:
+        with pytest.raises(ValueError, match="JSON"):
+            wire.dumps(value)
+    else:
+        assert wire.dumps(value) == written
+
+
+def test_what_json_does_not_have_is_refused() -> None:
+    with pytest.raises(TypeError, match="set"):
+        wire.dumps([{1}])  # type: ignore[list-item]  # which is the point
 
 
 @given(st.text())

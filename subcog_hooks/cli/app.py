@@ -19,9 +19,11 @@ from subcog_hooks.cli import (
     intent,
     models,
     remember,
+    replay,
     search,
     settings,
     stats,
+    why,
 )
 from subcog_hooks.cli.output import OutputFailed, ReaderGone, prefer_utf8, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
@@ -54,7 +56,22 @@ def _everywhere(
     """Options that every command takes; `run` has acted on them before."""
 
 
-for module in (remember, search, intent, browse, change, exchange, install, models, doctor, stats, settings, hooking):
+for module in (
+    remember,
+    search,
+    intent,
+    browse,
+    change,
+    exchange,
+    install,
+    models,
+    doctor,
+    why,
+    replay,
+    stats,
+    settings,
+    hooking,
+):
     module.register(app)
 
 

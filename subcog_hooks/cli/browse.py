@@ -86,10 +86,11 @@ def show(
         if store is None:
             raise NoMemory(f"no memory has the id {id_[:80]}", "nothing has been remembered yet")
         memory = session.find(store, id_)
+        wrong_for = [mark.decision for mark in store.marks([memory.seq])]
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return
-    for name, value in _fields(memory):
+    for name, value in (*_fields(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
         terminal.out.print(Text(f"{name:<14}", style=DIM), Text(safe(value)), sep="", soft_wrap=True)
     terminal.out.print()
     for line in memory.content.split("\n"):

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks import config, log
+from subcog_hooks import config, llm_state, log
 from subcog_hooks.cli import install, session, sources
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.deadline import Deadline
@@ -26,9 +26,12 @@ from subcog_hooks.errors import (
     StoreCorrupt,
     StoreError,
 )
+from subcog_hooks.hooks import gate
+from subcog_hooks.hooks.payload import TRIAL
 from subcog_hooks.hooks.prompt import SILENCE
 from subcog_hooks.intent import breaker, detection, keywords, providers
 from subcog_hooks.intent.detection import NOTHING_SURELY
+from subcog_hooks.intent.kinds import SEEKING
 from subcog_hooks.intent.text import ends_of
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.memory import sync
@@ -297,7 +300,7 @@ def _rest(home: Home, provider: providers.Provider) -> float:
         return 0.0
     try:
         state = State.open(home, WAIT_MS)
-        until = state.llm_rest(provider.identity)
+        until = llm_state.rest(state, provider.identity)
         state.close()
     except StoreError:
         return 0.0
@@ -318,13 +321,15 @@ def _registration(findings: Findings) -> list[str] | None:
         except (OSError, ValueError) as error:
             findings.bad(f"{path} can not be read, by the client either: {error}", EXIT_CONFIG)
             continue
-        for command in commands:
+        for command in dict.fromkeys(tuple(words) for ours in commands.values() for words in ours):
             if shutil.which(command[0]):
                 findings.good(f"hook in the {name} settings: {' '.join(command)}")
-                found = found or command[:-1]
+                found = found or list(command[:-1])
             else:
                 findings.bad(f"{path} runs {command[0]}, which is not there; run `subcog init` again", EXIT_CONFIG)
                 broken = True
+        if commands and (missing := [event for event in install.EVENTS if event not in commands]):
+            findings.note(f"the {name} settings do not run it for {', '.join(missing)}; `subcog init{_option(name)}` adds that")
     if found is None and not broken:
         on_path = shutil.which("subcog")
         findings.note("the hook is in no settings file; `subcog init` registers it (a plugin does so by itself)")
@@ -333,6 +338,11 @@ def _registration(findings: Findings) -> list[str] | None:
                 "`subcog` is not on the PATH, where the plugin looks for it; install it with pipx or uv, or use `subcog init`"
             )
     return found
+
+
+def _option(name: str) -> str:
+    """What `subcog init` is told to write these settings."""
+    return "" if name == "user" else f" --{name}"
 
 
 def _trial_prompt(store: Store) -> str | None:
@@ -348,7 +358,7 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
     Without the LLM: looking whether everything is in order sends nothing anywhere.
     """
     payload = {
-        "session_id": f"doctor-{time.time_ns()}",
+        "session_id": f"{TRIAL}{time.time_ns()}",
         "transcript_path": "",
         "cwd": os.getcwd(),
         "permission_mode": "default",
@@ -392,10 +402,13 @@ def _explain(home: Home, prompt: str) -> None:
             f"reason: the prompt asks for nothing, as far as its words tell ({told.confidence:.2f}, see `subcog intent`)"
         )
         return
-    if not detection.is_enough(told, settings):
+    is_enough = detection.is_enough(told, settings)
+    if not is_enough and not detection.is_unclear(reading):
         terminal.say(f"reason: memories hardly help with this ({told.confidence:.2f}, search_intent.min_confidence is {least})")
         return
-    bar = float(settings["surfacing.min_relevance"])
+    is_seeking = any(signal.family == SEEKING for signal in reading.fired)
+    usual = float(settings["surfacing.min_relevance"])
+    bar = gate.threshold(usual, is_enough=is_enough, is_seeking=is_seeking).needed
     with session.reading() as store:
         if store is None:
             terminal.say("reason: there are no memories")
@@ -403,10 +416,14 @@ def _explain(home: Home, prompt: str) -> None:
         audiences = audiences_of(*at.names) if at else audiences_of()
         with sources.opened(store, settings, fast=True) as opened:
             hits = pipeline.for_prompt(ends_of(prompt), opened, audiences, Deadline(RECALL_MS)).hits
-            hits = pipeline.favoured(hits, told.type, opened.tuning)
+            hits = pipeline.favoured(hits, told, opened.tuning)
     if not hits:
         terminal.say("reason: no memory is near to it, or has a word of it")
     elif hits[0].relevance < bar:
-        terminal.say(f"reason: no memory is relevant enough (surfacing.min_relevance is {bar}); the nearest:")
+        if not is_enough:
+            terminal.say(
+                f"reason: memories hardly help with this ({told.confidence:.2f}, search_intent.min_confidence is {least})"
+            )
+        terminal.say(f"reason: no memory is relevant enough ({bar:.2f}; surfacing.min_relevance is {usual}); the nearest:")
         for hit in hits[:NEAREST]:
             terminal.say(f"  {hit.relevance:.2f}  {hit.memory.id}  {safe(hit.memory.content)[:80]}")

@@ -15,7 +15,8 @@ from subcog_hooks.cli.output import terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.paths import create_private_file
 
-EVENTS = {"UserPromptSubmit": 5}  # events with the client's time limit in seconds; the hook's own is 200 ms
+EVENTS = {"UserPromptSubmit": "", "SessionStart": "compact"}  # with what the client matches: of sessions' starts, a compaction
+SECONDS = 5  # the client's time limit; the hook's own is 200 ms
 _FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # how a file that init made begins and ends: then uninstall knows that it may go
 
 
@@ -102,10 +103,10 @@ def executable() -> list[str]:
 def registered(text: str | None, command: list[str]) -> str:
     """The settings file `text` (None: there is none) with the hook for every event. Raises ValueError when it is not JSON."""
     if text is None:
-        hooks = {event: [_group(command, seconds)] for event, seconds in EVENTS.items()}
+        hooks = {event: [_group(command, matcher)] for event, matcher in EVENTS.items()}
         return json.dumps({"hooks": hooks}, indent=2, ensure_ascii=False)
-    for event, seconds in EVENTS.items():
-        wanted = _group(command, seconds)
+    for event, matcher in EVENTS.items():
+        wanted = _group(command, matcher)
         for group in _groups(text, event):
             if any(_is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
                 return registered(unregistered(text), command)
@@ -125,19 +126,19 @@ def unregistered(text: str) -> str | None:
     return None if text != before and made_by_init and not json_edit.members(text, root) else text
 
 
-def registered_commands(text: str) -> list[list[str]]:
-    """The commands of our hooks in a settings file, each as words. Raises ValueError when it is not JSON."""
-    found = []
+def registered_commands(text: str) -> dict[str, list[list[str]]]:
+    """The commands of our hooks in a settings file by event, each as words. Raises ValueError when it is not JSON."""
+    found: dict[str, list[list[str]]] = {}
     for event in _events(text):
         for group in _groups(text, event):
-            ours = filter(_is_ours, _hooks_of(group.value))
-            found += [_words(hook) for hook in ours]
+            for hook in filter(_is_ours, _hooks_of(group.value)):
+                found.setdefault(event, []).append(_words(hook))
     return found
 
 
-def _group(command: list[str], seconds: int) -> dict[str, object]:
-    hook = {"type": "command", "command": command[0], "args": [*command[1:], "hook"], "timeout": seconds}
-    return {"hooks": [hook]}
+def _group(command: list[str], matcher: str) -> dict[str, object]:
+    hook = {"type": "command", "command": command[0], "args": [*command[1:], "hook"], "timeout": SECONDS}
+    return {"matcher": matcher, "hooks": [hook]} if matcher else {"hooks": [hook]}
 
 
 def _with_group(text: str, event: str, group: dict[str, object]) -> str:

@@ -16,6 +16,7 @@ from subcog_hooks.cli import inputs, session
 from subcog_hooks.cli.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.config import Settings
 from subcog_hooks.errors import StoreError, UsageError
+from subcog_hooks.hooks import gate
 from subcog_hooks.intent import detection, providers
 from subcog_hooks.intent.detection import Examined
 from subcog_hooks.intent.kinds import NONE
@@ -126,9 +127,17 @@ def described(text: str, found: Examined, explain: Settings | None = None) -> di
                 "reason": found.llm_reason or None,
             },
             "merge": found.row,
-            "speaks": found.speaks(explain),
+            "speaks": found.is_enough(explain) and found.may_speak(explain),
         }
     return known
+
+
+def _consequence(found: Examined, settings: Settings) -> str:
+    if not found.may_speak(settings):
+        return "the hook stays silent"
+    if found.is_enough(settings):
+        return "the hook speaks if a memory is relevant"
+    return f"the hook stays silent unless a memory's relevance is {gate.threshold_of(found, settings).needed:.2f}"
 
 
 def view(text: str, found: Examined, settings: Settings, *, explain: bool = False) -> RenderableType:
@@ -139,8 +148,7 @@ def view(text: str, found: Examined, settings: Settings, *, explain: bool = Fals
     line.append(f"  {told.confidence:.2f}")
     if told.topics:
         line.append("  topics: " + ", ".join(map(safe, told.topics)))
-    speaks = "the hook speaks if a memory is relevant" if found.speaks(settings) else "the hook stays silent"
-    about = [speaks, f"told by {told.source}", f"llm {told.llm_status}", f"{classify(text)} query"]
+    about = [_consequence(found, settings), f"told by {told.source}", f"llm {told.llm_status}", f"{classify(text)} query"]
     about.append(f"{found.seconds * 1000:.1f} ms")
     if told.keywords and not explain:
         about.insert(0, "signals: " + ", ".join(told.keywords))

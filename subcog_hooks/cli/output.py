@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from subcog_hooks.capture.leaks import mask
-from subcog_hooks.hooks.sanitise import one_line
+from subcog_hooks.hooks.sanitise import cut, one_line
 from subcog_hooks.memory.model import Memory
 
 ACCENT = "cyan"
@@ -36,14 +36,15 @@ class _Screen(Console):
 
 
 class Terminal:
-    """The two streams of this run. `quiet` leaves out what is said beside the result."""
+    """The two streams of this run. `quiet` leaves out what is said beside the result; has_blocks: smooth bars can be drawn."""
 
-    __slots__ = ("err", "out", "quiet")
+    __slots__ = ("err", "has_blocks", "out", "quiet")
 
     def __init__(self) -> None:
         self.out = _Screen(soft_wrap=False, highlight=False, emoji=False)
         self.err = _Screen(stderr=True, soft_wrap=True, highlight=False, emoji=False)
         self.quiet = False
+        self.has_blocks = True
 
     def say(self, message: str) -> None:
         """A remark beside the result, to stderr, so that stdout stays data."""
@@ -120,7 +121,7 @@ def memories_view(memories: Sequence[Memory], most: int) -> RenderableType:
         about = [memory.id, memory.namespace, day(memory.created_at), *([safe(where(memory))] if owners else [])]
         tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
         if wide:
-            table.add_row(*map(Text, about), Text(_shortened(safe(memory.content), most)).append_text(tags))
+            table.add_row(*map(Text, about), Text(cut(safe(memory.content), most)).append_text(tags))
         else:
             head = (
                 Text("  ".join(about[:1]), style=DIM)
@@ -130,7 +131,7 @@ def memories_view(memories: Sequence[Memory], most: int) -> RenderableType:
             )
             head.overflow = "fold"
             room = 3 * max(20, terminal.out.width - 4) - 4
-            blocks += [head, Padding(Text(_shortened(safe(memory.content), room)), (0, 0, 0, 2))]
+            blocks += [head, Padding(Text(cut(safe(memory.content), room)), (0, 0, 0, 2))]
     return table if wide else Group(*blocks)
 
 
@@ -140,19 +141,16 @@ def first_screen(view: RenderableType) -> RenderableType:
     return SegmentLines(lines, new_lines=True)
 
 
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 2].rpartition(" ")[0] + " …"
-
-
 def where(memory: Memory) -> str:
     """The scope of a memory in a word or a path."""
     return memory.project or memory.scope
 
 
 def prefer_utf8() -> None:
-    """Standard streams write UTF-8 whatever the locale is, and never fail on a character."""
+    """Standard streams write UTF-8 whatever the locale is, and never fail on a character. Bars heed the locale."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - `>&-` has closed it
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole run
+    terminal.has_blocks = str(sys.stdout.encoding).lower().startswith("utf") and not terminal.out.legacy_windows
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace", newline="\n" if os.name != "nt" else None)

@@ -10,15 +10,21 @@ from rich.text import Text
 from tomlkit.exceptions import TOMLKitError
 
 from subcog_hooks import config
-from subcog_hooks.cli import session
+from subcog_hooks.cli import decisions, session
 from subcog_hooks.cli.output import ACCENT, DIM, terminal
+from subcog_hooks.decision import SPOKE
 from subcog_hooks.embed import models
-from subcog_hooks.errors import ConfigError, UsageError
+from subcog_hooks.errors import ConfigError, StoreError, UsageError
+from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.intent import providers
 from subcog_hooks.keys import KEYS, PRESETS, Key, Value
 from subcog_hooks.paths import create_private_file
+from subcog_hooks.state import MAX_DECISIONS
 
 NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
+MIN_RELEVANCE = "surfacing.min_relevance"
+LOG_PROMPTS = "surfacing.log_prompts"
+LOOKED_AT = 100  # of the latest prompts
 
 commands = typer.Typer(
     help="Read and change settings (config.toml; a project's .subcog.toml tunes some).", no_args_is_help=True
@@ -72,17 +78,25 @@ def list_() -> None:
 def set_(
     key: Annotated[str, typer.Argument(help="For instance surfacing.max_memories.")],
     value: Annotated[str, typer.Argument(help="The new value; `default` takes the setting out of the file.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
 ) -> None:
-    """Change one setting.
+    """Change one setting. Of surfacing.min_relevance it is said how often the last prompts would have been spoken to.
 
-    Example: subcog config set surfacing.max_memories 3
+    Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """
     known = _known(key)
     new = known.default if value == "default" else known.from_text(value)
     if key == models.SETTING and not models.find(session.home(), str(new)).is_packaged:
         models.chosen(session.home(), config.Settings({key: new}))  # raises when a file of it is gone
-    keep(key, None if value == "default" else new)
-    terminal.say(f"{key} = {_shown(new)}")
+    if not dry_run:
+        keep(key, None if value == "default" else new)
+    terminal.say(f"{key} {'would be' if dry_run else '='} {_shown(new)}")
+    if key == MIN_RELEVANCE:
+        _preview(float(new))
+    if dry_run:
+        return
+    if key == LOG_PROMPTS and not new:
+        _forget_prompts()
     if key.startswith("llm.") or key == "search_intent.use_llm":
         try:
             providers.of(config.load(session.home()), session.home())
@@ -92,6 +106,35 @@ def set_(
         settings = session.settings()
         for name in sorted(name for name in PRESETS[str(new)] if settings.is_set(name)):
             terminal.say(f"{name} = {_shown(settings[name])} is set as well, and wins")
+
+
+def _forget_prompts() -> None:
+    """Take what was kept of earlier prompts away at once; where that can not be done now, the next run of the hook does it."""
+    if not os.path.exists(session.home().state_db):
+        return
+    try:
+        with decisions.opened() as state:
+            state.forget_prompts()
+        terminal.say("what was kept of earlier prompts is forgotten")
+    except StoreError as error:
+        terminal.say(f"what was kept of earlier prompts is forgotten with the next one ({error.message})")
+
+
+def _preview(bar: float) -> None:
+    """Say how often the hook would have spoken to the last prompts with this bar; nothing, where there were none."""
+    home = session.home()
+    if not os.path.exists(home.state_db):
+        return
+    try:
+        with decisions.opened() as state:
+            asked = [decision for decision in state.decisions(MAX_DECISIONS) if decision.event == EVENT][:LOOKED_AT]
+    except StoreError as error:  # the setting is kept all the same
+        terminal.say(error.message)
+        return
+    if asked:
+        would = sum(decisions.would_speak(decision, bar) for decision in asked)
+        did = sum(decision.outcome == SPOKE for decision in asked)
+        terminal.say(f"with it the hook would have spoken to {would} of the last {len(asked)} prompts; it did to {did}")
 
 
 def keep(key: str, value: Value | None) -> None:

@@ -2,19 +2,30 @@
 
 import json
 import os
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from typing import Annotated, NamedTuple
 
 import typer
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
-from subcog_hooks.cli import session
-from subcog_hooks.cli.output import ACCENT, DIM, terminal
+from subcog_hooks import metrics
+from subcog_hooks.cli import bars, session, usage
+from subcog_hooks.cli.decisions import GONE, WORDS, moment
+from subcog_hooks.cli.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.usage import Usage
+from subcog_hooks.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.errors import UsageError
+from subcog_hooks.hooks.sanitise import cut
+from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.intent import detection
 from subcog_hooks.intent.kinds import DISCONNECTED, ERROR, HYBRID, KEYWORD, LLM, SUCCESS, TIMEOUT
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.metrics import BUCKETS, DECISIONS, INJECTED, Counter, Histogram
 from subcog_hooks.paths import Home
-from subcog_hooks.state import BUCKETS, Counter, Histogram, State
+from subcog_hooks.state import MAX_DECISIONS, State
 
 WAIT_MS = 2_000
 COUNTER, HISTOGRAM = "counter", "histogram"
@@ -52,7 +63,10 @@ DURATION = Family(
     "source",
     (KEYWORD, LLM, HYBRID),
 )
-FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION)  # S0's
+SPOKEN = Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES)
+HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
+FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER)  # the first four are S0's
+MOST = 5  # memories that are named
 
 Values = dict[str, Counter | Histogram]  # of one family, by the value of its label
 
@@ -65,35 +79,52 @@ def stats(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, by the metrics' names.")] = False,
     prometheus: Annotated[bool, typer.Option("--prometheus", help="Prometheus' text format.")] = False,
 ) -> None:
-    """Show how often an LLM was asked, how that ended, and how long it took to tell what prompts ask for.
+    """Show how often the hook spoke, what it handed over, how long it took, and how an LLM did.
 
     Example: subcog stats
     """
     if as_json and prometheus:
         raise UsageError("--json and --prometheus exclude each other", "give one of them")
-    found = _found(session.home())
+    found, kept = _found(session.home())
     if prometheus:
         terminal.raw("".join(_exposition(family, found[family.name]) for family in FAMILIES))
-    elif as_json:
+        return
+    used = Usage(kept, date.today(), EVENT)  # noqa: DTZ011 - the days of the person who looks
+    shelf = _shelf(used)
+    if as_json:
         known = {family.name: _described(family, found[family.name]) for family in FAMILIES}
-        terminal.raw(json.dumps(known, ensure_ascii=False, indent=1) + "\n")
+        terminal.raw(json.dumps({**known, **_usage(used, shelf)}, ensure_ascii=False, indent=1) + "\n")
     else:
-        terminal.draw(Group(_calls(found), "", _durations(found[DURATION.name])))
+        terminal.draw(Group(*_used(used, shelf), _calls(found), "", _durations(found[DURATION.name])))
 
 
-def _found(home: Home) -> dict[str, Values]:
-    """What has been counted, by family; a zero for each value that is known beforehand. Raises StoreError."""
+def _found(home: Home) -> tuple[dict[str, Values], list[Decision]]:
+    """What has been counted, by family, with a zero for each value that is known; and the decisions. Raises StoreError."""
     found: dict[str, Values] = {family.name: {value: _nothing(family, value) for value in family.values} for family in FAMILIES}
     if not os.path.exists(home.state_db):
-        return found
+        return found, []
     state = State.open(home, WAIT_MS)
     try:
-        for metric in state.metrics():
+        for metric in metrics.read(state):
             if metric.name in found:
                 found[metric.name][metric.labels.partition('="')[2][:-1]] = metric
+        return found, state.decisions(MAX_DECISIONS)
     finally:
         state.close()
-    return found
+
+
+class Shelf(NamedTuple):
+    """What the store has to do with it: the memories by id, how many were never handed over, and the oldest of these."""
+
+    memories: dict[str, Memory]
+    never: int
+    oldest: list[Memory]
+
+
+def _shelf(used: Usage) -> Shelf:
+    ids = [id_ for id_, _ in used.memories]
+    with session.reading() as store:
+        return Shelf(store.by_ids(ids[:MOST]), *store.never(ids, MOST)) if store else Shelf({}, 0, [])
 
 
 def _nothing(family: Family, value: str) -> Counter | Histogram:
@@ -168,7 +199,76 @@ def _mean(metric: Histogram) -> float | None:
     return metric.sum / metric.count if metric.count else None
 
 
+def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
+    """What the decisions add up to, of the time for which they are kept."""
+    return {
+        "since": used.since,
+        "prompts": used.prompts,
+        "fire_rate": used.fire_rate,
+        "outcomes": used.outcomes,
+        "injected": used.injected,
+        "injected_per_spoken": used.injected_per_spoken,
+        "characters": used.units,
+        "characters_per_spoken": used.units_per_spoken,
+        "latency_ms": {
+            event: {"count": times.runs, **dict(zip(("p50", "p95", "p99"), times.quantiles, strict=True))}
+            for event, times in used.times.items()
+        },
+        "top_memories": [{"id": id_, "injected": times} for id_, times in used.memories[:MOST]],
+        "never_injected": {"count": shelf.never, "oldest": [memory.id for memory in shelf.oldest]},
+    }
+
+
 # ---- for people -----------------------------------------------------------------------------------------------------------
+
+
+def _used(used: Usage, shelf: Shelf) -> Iterator[RenderableType]:
+    """What the decisions add up to; each figure with how it was in the last days."""
+    since = "" if used.since is None else f" since {moment(used.since)[:10]}"
+    table = _table(f"prompts{since}", "", "share", f"last {usage.DAYS} days")
+    rows: list[tuple[str, int, str, Callable[[Sequence[Decision]], float]]] = [("all", used.prompts, "", len)]
+    for outcome in dict.fromkeys((SPOKE, *used.outcomes)):
+        count = used.outcomes.get(outcome, 0)
+        share = f"{count / used.prompts:.0%}" if used.prompts else "-"
+        rows.append((safe(outcome), count, share, usage.rate_of(outcome)))
+    for name, count, share, figure in rows:
+        table.add_row(name, str(count), share, _line(used.by_day(figure)))
+    yield table
+    yield ""
+    table = _table("handed over", "", "each time it spoke", f"last {usage.DAYS} days")
+    table.add_row("memories", str(used.injected), _mean_of(used.injected_per_spoken), _line(used.by_day(usage.injected)))
+    table.add_row("characters", str(used.units), _mean_of(used.units_per_spoken), _line(used.by_day(usage.units)))
+    yield table
+    yield ""
+    table = _table("time taken", "count", "p50", "p95", "p99", f"p95, last {usage.DAYS} days")
+    for event, times in used.times.items():
+        table.add_row(safe(event), str(times.runs), *(_time(ms / 1000) for ms in times.quantiles), _line(times.by_day))
+    if used.times:
+        yield table
+        yield ""
+    if used.memories:
+        yield Text("handed over most often", style=DIM)
+        for id_, count in used.memories[:MOST]:
+            yield _of_memory(f"{count:>5}", id_, shelf.memories.get(id_))
+    if shelf.never:
+        yield Text(f"{shelf.never} never handed over{since or ' yet'}, the oldest", style=DIM)
+        for memory in shelf.oldest:
+            yield _of_memory(" " * 5, memory.id, memory)
+    if used.memories or shelf.never:
+        yield ""
+
+
+def _of_memory(head: str, id_: str, memory: Memory | None) -> Text:
+    words = GONE if memory is None or memory.status == "deleted" else cut(safe(memory.content), WORDS)
+    return Text.assemble(head, "  ", (safe(id_), ACCENT), "  ", words)
+
+
+def _line(values: Sequence[float | None]) -> str:
+    return bars.sparkline(values) if any(value is not None for value in values) else ""
+
+
+def _mean_of(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
 def _calls(found: dict[str, Values]) -> Table:

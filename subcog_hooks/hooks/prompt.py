@@ -1,13 +1,14 @@
-"""UserPromptSubmit: from the payload to an intent; what is worth a search goes on to `surfacing`."""
+"""UserPromptSubmit: from the payload to an intent; what is worth a search goes on to `surfacing`. Every run is recorded."""
 
 import os
 
 from subcog_hooks import config
+from subcog_hooks.decision import INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OPEN, PAUSED, START
 from subcog_hooks.errors import StoreCorrupt
-from subcog_hooks.hooks.turn import PRINT_MS, SETTLE_MS, Turn
+from subcog_hooks.hooks.payload import session_of, text_of
+from subcog_hooks.hooks.turn import PRINT_MS, SETTLE_MS, Stages, Turn
 from subcog_hooks.intent import detection, text
 from subcog_hooks.memory import project
-from subcog_hooks.memory.model import now_ms
 from subcog_hooks.state import State, put_aside
 
 TYPE_CHECKING = False
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.paths import Home
 
-MAX_SESSION = 200  # characters of a session id that are kept
 SILENCE = "[nomem]"  # in a prompt: not this time
 
 _left_open: list[State] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms at every prompt
@@ -36,37 +36,67 @@ def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], 
 
 
 def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
-    prompt = _text(payload, "prompt")
-    if SILENCE in prompt or not text.is_typed(prompt) or not os.path.exists(home.memories_db):
+    if not os.path.exists(home.memories_db):
         return
-    folder = _text(payload, "cwd")
+    stages = Stages(deadline)
+    stages.done(START)
+    folder = text_of(payload, "cwd")
     here = project.find(folder) if os.path.isabs(folder) else None
     state = State.open(home, max(1.0, deadline.left_ms() - PRINT_MS))
     _left_open.append(state)
     settings = config.load(home, here.root if here else None, state)
     for problem in settings.problems:
         _log(home, problem)
-    if not settings["surfacing.enabled"] or not settings["search_intent.enabled"] or state.paused(now_ms()):
-        return
-    limit_ms = min(float(settings["search_intent.llm_timeout_ms"]), deadline.left_ms() - SETTLE_MS)
-    detected = detection.begin(prompt, settings, home, state, _shown, max(0.0, limit_ms) / 1000.0)
+    turn = Turn(text_of(payload, "prompt"), session_of(payload), here, settings, state, home, deadline, stages)
+    stages.done(OPEN)
+    try:
+        decide(turn, write)
+    except Exception as error:
+        turn.give_up(error)
+        raise
+
+
+def decide(turn: Turn, write: "Callable[[bytes], None]") -> None:
+    """Speak or be silent, and keep what was decided in the turn's state. Raises StoreError."""
+    if silence := _silence(turn):
+        turn.keep_if_free(silence)
+    else:
+        _answer(turn, write)
+
+
+def _silence(turn: Turn) -> str:
+    """Why the prompt is not even read, "" when it is."""
+    if SILENCE in turn.prompt:
+        return NOMEM
+    if not turn.settings["surfacing.enabled"] or not turn.settings["search_intent.enabled"]:
+        return OFF
+    if turn.state.paused(turn.at):
+        return PAUSED
+    return "" if text.is_typed(turn.prompt) else NOT_TYPED  # last: of what is only silenced no text is kept
+
+
+def _answer(turn: Turn, write: "Callable[[bytes], None]") -> None:
+    settings = turn.settings
+    limit_ms = min(float(settings["search_intent.llm_timeout_ms"]), turn.deadline.left_ms() - SETTLE_MS)
+    detected = detection.begin(turn.prompt, settings, turn.home, turn.state, _shown, max(0.0, limit_ms) / 1000.0)
+    turn.detected = detected
     if detected.fault is not None:
-        _log(home, f"no LLM is asked: {detected.fault}")
-    turn = Turn(prompt, _text(payload, "session_id")[:MAX_SESSION], here, settings, state, home, deadline, detected)
-    if not detected.may_change and not detection.is_enough(detected.reading.intent, settings):
-        turn.keep_if_free(turn.settle(()))
+        turn.log(f"no LLM is asked: {detected.fault}")
+    turn.borrow(detected)
+    words = turn.topics(detected)
+    turn.stages.done(INTENT_READ)
+    if not detected.may_change and not (words and _is_worth_a_look(detected, settings)):
+        turn.settle(detected, words)
+        turn.keep_if_free(INTENT)
         return
     from subcog_hooks.hooks import surfacing  # most prompts have ended above, without loading recall (10 ms)
 
-    surfacing.surface(turn, write)
+    surfacing.surface(turn, detected, write)
 
 
-def _text(payload: dict[str, object], name: str) -> str:
-    """A field of the payload, "" when it is no text; half a surrogate pair, as a cut in JavaScript leaves it, becomes `?`."""
-    value = payload.get(name)
-    if not isinstance(value, str):
-        return ""
-    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+def _is_worth_a_look(detected: "detection.Detection", settings: "config.Settings") -> bool:
+    reading = detected.reading
+    return detection.is_enough(reading.intent, settings) or detection.is_unclear(reading)
 
 
 def _shown(prompt: str) -> str | None:

@@ -57,7 +57,8 @@ def main() -> None:
             return
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a library that panics over a damaged file says so there
         answer = Answer()
-        deadline = Deadline(BUDGET_MS - _age_ms())
+        age_ms = _age_ms()
+        deadline = Deadline(BUDGET_MS - age_ms, age_ms)
         _thread.start_new_thread(_watch, (answer, deadline))
         if len(sys.argv) <= 2 or "--second-look" not in sys.argv[2:]:
             _run(answer, deadline)
@@ -99,10 +100,15 @@ def _run(answer: Answer, deadline: Deadline) -> None:
         return
     if not isinstance(payload, dict):
         return
-    if payload.get("hook_event_name") == "UserPromptSubmit":
+    event = payload.get("hook_event_name")
+    if event == "UserPromptSubmit":
         from subcog_hooks.hooks import prompt  # the other events need none of what it loads
 
         prompt.respond(payload, Home.find(), answer.write, deadline)
+    elif event == "SessionStart":
+        from subcog_hooks.hooks import session_start  # as above
+
+        session_start.respond(payload, Home.find(), deadline)
 
 
 def _read_payload() -> bytes | None:

@@ -2,86 +2,81 @@
 
 import os
 
+from subcog_hooks.capture.leaks import mask
+from subcog_hooks.decision import GATE, INJECTED, INTENT, LLM, OUT_OF_TIME, RECALL, RENDER, ROOM, SPOKE
 from subcog_hooks.embed import static
 from subcog_hooks.errors import StoreError, SubcogError
-from subcog_hooks.hooks.render import Entry, render_block, to_hook_output
+from subcog_hooks.hooks import gate
+from subcog_hooks.hooks.render import Entry, Rendered, render_block, to_hook_output
+from subcog_hooks.hooks.sanitise import utf16_units
 from subcog_hooks.hooks.turn import EVENT, PRINT_MS
-from subcog_hooks.intent.kinds import GENERAL, NONE
+from subcog_hooks.intent.kinds import GENERAL, NONE, Intent
 from subcog_hooks.intent.text import ends_of
-from subcog_hooks.intent.topics import topics
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.memory.vector_file import ExtensionMissing, path_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.recall import pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.hits import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from subcog_hooks.hooks.gate import Judged
     from subcog_hooks.hooks.turn import Turn
-    from subcog_hooks.intent.detection import Examined
-    from subcog_hooks.recall.hits import Answer
+    from subcog_hooks.intent.detection import Detection, Examined
+    from subcog_hooks.recall.hits import Answer, Hit
 
 VECTORS_WAIT_MS = 20.0  # for a file that another process has locked; words are found without it
 AGAIN_MS = 30.0  # recall runs once more, with an LLM's topics, if so much is left (DESIGN section 6)
-COUNTS = ((0.8, 6), (0.65, 4), (0.0, 3))  # at most so many memories from that confidence on (DESIGN 7, the gate)
+VETO = "the LLM is sure that memories would not help"
 
-_left_open: list[Store | VectorStore] = []  # closing costs a millisecond; the process ends anyway
+_left_open: list[Store | VectorStore | static.StaticEncoder] = []  # closing costs a millisecond; the process ends anyway
 
 
-def surface(turn: "Turn", write: "Callable[[bytes], None]") -> None:
+def surface(turn: "Turn", detected: "Detection", write: "Callable[[bytes], None]") -> None:
     """Answer a prompt that memories could help with: `write` is called once, or not at all. Raises StoreError.
 
-    Recall runs while an LLM is asked, and once more if its topics are others and there is time. Whatever fails, what became of
-    the call is kept.
+    Recall runs while an LLM is asked, and once more if its topics are others and there is time.
     """
-    words: tuple[str, ...] = ()
-    relevant: list[Hit] = []
-    examined = None
-    try:
-        given = turn.state.injected(turn.session) if turn.session else set()
-        sources = _sources(turn)
-        answer = _recalled(turn, sources, given)
-        words = topics(turn.detected.reading.words(), _rarity(sources) if turn.detected.may_change else None)
-        examined = turn.settle(words)
-        if examined.speaks(turn.settings):
-            answer = _recalled_again(turn, sources, given, words, examined, answer)
-            hits = pipeline.favoured(answer.hits, examined.intent.type, sources.tuning)
-            relevant = [hit for hit in hits if hit.relevance >= float(turn.settings["surfacing.min_relevance"])]
-            relevant = pipeline.without_repeats(relevant, sources)
-    except Exception:
-        turn.keep_if_free(examined or turn.settle(words))
-        raise
-    if relevant and turn.deadline.left_ms() >= PRINT_MS:
-        _inject(relevant, examined, turn, write)
+    sources = _sources(turn)
+    answer = turn.answer = _recalled(turn, sources)
+    turn.stages.done(RECALL)
+    words = turn.topics(detected, _rarity(sources) if detected.may_change else None)
+    examined = turn.settle(detected, words)
+    if detected.may_change:
+        turn.stages.done(LLM)
+    if examined.may_speak(turn.settings):
+        again = _recalled_again(turn, sources, words, examined, answer)
+        if again is not answer:
+            answer = turn.answer = again
+            turn.stages.done(RECALL)
+        _hand_over(turn, examined, answer, sources, write)
     else:
-        turn.keep_if_free(examined)
+        turn.judged = gate.held_back(answer.hits, float(turn.settings["surfacing.min_relevance"]), INTENT)
+        turn.keep_if_free(INTENT, VETO if examined.is_vetoed else "")
     if examined.llm_reason and examined.llm_seconds is not None:  # asked, and failed
         turn.log(f"the LLM: {examined.llm_reason}")
     if answer.note:
         turn.log(answer.note)
 
 
-def _recalled(turn: "Turn", sources: Sources, given: set[str], also: str = "") -> "Answer":
-    """What the prompt brings, with more words if there are any. Raises StoreError."""
+def _recalled(turn: "Turn", sources: Sources, new: "Sequence[str]" = ()) -> "Answer":
+    """What the prompt brings, with the borrowed topics and new ones, if there are any. Raises StoreError."""
     audiences = audiences_of(*turn.here.names) if turn.here else audiences_of()
-    return pipeline.for_prompt(ends_of(turn.prompt) + also, sources, audiences, turn.deadline, given)
+    asked = "\n".join((ends_of(turn.prompt), *turn.borrowed))
+    return pipeline.for_prompt("\n".join((asked, *new)), sources, audiences, turn.deadline, prompt=mask(asked))
 
 
-def _recalled_again(
-    turn: "Turn", sources: Sources, given: set[str], words: tuple[str, ...], examined: "Examined", first: "Answer"
-) -> "Answer":
+def _recalled_again(turn: "Turn", sources: Sources, words: tuple[str, ...], examined: "Examined", first: "Answer") -> "Answer":
     """What the prompt brings with an LLM's topics; the first answer where they are the same, time is short, or it fails."""
     known = {word.casefold() for word in words}
     new = [topic for topic in examined.intent.topics if topic.casefold() not in known]
     if not new or turn.deadline.left_ms() < AGAIN_MS:
         return first
     try:
-        answer = _recalled(turn, sources, given, "\n" + " ".join(new))
+        answer = _recalled(turn, sources, new)
     except StoreError as error:
         turn.log(f"recall with the topics of the LLM: {error}")
         return first
@@ -104,6 +99,7 @@ def _sources(turn: "Turn") -> Sources:
         return Sources(index, store, None, numbers)
     try:
         encoder = static.StaticEncoder.open()
+        _left_open.append(encoder)
         vectors = VectorStore.reader(turn.home, static.SPACE, encoder.dimension, VECTORS_WAIT_MS)
     except ExtensionMissing:
         return Sources(index, store, None, numbers)
@@ -114,34 +110,75 @@ def _sources(turn: "Turn") -> Sources:
     return Sources(index, store, semantic.Space(vectors, semantic.in_latin(encoder.encode)), numbers)
 
 
-def _inject(relevant: list[Hit], examined: "Examined", turn: "Turn", write: "Callable[[bytes], None]") -> None:
-    """Write the block, once for each memory and session, then take note of it.
+def _hand_over(
+    turn: "Turn", examined: "Examined", answer: "Answer", sources: Sources, write: "Callable[[bytes], None]"
+) -> None:
+    """Inject what passes the gate, if anything does. The silence or the answer is kept.
 
-    The ledger's lock is taken first, so that two hooks of one session at once can not both inject a memory; it is committed
-    after the write, so that a hook which dies in between repeats a memory rather than losing it. Without a session there is no
-    ledger to wait for.
+    The ledger's lock is taken before the last look at it, so that two hooks of one session at once can not both inject a
+    memory; it is committed after the write, so that a hook which dies in between repeats a memory rather than losing it.
+    Without a session there is no ledger to wait for.
     """
-    given: set[str] = set()
+    hits = pipeline.favoured(answer.hits, examined.intent, sources.tuning)
+    given = turn.state.injected(turn.session) if turn.session else set()
+    turn.judged = _judged(turn, examined, hits, given, sources)
+    turn.stages.done(GATE)
+    if not _chosen(turn.judged):
+        turn.keep_if_free(gate.silence(turn.judged, is_enough=examined.is_enough(turn.settings)))
+        return
+    if turn.deadline.left_ms() < PRINT_MS:
+        turn.keep_if_free(OUT_OF_TIME)
+        return
     if turn.session:
         turn.state.begin()
-        given = turn.state.injected(turn.session)
-    intent = examined.intent
-    allowed = next(count for floor, count in COUNTS if examined.certainty >= floor)
-    most = min(int(turn.settings["surfacing.max_memories"]), allowed)
-    fresh = [hit.memory for hit in relevant if hit.memory.id not in given][:most]
-    entries = [Entry(memory.namespace, memory.created_at, memory.id, memory.content) for memory in fresh]
-    units = int(turn.settings["surfacing.max_characters"])
-    named = intent.type if intent.type != NONE else GENERAL
-    block = render_block(entries, intent=named, confidence=intent.confidence, max_units=units)
+        now_given = turn.state.injected(turn.session)
+        if now_given != given:  # by another hook in the meantime
+            turn.judged = _judged(turn, examined, hits, now_given, sources)
+    block = _rendered(turn, examined.intent)
     if block.ids:
         write(to_hook_output(EVENT, block.text))
+        turn.units = utf16_units(block.text)
+    turn.stages.done(RENDER)
+    outcome = SPOKE if block.ids else gate.silence(turn.judged, is_enough=examined.is_enough(turn.settings))
     if not turn.session:
-        turn.keep_if_free(examined)
+        turn.keep_if_free(outcome)
         return
     try:
-        if block.ids:
-            turn.state.record(turn.session, block.ids, now_ms())
-        turn.keep(examined)
+        if block.ids and not turn.is_trial:
+            turn.state.record(turn.session, block.ids, turn.at, turn.id)
         turn.state.commit()
     except StoreError as error:
         turn.log(f"the ledger was not kept: {error}")
+        return
+    turn.keep_if_free(outcome)  # by itself: once the answer is written the process may end at any moment
+
+
+def _judged(turn: "Turn", examined: "Examined", hits: "list[Hit]", given: set[str], sources: Sources) -> "list[Judged]":
+    """What the gate says of the hits, by the settings and what the session has been given."""
+    return gate.judge(
+        hits,
+        given,
+        gate.threshold_of(examined, turn.settings),
+        gate.ceiling(examined.certainty, int(turn.settings["surfacing.max_memories"])),
+        lambda relevant: pipeline.without_repeats(relevant, sources),
+    )
+
+
+def _chosen(judged: "Sequence[Judged]") -> "list[Judged]":
+    return [one for one in judged if one.outcome == INJECTED]
+
+
+def _rendered(turn: "Turn", intent: Intent) -> Rendered:
+    """The block of what was chosen; what does not fit into it is judged anew."""
+    chosen = _chosen(turn.judged)
+    memories = [one.hit.memory for one in chosen]
+    block = render_block(
+        [Entry(memory.namespace, memory.created_at, memory.id, memory.content) for memory in memories],
+        intent=intent.type if intent.type != NONE else GENERAL,
+        confidence=intent.confidence,
+        max_units=int(turn.settings["surfacing.max_characters"]),
+    )
+    for one in chosen:
+        if one.hit.memory.id not in block.ids:
+            one.outcome = ROOM
+    return block

@@ -1,25 +1,77 @@
-"""A prompt that is being answered, and what is kept of it when it has been."""
+"""A prompt that is being answered: what is known of it so far, and what is kept of it in the end."""
 
+from subcog_hooks.config import EVERYTHING
+from subcog_hooks.decision import FAILED, OUT_OF_TIME
 from subcog_hooks.errors import StoreBusy, StoreError
+from subcog_hooks.hooks.payload import TRIAL
+from subcog_hooks.intent.kinds import MAX_TOPICS
+from subcog_hooks.intent.topics import topics
+from subcog_hooks.memory.model import IdMaker, now_ms
+from subcog_hooks.state import Earlier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from subcog_hooks.config import Settings
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.hooks.gate import Judged
     from subcog_hooks.intent.detection import Detection, Examined
     from subcog_hooks.memory.project import Project
     from subcog_hooks.paths import Home
+    from subcog_hooks.recall.hits import Answer
     from subcog_hooks.state import State
 
 EVENT = "UserPromptSubmit"
 PRINT_MS = 5.0  # what rendering and writing need at the end
 SETTLE_MS = 20.0  # left of the deadline when an LLM is waited for no longer: 2 ms of work, 15 for a machine that is busy
+MAX_REASON = 200  # characters of an error that are kept
+FEW = 2  # topics: that of a follow-up, and a word such as "second", which points at something
+
+
+class Stages:
+    """How long each stage of a run took."""
+
+    __slots__ = ("_deadline", "_spent_ms", "rows")
+
+    def __init__(self, deadline: "Deadline") -> None:
+        self._deadline = deadline
+        self._spent_ms = 0.0
+        self.rows: list[tuple[str, float]] = []
+
+    def done(self, name: str) -> None:
+        """The stage of this name ends now; it began when the one before it ended."""
+        spent_ms = self._deadline.spent_ms()
+        self.rows.append((name, round(spent_ms - self._spent_ms, 2)))
+        self._spent_ms = spent_ms
 
 
 class Turn:
-    """A prompt that is being answered. here: the project it was typed in; session: "" when the client names none."""
+    """A prompt that is being answered.
 
-    __slots__ = ("deadline", "detected", "here", "home", "prompt", "session", "settings", "state")
+    here: the project it was typed in; session: "" when the client names none; at: when, in milliseconds since the epoch; id: of
+    the decision that it will be. What is found out on the way: detected and examined, the intent; borrowed: topics of the
+    prompt before; answer: what recall has brought; judged: what becomes of it; units: UTF-16 units that were printed.
+    """
+
+    __slots__ = (
+        "answer",
+        "at",
+        "borrowed",
+        "deadline",
+        "detected",
+        "examined",
+        "here",
+        "home",
+        "id",
+        "judged",
+        "prompt",
+        "session",
+        "settings",
+        "stages",
+        "state",
+        "units",
+    )
 
     def __init__(
         self,
@@ -30,7 +82,7 @@ class Turn:
         state: "State",
         home: "Home",
         deadline: "Deadline",
-        detected: "Detection",
+        stages: Stages,
     ) -> None:
         self.prompt = prompt
         self.session = session
@@ -39,29 +91,112 @@ class Turn:
         self.state = state
         self.home = home
         self.deadline = deadline
-        self.detected = detected
+        self.stages = stages
+        self.at = now_ms()
+        self.id = IdMaker().new(self.at)
+        self.detected: Detection | None = None
+        self.examined: Examined | None = None
+        self.borrowed: tuple[str, ...] = ()
+        self.answer: Answer | None = None
+        self.judged: Sequence[Judged] = ()
+        self.units = 0
 
-    def settle(self, topics: tuple[str, ...]) -> "Examined":
-        """The intent, waited for as long as the deadline allows."""
-        return self.detected.settle(topics, self.settings, self.deadline.left_ms() - SETTLE_MS)
+    @property
+    def is_trial(self) -> bool:
+        """Whether `subcog doctor` tries the hook: nobody has typed this."""
+        return self.session.startswith(TRIAL)
 
-    def keep(self, examined: "Examined") -> None:
-        """Take note of what became of the prompt, in the transaction that is open. Raises StoreError."""
-        self.detected.count(examined, self.state)
-        self.detected.learn(self.state, self.settings)
+    @property
+    def keeps_texts(self) -> bool:
+        """Whether anything that the prompt says may be kept. A switch that can not be read is off."""
+        is_doubtful = any(_may_be_about_prompts(name) for name in self.settings.left_out)
+        return bool(self.settings["surfacing.log_prompts"]) and not is_doubtful
 
-    def keep_if_free(self, examined: "Examined") -> None:
-        """The same, unless another process is writing: nobody waits for metrics."""
+    def borrow(self, detected: "Detection") -> None:
+        """Take over what the prompt before was about, and how surely, if this one goes on from it. Raises StoreError."""
+        reading = detected.reading
+        words = reading.words()
+        own = topics(words)
+        if not self.session or not self.keeps_texts or len(own) > FEW:
+            return
+        from subcog_hooks.intent import follow_up  # few prompts have so few topics
+
+        if not follow_up.is_follow_up(words, own, reading.intent.confidence):
+            return
+        earlier = self.state.last_topics(self.session, self.at)
+        if earlier is not None and (borrowed := follow_up.borrowed(own, earlier)):
+            least = float(self.settings["search_intent.min_confidence"])
+            reading.intent.confidence = follow_up.confidence_of(reading.intent.confidence, earlier, least)
+            self.borrowed = borrowed
+
+    def topics(self, detected: "Detection", rarity: "Callable[[str], float | None] | None" = None) -> tuple[str, ...]:
+        """What the prompt asks about: its words' topics and the borrowed ones. rarity: as for intent.topics."""
+        own = topics(detected.reading.words(), rarity)
+        if not self.borrowed:
+            return own
+        from subcog_hooks.intent import follow_up  # has been loaded to borrow
+
+        return (*follow_up.own_topics(own), *self.borrowed)[:MAX_TOPICS]
+
+    def settle(self, detected: "Detection", words: tuple[str, ...]) -> "Examined":
+        """The intent, waited for as long as the deadline allows. words: what the prompt asks about."""
+        self.examined = detected.settle(words, self.settings, self.deadline.left_ms() - SETTLE_MS)
+        return self.examined
+
+    def keep(self, outcome: str, reason: str = "") -> None:
+        """Take note of what became of the prompt, in the transaction that is open. Raises StoreError.
+
+        Not of a trial: neither `why` nor `stats` is to tell of prompts that nobody typed.
+        """
+        if self.is_trial:
+            return
+        if self.detected is not None and self.examined is not None:
+            self.detected.count(self.examined, self.state)
+            self.detected.learn(self.state, self.settings)
+        if not self.keeps_texts and self.state.has_prompts():
+            self.state.forget_prompts()
+        from subcog_hooks.hooks import record  # the answer, if there is one, has been written
+
+        try:
+            decision = record.of(self, outcome, reason)
+            self.state.keep_decision(decision, self.at)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a record is no reason to lose the ledger
+            self.log(f"a decision was not recorded: {type(error).__name__}: {error}")
+            return
+        if self.session and decision.intent is not None and decision.intent.topics:
+            earlier = Earlier(decision.intent.topics, decision.intent.confidence)
+            self.state.keep_topics(self.session, earlier, self.at)
+
+    def keep_if_free(self, outcome: str, reason: str = "") -> None:
+        """The same, unless another process is writing: nobody waits for records."""
         try:
             self.state.begin_briefly()
-            self.keep(examined)
+            self.keep(outcome, reason)
             self.state.commit()
         except StoreBusy:
             pass  # at every prompt while somebody writes: not worth a line in the log
         except StoreError as error:
             self.log(f"what became of a prompt was not kept: {error}")
 
+    def give_up(self, error: Exception) -> None:
+        """Take note of a failure; what was begun in the state is left undone."""
+        if self.detected is not None and self.examined is None:
+            self.settle(self.detected, self.topics(self.detected))
+        try:
+            self.state.roll_back()
+        except StoreError:
+            pass  # `error` is what is told
+        outcome = OUT_OF_TIME if isinstance(error, TimeoutError) else FAILED
+        self.keep_if_free(outcome, f"{type(error).__name__}: {error}"[:MAX_REASON])
+
     def log(self, message: str) -> None:
         from subcog_hooks import log  # only when there is something to say
 
         log.write(self.home, message)
+
+
+def _may_be_about_prompts(name: str) -> bool:
+    """Whether a setting that can not be used may have been meant for surfacing.log_prompts."""
+    return name == EVERYTHING or "prompt" in name.lower()

@@ -6,9 +6,10 @@ as long as it may and merges. Everything that an LLM needs is imported only when
 
 import time
 
+from subcog_hooks import metrics
 from subcog_hooks.errors import ConfigError, StoreBusy
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.kinds import CACHED, NONE, OFF, RESTING, SKIPPED, TIMEOUT, Intent
+from subcog_hooks.intent.kinds import CACHED, NONE, OFF, RESTING, SEEKING, SKIPPED, TIMEOUT, Intent
 from subcog_hooks.intent.text import ends_of
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.keys import NO_LLM
@@ -71,25 +72,40 @@ class Examined:
         self.llm_reason = ""
         self.timed_out_by = ""
 
-    def speaks(self, settings: "Settings") -> bool:
-        """Whether the hook looks for memories that could be handed over; if one is, its relevance says.
+    def is_enough(self, settings: "Settings") -> bool:
+        """Whether memories could help, as far as the confidence tells.
 
-        An LLM's veto silences it, and so does an answer that lowers the confidence below the threshold, but not an answer which
-        is less sure than that itself.
+        An LLM's answer that lowers the confidence below the threshold says no, but not one which is less sure than that itself.
         """
-        if self.is_vetoed or not self.intent.topics:
-            return False
         is_guess = self.answer is not None and self.answer.confidence < float(settings["search_intent.min_confidence"])
         return is_enough(self.intent, settings) or (is_guess and is_enough(self.reading.intent, settings))
+
+    def may_speak(self, settings: "Settings") -> bool:
+        """Whether the hook looks for memories at all. What is not enough needs stronger evidence; a veto silences it."""
+        if self.is_vetoed or not self.intent.topics:
+            return False
+        return self.is_enough(settings) or is_unclear(self.reading)
+
+    @property
+    def is_seeking(self) -> bool:
+        """Whether the prompt asks for what is remembered: "what did we decide", "last time"."""
+        return any(signal.family == SEEKING for signal in self.reading.fired)
 
 
 def is_enough(intent: Intent, settings: "Settings") -> bool:
     """Whether memories could help, as far as the confidence tells: also where it is too low to name a type.
 
-    Measured on the development gate, where relevance decides anyway: with the type `none` as a bar, too, .28 of the answerable
-    prompts get their memory, without .37.
+    The type is no bar: relevance decides anyway.
     """
     return intent.confidence >= float(settings["search_intent.min_confidence"])
+
+
+def is_unclear(reading: keywords.Reading) -> bool:
+    """Whether a prompt's words do not say that memories help, nor surely that they do not: a title, an error code, an order.
+
+    There a memory's own evidence decides, if it is strong. A question, which is surer, stays under a higher min_confidence.
+    """
+    return NOTHING_SURELY <= reading.intent.confidence < keywords.UNREAD
 
 
 class Detection:
@@ -132,12 +148,13 @@ class Detection:
 
     def ask(self, provider: "Provider", prompt: str, state: "State | None", settings: "Settings", seconds: float) -> None:
         """Start the call, unless the answer is known or the provider rests. Raises StoreError."""
+        from subcog_hooks import llm_state
         from subcog_hooks.intent import breaker, classifier, race
 
         now = now_ms()
         self._provider = provider
         self._key = race.cache_key(provider, prompt)
-        kept = state.llm_answer(self._key, now) if state and settings["llm.cache_hours"] else None
+        kept = llm_state.answer(state, self._key, now) if state and settings["llm.cache_hours"] else None
         self.answer = classifier.parse(kept) if kept else None
         if self.answer is not None:
             self.status = CACHED
@@ -199,19 +216,20 @@ class Detection:
 
     def count(self, examined: Examined, state: "State") -> None:
         """Add what became of the prompt to the metrics. Raises StoreError."""
-        state.observe(DURATION, f'source="{examined.intent.source}"', examined.seconds)
+        metrics.observe(state, DURATION, f'source="{examined.intent.source}"', examined.seconds)
         if self._outcome is None:
             return
-        state.count(STARTED)
-        state.count(COMPLETED, f'status="{self._outcome.status}"')
+        metrics.count(state, STARTED)
+        metrics.count(state, COMPLETED, f'status="{self._outcome.status}"')
         if examined.timed_out_by:
-            state.count(TIMEOUTS, f'reason="{examined.timed_out_by}"')
+            metrics.count(state, TIMEOUTS, f'reason="{examined.timed_out_by}"')
 
     def learn(self, state: "State", settings: "Settings") -> None:
         """Keep the answer of a call, or note its failure: the next prompt is asked about accordingly. Raises StoreError."""
         if self._outcome is None or self._provider is None:
             return
-        from subcog_hooks.intent import breaker, classifier  # loaded by `ask`
+        from subcog_hooks import llm_state  # loaded by `ask`, as the others
+        from subcog_hooks.intent import breaker, classifier
 
         now = now_ms()
         if self._outcome.answer is None:
@@ -219,7 +237,7 @@ class Detection:
             return
         breaker.succeeded(state, self._provider.identity)
         if hours := int(settings["llm.cache_hours"]):
-            state.keep_llm_answer(self._key, classifier.to_text(self._outcome.answer), now, hours * HOUR_MS)
+            llm_state.keep_answer(state, self._key, classifier.to_text(self._outcome.answer), now, hours * HOUR_MS)
 
     def _elapsed(self) -> float:
         return time.perf_counter() - self._started

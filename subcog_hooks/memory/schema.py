@@ -1,4 +1,8 @@
-"""The tables of memories.db, one migration a version. A migration that has shipped is never edited."""
+"""The tables of memories.db, one migration a version. A migration that has shipped is never edited.
+
+What reads them does without what a later version has added: between an upgrade and the next command that writes, the hook
+meets a store of the version before.
+"""
 
 from subcog_hooks.database import Schema
 
@@ -39,4 +43,21 @@ CREATE INDEX purged_by_revision ON purged (revision);
 CREATE TABLE revisions (number INTEGER PRIMARY KEY) STRICT;
 """
 
-SCHEMA = Schema(migrations=(_VERSION_1,), synchronous="FULL")
+# memories that the user called wrong for a prompt (`subcog why --bad`): the prompt's terms, never the prompt; however a memory
+# is forgotten, its marks go with it
+_VERSION_2 = """
+CREATE TABLE marks (
+  seq INTEGER NOT NULL,  -- of the memory
+  decision TEXT NOT NULL,  -- where it was called wrong
+  terms TEXT NOT NULL,  -- {term: how much it says}
+  at INTEGER NOT NULL,  -- milliseconds since the epoch, UTC
+  PRIMARY KEY (seq, decision)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER forgotten_marks AFTER UPDATE OF status ON memories WHEN new.status = 'deleted'
+BEGIN DELETE FROM marks WHERE seq = new.seq; END;
+CREATE TRIGGER purged_marks AFTER DELETE ON memories
+BEGIN DELETE FROM marks WHERE seq = old.seq; END;
+"""
+
+MARKS_SINCE = 2  # the version that brought the marks
+SCHEMA = Schema(migrations=(_VERSION_1, _VERSION_2), synchronous="FULL", readable_from=1)

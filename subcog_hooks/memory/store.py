@@ -5,7 +5,7 @@ import apsw
 from subcog_hooks import database, wire
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
 from subcog_hooks.memory.model import Memory, check, now_ms
-from subcog_hooks.memory.schema import SCHEMA
+from subcog_hooks.memory.schema import MARKS_SINCE, SCHEMA
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
@@ -79,6 +79,18 @@ def reach_of(audience: str) -> int:
     return number >> 2
 
 
+class Mark:
+    """A memory that was called wrong for a prompt. terms: the prompt's, as JSON; made_at: in milliseconds since the epoch."""
+
+    __slots__ = ("decision", "made_at", "seq", "terms")
+
+    def __init__(self, seq: int, decision: str, terms: str, made_at: int) -> None:
+        self.seq = seq
+        self.decision = decision
+        self.terms = terms
+        self.made_at = made_at
+
+
 class Store:
     """An open memories.db. Every method raises StoreError when SQLite does."""
 
@@ -90,7 +102,7 @@ class Store:
 
     @classmethod
     def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> "Store":
-        """The store, read-only. Raises StoreError, also when there is none yet."""
+        """The store, read-only, of an earlier version too. Raises StoreError, also when there is none yet."""
         return cls(database.open_reader(home.memories_db, SCHEMA, busy_ms), home.memories_db)
 
     @classmethod
@@ -178,6 +190,14 @@ class Store:
         condition, values = _condition(wanted, now_ms())
         return int(self._run(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
 
+    def never(self, ids: "Sequence[str]", limit: int) -> "tuple[int, list[Memory]]":
+        """How many live memories are none of these, and the oldest of them."""
+        condition, values = _condition(Filter(), now_ms())
+        condition += " AND id NOT IN (SELECT value FROM json_each(?))"
+        values = (*values, wire.dumps(ids))
+        count = int(self._run(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
+        return count, list(self._memories(f"WHERE {condition} ORDER BY created_at, id LIMIT ?", (*values, limit)))
+
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Ids that begin with `prefix`."""
         rows = self._run(
@@ -210,6 +230,14 @@ class Store:
     def purged_after(self, number: int) -> list[int]:
         """The row numbers purged after revision `number`."""
         return [row[0] for row in self._run("SELECT seq FROM purged WHERE revision > ?", (number,))]
+
+    def marks(self, seqs: "Sequence[int]") -> list[Mark]:
+        """The marks of these memories, the oldest first; none in a store of a version that has no room for them yet."""
+        if self._run("PRAGMA user_version", ())[0][0] < MARKS_SINCE:  # asked each time: a writer may have migrated it since
+            return []
+        numbers = ",".join(map(str, map(int, seqs)))
+        sql = f"SELECT seq, decision, terms, at FROM marks WHERE seq IN ({numbers}) ORDER BY at, decision"  # noqa: S608 - whole numbers
+        return [Mark(*row) for row in self._run(sql, ())]
 
     def problems(self) -> list[str]:
         """What SQLite's own check finds wrong, [] for a sound file."""
@@ -258,6 +286,16 @@ class Store:
                 if not rows:
                     raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
                 self._connection.execute("INSERT INTO purged VALUES (?, ?)", (rows[0][0], revision))
+
+    def mark(self, mark: Mark) -> None:
+        """Keep a mark, in place of the one of the same memory and decision. No memory changes: the caches need not follow."""
+        values = (mark.seq, mark.decision, mark.terms, mark.made_at)
+        self._run("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", values)
+
+    def unmark(self, seq: int, decisions: "Sequence[str]") -> None:
+        """Take away the marks that a memory has from these decisions."""
+        marks = ",".join("?" * len(decisions))
+        self._run(f"DELETE FROM marks WHERE seq = ? AND decision IN ({marks})", (seq, *decisions))  # noqa: S608 - marks alone
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""

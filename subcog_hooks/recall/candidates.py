@@ -99,11 +99,11 @@ class Candidates:
     """
 
     __slots__ = (
-        "_best_cosines",
-        "_best_words",
+        "_asked",
         "_index",
         "_scores",
         "_semantic",
+        "_standings",
         "_strategy_of",
         "cosines",
         "failures",
@@ -144,8 +144,8 @@ class Candidates:
                 for score, seq in one.ranked:
                     self.words[seq] = max(score, self.words.get(seq, 0.0))
         self.cosines = dict(self._scores.get(SEMANTIC, {}))
-        self._best_words = sorted(self.words.values(), reverse=True)[:2]
-        self._best_cosines = sorted(self.cosines.values(), reverse=True)[:2]
+        self._asked = relevance.Asked(asked, index.analysers)
+        self._standings: relevance.Standings | None = None  # made when cosines have been looked up
         self._index = index
         self._semantic = semantic
 
@@ -157,6 +157,7 @@ class Candidates:
         """Make the cosines of these memories known. Raises StoreError, ModelError."""
         if self._semantic is not None:
             self.cosines.update(self._semantic.cosines(self.query, [seq for seq in seqs if seq not in self.cosines]))
+            self._standings = None
 
     def agreement(self, seq: int) -> float:
         """The share of the strategies that ran which have the memory among their first AGREED."""
@@ -164,17 +165,16 @@ class Candidates:
         return fusion.agreement(len(found_by), len(self.strategies))
 
     def hit(self, memory: Memory, score: float = 0.0, recency: float = 1.0, *, is_indexed: bool = True) -> Hit:
-        """The hit that a memory is, with its relevance; of one that the index has not reached the lead is not known."""
+        """The hit that a memory is, with its relevance; its terms stand for its score where there is none that tells."""
         seq = memory.seq
-        words = self.words.get(seq, 0.0)
-        lead = relevance.lead(words, _others(self._best_words, words)) if is_indexed else relevance.NO_LEAD
+        found = self._asked.found_in(memory, self._index.analysers)
+        share = None
+        if not is_indexed or self._asked.is_unspaced:  # BM25 makes little of bigrams, most of which are no words
+            share = found["covered"] / max(self._asked.total, relevance.LEAST_ASKED)
         cosine = self.cosines.get(seq)
-        found = relevance.evidence(self.query, memory, self._index.analysers)
-        if cosine is None:
-            probability = relevance.by_words(found, lead)
-        else:
-            margin = relevance.margin(cosine, _others(self._best_cosines, cosine))
-            probability = relevance.by_words_and_meaning(found, lead, cosine, margin)
+        if self._standings is None:
+            self._standings = relevance.Standings(self.words, self.cosines, self.full_words)
+        terms = relevance.weighed(found | self._standings.of(seq, share))
         scores = {name: round(known[seq], 4) for name, known in self._scores.items() if seq in known}
         if cosine is not None:
             scores[SEMANTIC] = round(cosine, 4)
@@ -182,12 +182,13 @@ class Candidates:
         return Hit(
             memory,
             score,
-            round(probability, 4),
+            relevance.probability(terms),
             {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks},
             scores,
             agreement=self.agreement(seq),
             labels=[own[label] for label in self.named if label in own],
             recency=recency,
+            terms=terms,
         )
 
 
@@ -238,8 +239,3 @@ def _wanted(mode: str, tuning: Tuning) -> tuple[bool, bool]:
     if mode == HYBRID:
         return tuning.alpha != 1.0, tuning.alpha != 0.0
     return mode == LEXICAL, mode == SEMANTIC
-
-
-def _others(best: list[float], score: float) -> list[float]:
-    """The best of the other memories' scores, given the two best of all."""
-    return best[1:] if best and score >= best[0] else best[:1]

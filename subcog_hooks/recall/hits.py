@@ -19,10 +19,12 @@ class Hit:
     score: the fused one, comparable within one answer; relevance: a probability. ranks (from 1) and scores (BM25, cosine, sum
     of label rarities): the channels' own, by the channel's name; a channel that has not found the memory gives no rank, and its
     score if it knows one. agreement: the share of the strategies that ran which have it among their first AGREED; labels: its
-    tags and keywords that the query names; recency: the factor that its age had on the score.
+    tags and keywords that the query names; recency: the factor that its age had on the score. terms: what its relevance was
+    made of, each a name, a value and what that adds to the logit. raw: the relevance before the intent's prior and marks;
+    marked: what the user's marks have left of it, 1.0 where there are none.
     """
 
-    __slots__ = ("agreement", "labels", "memory", "ranks", "recency", "relevance", "score", "scores")
+    __slots__ = ("agreement", "labels", "marked", "memory", "ranks", "raw", "recency", "relevance", "score", "scores", "terms")
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class Hit:
         agreement: float = 0.0,
         labels: "Sequence[str]" = (),
         recency: float = 1.0,
+        terms: "Sequence[tuple[str, float, float]]" = (),
     ) -> None:
         self.memory = memory
         self.score = score
@@ -43,6 +46,9 @@ class Hit:
         self.agreement = agreement
         self.labels = tuple(labels)
         self.recency = recency
+        self.terms = tuple(terms)
+        self.raw = relevance
+        self.marked = 1.0
 
     @property
     def found_by(self) -> tuple[str, ...]:

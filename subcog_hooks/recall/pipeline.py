@@ -5,7 +5,7 @@ from itertools import islice
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
-from subcog_hooks.recall import diversity, lexical, prior, ranking
+from subcog_hooks.recall import diversity, lexical, prior, ranking, relevance
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather
 from subcog_hooks.recall.hits import Answer, Hit
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.intent.kinds import Intent
     from subcog_hooks.recall.tuning import Tuning
 
     _Placed = tuple[Memory, float, float]  # its score, and what its age did to it
@@ -30,12 +31,13 @@ def for_prompt(
     audiences: tuple[str, ...],
     deadline: "Deadline",
     given: "AbstractSet[str]" = frozenset(),
+    prompt: str | None = None,
 ) -> Answer:
     """The hook's recall: the best candidates of this project, the user and the organisation, most relevant first.
 
-    given: ids that the session has had; they are left out, but the others' lead is measured against them too. Memories that
-    were stored after the index's last commit are looked through one by one, so that a crash or a busy writer hides nothing.
-    Raises IndexUnusable, StoreError.
+    given: ids that the session has had; they are left out, but the others' lead is measured against them too. prompt: what of
+    `text` a decision keeps, which marks are compared with; None: all. Memories that were stored after the index's last commit
+    are looked through one by one, so that a crash or a busy writer hides nothing. Raises IndexUnusable, StoreError.
     """
     store, tuning = sources.store, sources.tuning
     scope = Filter(audiences=audiences)
@@ -52,14 +54,20 @@ def for_prompt(
     scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in left_out}
     best = islice(_in_order(scores, store, tuning, now, may_be_given), PROMPT_CANDIDATES)
     hits = [found.hit(memory, score, factor) for memory, score, factor in best] + _unindexed(found, newer)
+    if called_wrong := store.marks([hit.memory.seq for hit in hits]):
+        from subcog_hooks.recall import marks  # .2 ms, and few memories are called wrong
+
+        marks.lower(hits, called_wrong, text if prompt is None else prompt, sources.index)
     hits.sort(key=_by_relevance)
     return _answer(hits, found, alpha, why)
 
 
-def favoured(hits: "Sequence[Hit]", intent: str, tuning: "Tuning") -> list[Hit]:
-    """The hits of a prompt of this intent, most relevant first: some namespaces suit it better. Their relevance is raised."""
+def favoured(hits: "Sequence[Hit]", intent: "Intent", tuning: "Tuning") -> list[Hit]:
+    """The hits as a prompt of this intent asks for them, most relevant first: some namespaces suit its type better."""
     for hit in hits:
-        hit.relevance = prior.raised(hit.relevance, hit.memory.namespace, intent, tuning.prior)
+        hit.terms = relevance.for_intent(hit.terms, intent.confidence)
+        hit.raw = relevance.probability(hit.terms)
+        hit.relevance = prior.raised(hit.raw * hit.marked, hit.memory.namespace, intent.type, tuning.prior)
     return sorted(hits, key=_by_relevance)
 
 

@@ -17,4 +17,4 @@ def raised(relevance: float, namespace: str, intent: str, factor: float) -> floa
     >>> raised(0.4, "patterns", "howto", 1.5), raised(0.4, "config", "howto", 1.5), raised(0.9, "patterns", "howto", 1.5)
     (0.6, 0.4, 1.0)
     """
-    return round(min(1.0, relevance * factor), 4) if namespace in FAVOURED.get(intent, ()) else relevance
+    return round(min(1.0, relevance * (factor if namespace in FAVOURED.get(intent, ()) else 1.0)), 4)

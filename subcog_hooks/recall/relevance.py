@@ -1,8 +1,11 @@
-"""How sure we are that a memory answers a query: from which of the query's terms it covers, never from its BM25 score.
+"""How probable it is that a memory answers a query: a logistic model of evidence that means the same in every store.
 
-Absolute BM25 scores do not transfer between stores; the share of the query's rarity that a memory covers does better.
+What counts is which of the query's terms a memory has, and where; how near it is, and how far it stands out among all that was
+found; what kind of note it is; how surely the prompt asks for something. Absolute BM25 scores and cosines do not transfer from
+store to store: they are taken relative to a full match, to the runner-up and to the tenth.
 """
 
+from itertools import pairwise
 from math import exp, log
 
 from subcog_hooks.memory import analysis
@@ -11,41 +14,167 @@ from subcog_hooks.recall.query import PART_SHARE, Query, Term
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-LEAST_TOTAL = 1.5  # two rare words: "fix the build" can not be covered, whatever has these words
+    Evidence = dict[str, float]  # by name
+    Terms = tuple[tuple[str, float, float], ...]  # of a probability: name, value, what it adds to the logit
+
+# Weights by the name of the evidence, fitted by scripts/fit_relevance: to 1,439 headings of the documentation of 74 public
+# packages, each asked once with its section among the memories and once without, to real prompts about other work, and to the
+# tuning halves of development data and of the project's own prompts. No prompt of the reporting halves had a part in them.
+WITH_MEANING = {
+    "intercept": -4.0429,
+    "intent": 0.5315,
+    "closeness": 1.0886,
+    "lead": 1.7572,
+    "above_tenth": 4.1572,
+    "margin": 5.2933,
+    "word_rank": 0.6559,
+    "meaning_rank": 0.6937,
+    "covered": 0.4548,
+    "found": 0.0177,
+    "asked": -0.2469,
+    "terms": -0.1481,
+    "opening": 1.5144,
+    "title": -1.039,
+    "phrases": 0.2445,
+    "length": -0.2052,
+    "chronicle": -1.8965,
+}
+WORDS_ALONE = {
+    "intercept": -4.6731,
+    "intent": 0.5234,
+    "closeness": 0.9834,
+    "lead": 2.3392,
+    "above_tenth": 3.0013,
+    "covered": 0.2109,
+    "found": -0.0078,
+    "asked": -0.1724,
+    "terms": 0.2947,
+    "opening": 2.4838,
+    "title": -0.8278,
+    "phrases": 0.4655,
+    "length": -0.2865,
+    "chronicle": -2.6443,
+}
+NAMES = {  # what each evidence is
+    "intercept": "what speaks against any memory, before anything is known of it",
+    "intent": "how surely the prompt asks for something that memories help with",
+    "closeness": "how near it is to a full match, by words and meaning",
+    "lead": "how far it is ahead of the runner-up, or behind the first",
+    "above_tenth": "how far it stands out from the tenth",
+    "margin": "how much nearer by meaning it is than the next",
+    "word_rank": "one divided by its rank by words",
+    "meaning_rank": "one divided by its rank by meaning",
+    "covered": "what it has of the prompt's terms, the rarer the more",
+    "found": "how many of the prompt's terms it has",
+    "asked": "how much there is to be answered, the rarer the more",
+    "terms": "how many terms the prompt has",
+    "opening": "the share of the terms that stands in its first words",
+    "title": "the share of the terms that stands in its title line, which names a subject and tells nothing",
+    "phrases": "the share of the prompt's pairs of words that it has side by side",
+    "length": "its length",
+    "chronicle": "it reports what was done, rather than what holds",
+}
+
+NEUTRAL_INTENT = 0.8  # of a query that was typed to be answered
 MAX_READ = 4_000  # characters of a memory that are looked at: 50 µs a thousand
+OPENING = 50  # words
+LONGEST_TITLE = 8  # words; a longer first line says something
+BIGRAM = 0.25  # of a word: what two characters of a script without spaces count; a word has several, and they overlap
+LEAST_ASKED = 1.5  # two rare words: "fix the build" can not be covered, whatever has these words
+MEANING_SHARE = 0.7  # of closeness, whatever share it has in the ranking
+LEADS = (0.3, 3.0)  # times the runner-up's closeness
+NO_LEAD = 0.4  # where there is nobody to compare with
+USUAL_COSINE = 0.3  # of the nearest memory to a prompt that none answers; a margin is measured against no less
+TENTH = 9
+USUAL_TENTH = 0.2  # its closeness at most, where fewer are found
+CHRONICLES = frozenset("change changes changelog history release releases".split())  # namespaces
+_DIGITS = 4
 
 
-class Evidence:
-    """What a memory has of a query. covered and total: sums of term weights, 0.0 to 1.0 a term."""
+class Asked:
+    """What of a query memories are compared with.
 
-    __slots__ = ("covered", "total")
+    total: the sum of its terms' weights, 0.0 to 1.5 each; count: of its terms; is_unspaced: some are written without spaces.
+    """
 
-    def __init__(self, covered: float, total: float) -> None:
-        self.covered = covered
-        self.total = total
+    __slots__ = ("_by_stem", "_has_identifiers", "_of_pairs", "_pairs", "_terms", "_weights", "count", "is_unspaced", "total")
 
-    @property
-    def coverage(self) -> float:
-        """The share of the query's rarity that the memory has, 0.0 to 1.0; of a query that says little, less."""
-        return self.covered / max(self.total, LEAST_TOTAL)
+    def __init__(self, query: Query, analysers: analysis.Analysers) -> None:
+        self._terms = query.terms
+        self._has_identifiers = any(term.is_identifier for term in query.terms)
+        self.is_unspaced = any(term.is_cjk for term in query.terms)
+        shares = [BIGRAM if term.is_cjk else 1.0 for term in query.terms]
+        self._weights = [term.weight * share for term, share in zip(query.terms, shares, strict=True)]
+        self.count = sum(shares)
+        self.total = sum(self._weights)
+        self._by_stem: dict[str, float] = {}
+        for term in query.terms:
+            if term.stems:
+                self._by_stem[term.stems[0]] = max(self._by_stem.get(term.stems[0], 0.0), term.weight)
+        stems = analysers.body.analyze(analysis.spread(analysis.fold(query.text)))
+        weights = self._by_stem
+        self._pairs = {
+            (one, other): min(weights[one], weights[other])
+            for one, other in pairwise(stems)
+            if one in weights and other in weights
+        }
+        self._of_pairs = sum(self._pairs.values())
 
+    def found_in(self, memory: Memory, analysers: analysis.Analysers) -> "Evidence":
+        """What a memory has of the query: words by their stems, identifiers whole or by their parts, CJK by its bigrams."""
+        text = memory.content[:MAX_READ]
+        folded = analysis.fold(" ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text)
+        stems = analysers.body.analyze(analysis.spread(folded))
+        has = set(stems)
+        opening = set(stems[:OPENING])
+        whole: set[str] = set()
+        if self._has_identifiers:
+            whole = set(analysers.exact.analyze(analysis.exact_view(folded)))
+        title: set[str] = set()
+        line, _, rest = text.partition("\n")
+        if rest and len(line.split()) <= LONGEST_TITLE:
+            title = set(analysers.body.analyze(analysis.spread(analysis.fold(line))))
+        covered = in_opening = in_title = 0.0
+        found = 0.0
+        for term, weight in zip(self._terms, self._weights, strict=True):
+            share = _share(term, has, whole, folded)
+            if share:
+                found += BIGRAM if term.is_cjk else 1.0
+                covered += weight * share
+                if term.is_cjk or term.stems[0] in opening:
+                    in_opening += weight
+                if term.stems and term.stems[0] in title:
+                    in_title += weight
+        least = max(self.total, LEAST_ASKED)
+        return {
+            "covered": covered,
+            "found": found,
+            "asked": self.total,
+            "terms": log(1.0 + self.count),
+            "opening": in_opening / least,
+            "title": in_title / least,
+            "phrases": self._side_by_side(stems),
+            "length": log(1.0 + len(stems)),
+            "chronicle": float(memory.namespace.lower() in CHRONICLES),
+        }
 
-def evidence(query: Query, memory: Memory, analysers: analysis.Analysers) -> Evidence:
-    """What `memory` has of `query`: words by their stems, identifiers whole or by their parts, CJK by its bigrams."""
-    text = memory.content[:MAX_READ]
-    folded = analysis.fold(" ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text)
-    stems = set(analysers.body.analyze(analysis.spread(folded)))
-    whole_tokens: set[str] = set()
-    if any(term.is_identifier for term in query.terms):
-        whole_tokens = set(analysers.exact.analyze(analysis.exact_view(folded)))
-    covered = total = 0.0
-    for term in query.terms:
-        share = _share(term, stems, whole_tokens, folded)
-        total += term.weight
-        covered += term.weight * share
-    return Evidence(covered, total)
+    def _side_by_side(self, stems: list[str]) -> float:
+        """The share of the query's pairs of neighbouring terms that stand side by side in a text."""
+        if not self._pairs:
+            return 0.0
+        weights = self._by_stem
+        before = ""
+        found = set()
+        for stem in stems:
+            if stem in weights:
+                if before and (before, stem) in self._pairs:
+                    found.add((before, stem))
+                before = stem
+            else:
+                before = ""
+        return sum([self._pairs[pair] for pair in sorted(found)]) / self._of_pairs
 
 
 def _share(term: Term, stems: set[str], whole_tokens: set[str], folded: str) -> float:
@@ -59,46 +188,74 @@ def _share(term: Term, stems: set[str], whole_tokens: set[str], folded: str) -> 
     return float(term.stems[0] in stems or (bool(term.spelled_out) and stems.issuperset(term.spelled_out)))
 
 
-# Logistic models of "this memory answers this prompt", each fitted on one half of 675 real prompts, 28 % of which the store can
-# answer, and judged on the other half (figures in CHANGELOG.md). First gates, not yet calibrated ones.
-_WORDS = (-11.5, 4.4, 2.2, 3.5)  # intercept, coverage, ln(1 + covered), lead
-_WORDS_AND_MEANING = (-8.65, 2.06, 2.68, 5.55, 6.44)  # intercept, coverage, lead, cosine, margin
-MAX_LEAD = 2.0
-NO_LEAD = 1.5  # where there is nothing to compare with: the middle
-USUAL_COSINE = 0.3  # of the nearest memory to a prompt that none answers; a margin is measured against no less
+class Standings:
+    """How all that was found for a query stands to each other.
 
-
-def lead(score: float, others: "Sequence[float]") -> float:
-    """A hit's BM25 score as a multiple of the best of the others' scores, 0.0 to MAX_LEAD; NO_LEAD when they have none."""
-    best = max(others, default=0.0)
-    return min(MAX_LEAD, score / best) if best else NO_LEAD
-
-
-def margin(cosine: float, others: "Sequence[float]") -> float:
-    """How far a hit's cosine is above the best of the others' cosines; below it: negative."""
-    return cosine - max((USUAL_COSINE, *others))
-
-
-def by_words(found: Evidence, lead_: float) -> float:
-    """How probable it is that the memory answers the query, 0.0 to 1.0: rises with the coverage, what is covered, and the lead.
-
-    >>> round(by_words(Evidence(4.0, 4.0), 1.5), 2), round(by_words(Evidence(0.9, 0.9), 1.0), 2)
-    (0.84, 0.02)
+    A memory's closeness is the share of a full match that its words reach and its cosine, in fixed shares; where its meaning
+    was not compared, its words alone, and it is compared with the others' words.
     """
-    return _logistic(_WORDS, (found.coverage, log(1.0 + found.covered), lead_))
+
+    __slots__ = ("_closest", "_cosines", "_full", "_nearest", "_shares", "_words")
+
+    def __init__(self, words: "Mapping[int, float]", cosines: "Mapping[int, float]", full_words: float) -> None:
+        """words: BM25 scores by row number; cosines: by row number; full_words: the score of what has all of the query."""
+        self._words = words
+        self._cosines = cosines
+        self._full = max(full_words, max(words.values(), default=0.0)) or 1.0
+        self._shares = sorted([score / self._full for score in words.values()], reverse=True)
+        self._nearest = sorted(cosines.values(), reverse=True)
+        closest = [_closeness(words.get(seq, 0.0) / self._full, cosines.get(seq, 0.0)) for seq in {*words, *cosines}]
+        self._closest = sorted(closest, reverse=True)
+
+    def of(self, seq: int, share: float | None = None) -> "Evidence":
+        """How a memory stands. share: of a full match, what the words of one are that the index has not reached."""
+        if share is None:
+            share = self._words.get(seq, 0.0) / self._full
+        near = self._cosines.get(seq)
+        ranked, closeness = (self._shares, share) if near is None else (self._closest, _closeness(share, near))
+        other = _runner_up(ranked, closeness)
+        tenth = ranked[TENTH] if len(ranked) > TENTH else min([USUAL_TENTH, *ranked])
+        known = {
+            "closeness": closeness,
+            "lead": log(min(LEADS[1], max(LEADS[0], closeness / other))) if other > 0.01 else NO_LEAD,
+            "above_tenth": closeness - tenth,
+        }
+        if near is not None:
+            known["margin"] = near - max(USUAL_COSINE, _runner_up(self._nearest, near))
+            known["word_rank"] = 1.0 / (1 + sum([other > share for other in self._shares]))
+            known["meaning_rank"] = 1.0 / (1 + sum([other > near for other in self._nearest]))
+        return known
 
 
-def by_words_and_meaning(found: Evidence, lead_: float, cosine: float, margin_: float) -> float:
-    """As `by_words`, from the memory's cosine to the query and its margin too: rises with each of the four.
+def _closeness(share: float, cosine: float) -> float:
+    return (1.0 - MEANING_SHARE) * share + MEANING_SHARE * max(0.0, cosine)
 
-    >>> round(by_words_and_meaning(Evidence(2.0, 2.0), 1.5, 0.6, 0.2), 2)
-    0.89
+
+def _runner_up(ordered: list[float], value: float) -> float:
+    """The best of the others, of values in descending order: what is first is compared with the second."""
+    if not ordered:
+        return 0.0
+    return (ordered[1] if len(ordered) > 1 else 0.0) if value >= ordered[0] else ordered[0]
+
+
+def weighed(evidence: "Evidence") -> "Terms":
+    """What each evidence adds to the logit of the probability, in the order of the model."""
+    evidence = {"intercept": 1.0, "intent": NEUTRAL_INTENT, **evidence}
+    weights = WITH_MEANING if "margin" in evidence else WORDS_ALONE
+    return tuple([(name, evidence[name], weight * evidence[name]) for name, weight in weights.items()])
+
+
+def for_intent(terms: "Terms", confidence: float) -> "Terms":
+    """The same for a prompt whose intent is told with this confidence."""
+    weights = WITH_MEANING if len(terms) == len(WITH_MEANING) else WORDS_ALONE
+    asked = ("intent", confidence, weights["intent"] * confidence)
+    return tuple([asked if term[0] == "intent" else term for term in terms])
+
+
+def probability(terms: "Terms") -> float:
+    """How probable it is that the memory answers the query, 0.0 to 1.0.
+
+    >>> probability((("intercept", 1.0, -2.0), ("lead", 1.0, 2.0)))
+    0.5
     """
-    return _logistic(_WORDS_AND_MEANING, (found.coverage, lead_, cosine, margin_))
-
-
-def _logistic(weights: tuple[float, ...], values: tuple[float, ...]) -> float:
-    z = weights[0]
-    for weight, value in zip(weights[1:], values, strict=True):
-        z += weight * value
-    return 1.0 / (1.0 + exp(-z))
+    return round(1.0 / (1.0 + exp(-sum([adds for _, _, adds in terms]))), _DIGITS)

@@ -1,6 +1,7 @@
 """The terminal in this process: arguments in, streams and exit code out."""
 
 import io
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,12 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli import app
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.hooks import prompt
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from tests.conftest import Maker
+from tests.hooks.conftest import follow
 
 Run = Callable[..., "Result"]
 
@@ -38,3 +45,33 @@ def subcog(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
         return Result(code, out, err)
 
     return run
+
+
+class Ask:
+    """Asks the hook in this process; called, it gives the ids of the memories that are handed over, in order."""
+
+    def __init__(self, home: Home, make: Maker, folder: Path) -> None:
+        self._home = home
+        self._make = make
+        self._folder = folder
+
+    def remember(self, project: str | None = None, **texts: str) -> None:
+        """Store texts by id, which index and vectors follow; among them fifty notes of something else."""
+        with Store.writer(self._home) as store:
+            store.add([self._make(text, id=id_, project=project) for id_, text in texts.items()])
+            store.add([self._make(f"Notes on cargo number {i} and its papers.") for i in range(50)])
+            follow(self._home, store)
+
+    def __call__(self, text: str, session: str = "s", cwd: str | None = None) -> list[str]:
+        written: list[bytes] = []
+        payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd or str(self._folder)}
+        prompt.respond(payload, self._home, written.append, Deadline(10_000))
+        if not written:
+            return []
+        context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
+        return [line.split("]")[0].split()[-1] for line in context.splitlines()[1:-1]]
+
+
+@pytest.fixture
+def ask(home: Home, make: Maker, tmp_path: Path) -> Ask:
+    return Ask(home, make, tmp_path)

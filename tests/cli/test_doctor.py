@@ -1,5 +1,6 @@
 """`doctor`, `config`, `pause` and `resume`: what is wrong is named, what is right is said."""
 
+import json
 import os
 import shutil
 import socketserver
@@ -52,6 +53,14 @@ def test_a_sound_home_is_shown_with_the_bytes_that_the_model_would_see(
     assert "Berths are allocated by length overall" in done.out
 
 
+def test_what_it_tries_is_no_prompt_of_the_users(registered: Run) -> None:
+    for arguments in ((), ("--prompt", "rename the berth")):
+        assert registered("doctor", *arguments).code == 0
+    assert registered("why").code == 1
+    told = json.loads(registered("stats", "--json").out)
+    assert (told["prompts"], sum(told["subcog_hook_decisions_total"].values())) == (0, 0)
+
+
 def test_a_prompt_that_nothing_answers_prints_nothing(registered: Run) -> None:
     done = registered("doctor", "--prompt", "how do we set the price of a berth in winter?")
     assert "it printed nothing" in done.err
@@ -80,6 +89,17 @@ def test_a_hook_whose_executable_is_gone_is_named(registered: Run) -> None:
     done = registered("doctor")
     assert done.code == 4
     assert "runs /nowhere/subcog, which is not there; run `subcog init` again" in done.out
+
+
+def test_settings_of_before_that_lack_an_event_are_named(registered: Run) -> None:
+    settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
+    hooks = json.loads(settings.read_text())
+    del hooks["hooks"]["SessionStart"]
+    settings.write_text(json.dumps(hooks))
+    note = "note  the user settings do not run it for SessionStart; `subcog init` adds that"
+    assert note in registered("doctor").out
+    registered("init")
+    assert note not in registered("doctor").out
 
 
 def test_a_damaged_store_is_one_line_and_exit_code_three(registered: Run, home: Home) -> None:
@@ -157,7 +177,7 @@ def test_a_setting_is_written_read_and_taken_back_with_comments_kept(subcog: Run
     assert Path(home.config).read_text() == "# my own\n[surfacing] # here\nenabled = false # yes\n"
     subcog("config", "set", "surfacing.enabled", "default")
     assert subcog("config", "get", "surfacing.enabled").out == "true\n"
-    assert "surfacing.min_relevance = 0.25" in subcog("config", "list").out
+    assert "surfacing.min_relevance = 0.22" in subcog("config", "list").out
     assert subcog("config", "path").out.strip() == home.config
 
 

@@ -11,7 +11,7 @@ import pytest
 from subcog_hooks.cli import app, models, settings
 from subcog_hooks.embed.background import COMMAND
 from subcog_hooks.embed.models import PACKAGED
-from tests.cli.conftest import Run
+from tests.cli.conftest import Ask, Run
 
 ROOT = Path(__file__).parent.parent.parent
 MEMORIES = (
@@ -46,12 +46,13 @@ def shown_in_readme() -> list[str]:
 
 
 @pytest.fixture
-def prepared(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def prepared(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     (tmp_path / "rows.jsonl").write_text(MEMORIES)
     (tmp_path / "notes.jsonl").write_text('{"content": "Ropes are replaced every spring."}\n')
     shutil.copytree(ROOT / "tests" / "data" / "adr", tmp_path / "docs" / "adr")
     monkeypatch.setenv("EDITOR", "true")
     assert subcog("import", "rows.jsonl").code == 0
+    ask("How long before they expire are tokens refreshed?")
     subcog("init")
     subcog("pause")
     return subcog

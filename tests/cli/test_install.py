@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from subcog_hooks.cli import install, json_edit
 from tests.cli.conftest import Run
 
+ROOT = Path(__file__).parents[2]
 COMMAND = ["/opt/bin/subcog"]
 
 FILES = {
@@ -28,6 +29,10 @@ FILES = {
         '                "hooks": [{"type": "command", "command": "date"}]\n'
         '            }\n        ]\n    },\n    "z": 1\n}\n'
     ),
+    "an empty event of ours": '{\n  "hooks": {\n    "SessionStart": [],\n    "UserPromptSubmit": []\n  }\n}\n',
+    "another hook of ours' event": (
+        '{"hooks": {"SessionStart": [{"matcher": "startup", "hooks": [{"type": "command", "command": "date"}]}]}}\n'
+    ),
     "another event": '{\n  "hooks": {"Stop": [{"hooks": []}]}\n}\n',
     "windows line ends": '{\r\n  "model": "opus",\r\n  "hooks": {\r\n    "Stop": []\r\n  }\r\n}\r\n',
     "a byte order mark": '\ufeff{\n  "a": 1\n}\n',
@@ -39,8 +44,9 @@ FILES = {
 def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(text: str) -> None:
     registered = install.registered(text, COMMAND)
     data = json.loads(registered.removeprefix("\ufeff"))
-    group = {"hooks": [{"type": "command", "command": "/opt/bin/subcog", "args": ["hook"], "timeout": 5}]}
-    assert data["hooks"]["UserPromptSubmit"][-1] == group
+    hook = {"type": "command", "command": "/opt/bin/subcog", "args": ["hook"], "timeout": 5}
+    assert data["hooks"]["UserPromptSubmit"][-1] == {"hooks": [hook]}
+    assert data["hooks"]["SessionStart"][-1] == {"matcher": "compact", "hooks": [hook]}
     assert install.unregistered(registered) == text
 
 
@@ -61,8 +67,25 @@ def test_registering_twice_changes_nothing_more(text: str | None) -> None:
 def test_an_installation_that_has_moved_is_registered_anew_once() -> None:
     old = install.registered(FILES["another hook"], ["/old/place/subcog"])
     new = install.registered(old, COMMAND)
-    assert install.registered_commands(new) == [["/opt/bin/subcog", "hook"]]
+    assert install.registered_commands(new) == {event: [["/opt/bin/subcog", "hook"]] for event in install.EVENTS}
     assert install.unregistered(new) == FILES["another hook"]
+
+
+def test_the_plugin_registers_what_init_does() -> None:
+    plugin = json.loads((ROOT / "hooks.json").read_text())
+    assert plugin["hooks"] == json.loads(install.registered(None, ["subcog"]))["hooks"]
+
+
+@pytest.mark.parametrize("text", [None, *FILES.values()])
+def test_an_installation_of_before_is_brought_up_to_date(text: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(install, "EVENTS", {"UserPromptSubmit": ""})
+        before = install.registered(text, COMMAND)
+    assert [*install.registered_commands(before)] == ["UserPromptSubmit"]
+    after = install.registered(before, COMMAND)
+    assert {*install.registered_commands(after)} == {*install.EVENTS}
+    assert install.registered(after, COMMAND) == after
+    assert install.unregistered(after) == text
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
+from subcog_hooks import metrics
 from subcog_hooks.cli.intent import described, view
 from subcog_hooks.config import Settings
 from subcog_hooks.intent.classifier import Answer
@@ -278,7 +279,7 @@ def test_what_the_command_does_is_not_counted_as_the_hooks(subcog: Run, home: Ho
         configure(home, server.url_v1)
         assert [told(subcog, prompt)["llm_status"] for prompt in (PROMPT, PROMPT + " again")] == ["success", "error"]
     state = State.open(home, 1_000)
-    assert state.metrics() == []
+    assert metrics.read(state) == []
     state.close()
 
 

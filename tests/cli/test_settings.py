@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.decision import BELOW, INTENT
 from subcog_hooks.keys import KEYS
+from subcog_hooks.memory.model import now_ms
 from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
+from tests.cli.decided import candidate, decided, keep
 
 WRONG = (
     ("SUBCOG_SEARCH_INTENT_ENABLED", "maybe", "expected true or false"),
@@ -116,3 +119,66 @@ def test_a_switch_that_is_set_wrongly_is_said_when_an_llm_is_set_up(subcog: Run,
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")
     said = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
     assert said.startswith("no LLM is asked yet: search_intent.use_llm can not be used as it is set; ")
+
+
+# ---- what a setting would have changed ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def decisions(home: Home) -> None:
+    """A hundred prompts, 17 of which were spoken to, behind twenty older ones that all were."""
+    now = now_ms()
+    rows = [decided(f"old{i}", at=now - 1_000 - i, candidates=[candidate("m", 0.9)]) for i in range(20)]
+    rows += [decided(f"new{i}", at=now - i, candidates=[candidate("m", 0.3 + i / 50)]) for i in range(17)]
+    rows += [decided(f"low{i}", BELOW, at=now - i, candidates=[candidate("m", 0.2)]) for i in range(33)]
+    rows += [decided(f"no{i}", INTENT, at=now - i) for i in range(50)]
+    keep(home, *rows)
+
+
+@pytest.mark.usefixtures("decisions")
+@pytest.mark.parametrize(("value", "would"), [("0.1", 50), ("0.4", 12), ("1", 0), ("default", 17)])
+def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, value: str, would: int) -> None:
+    done = subcog("config", "set", "surfacing.min_relevance", value)
+    assert (done.code, done.out) == (0, "")
+    assert done.err.splitlines()[1:] == [f"with it the hook would have spoken to {would} of the last 100 prompts; it did to 17"]
+
+
+@pytest.mark.usefixtures("decisions")
+def test_a_dry_run_says_the_same_and_changes_nothing(subcog: Run, home: Home) -> None:
+    done = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run")
+    assert done.err.splitlines() == [
+        "surfacing.min_relevance would be 0.4",
+        "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17",
+    ]
+    assert not Path(home.config).exists()
+
+
+def test_a_dry_run_refuses_what_does_not_hold(subcog: Run) -> None:
+    assert subcog("config", "set", "surfacing.min_relevance", "2", "--dry-run").code == 4
+
+
+@pytest.mark.usefixtures("decisions")
+def test_other_settings_say_nothing_of_prompts(subcog: Run) -> None:
+    assert subcog("config", "set", "surfacing.max_memories", "3").err == "surfacing.max_memories = 3\n"
+
+
+def test_without_prompts_there_is_nothing_to_say(subcog: Run, home: Home) -> None:
+    assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
+    keep(home)
+    assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
+
+
+def test_a_state_that_can_not_be_used_is_no_reason_not_to_set_it(subcog: Run, home: Home) -> None:
+    Path(home.state_db).mkdir(parents=True)
+    for key, value in (("surfacing.min_relevance", "0.4"), ("surfacing.log_prompts", "false")):
+        done = subcog("config", "set", key, value)
+        assert (done.code, len(done.err.splitlines())) == (0, 2)
+        assert subcog("config", "get", key).out == f"{value}\n"
+
+
+@pytest.mark.usefixtures("decisions")
+def test_what_prompts_said_is_forgotten_at_once(subcog: Run, home: Home) -> None:
+    done = subcog("config", "set", "surfacing.log_prompts", "false")
+    assert done.err.splitlines() == ["surfacing.log_prompts = false", "what was kept of earlier prompts is forgotten"]
+    assert "(the prompt was not kept)" in subcog("why").out
+    assert "signing keys" not in subcog("why", "--json").out

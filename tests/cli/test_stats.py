@@ -1,16 +1,26 @@
-"""`stats`: what State has counted, as Prometheus reads it, as JSON, and for people."""
+"""`stats`: what hooks have counted, as Prometheus reads it, as JSON, and for people."""
 
 import json
 import math
 import re
+from datetime import date, datetime, timedelta
+from datetime import time as clock
 from pathlib import Path
 
 import pytest
 
+from subcog_hooks import metrics
+from subcog_hooks.cli import usage
+from subcog_hooks.cli.output import terminal
 from subcog_hooks.cli.stats import FAMILIES, quantile
+from subcog_hooks.decision import BELOW, INTENT, SPOKE
+from subcog_hooks.memory.store import Store
+from subcog_hooks.metrics import BUCKETS, Histogram
 from subcog_hooks.paths import Home
-from subcog_hooks.state import BUCKETS, Histogram, State
+from subcog_hooks.state import State
 from tests.cli.conftest import Run
+from tests.cli.decided import candidate, decided, keep
+from tests.conftest import Maker
 
 DURATION = "search_intent_detection_duration_seconds"
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*",?)+)\})? (\S+)')
@@ -24,14 +34,14 @@ def counted(home: Home) -> None:
     """A state with some of each metric."""
     home.create()
     state = State.open(home, 100)
-    state.count("search_intent_llm_started", by=5)
+    metrics.count(state, "search_intent_llm_started", by=5)
     for status, times in (("success", 2), ("timeout", 2), ("error", 1)):
-        state.count("search_intent_llm_completed", f'status="{status}"', times)
-    state.count("search_intent_llm_timeout_total", 'reason="deadline"', 2)
+        metrics.count(state, "search_intent_llm_completed", f'status="{status}"', times)
+    metrics.count(state, "search_intent_llm_timeout_total", 'reason="deadline"', 2)
     for seconds in (0.0004, 0.002, 0.002, 0.03):
-        state.observe(DURATION, 'source="keyword"', seconds)
-    state.observe(DURATION, 'source="hybrid"', 9.0)
-    state.count("of_another_version")
+        metrics.observe(state, DURATION, 'source="keyword"', seconds)
+    metrics.observe(state, DURATION, 'source="hybrid"', 9.0)
+    metrics.count(state, "of_another_version")
     state.close()
 
 
@@ -116,12 +126,14 @@ def test_prometheus_reads_what_was_counted(subcog: Run) -> None:
     assert samples[f"{DURATION}_count", (("source", "hybrid"),)] == 1
 
 
-def test_the_names_are_s0s() -> None:
+def test_the_names_are_s0s_and_two_of_our_own() -> None:
     assert {(family.name, family.kind, family.label) for family in FAMILIES} == {
         ("search_intent_llm_started", "counter", ""),
         ("search_intent_llm_completed", "counter", "status"),
         ("search_intent_llm_timeout_total", "counter", "reason"),
         (DURATION, "histogram", "source"),
+        ("subcog_hook_decisions_total", "counter", "outcome"),
+        ("subcog_memories_injected_total", "counter", ""),
     }
 
 
@@ -143,7 +155,8 @@ def test_people_see_a_table_with_estimates_that_are_called_so(subcog: Run) -> No
     out = subcog("stats").out
     rows = [" ".join(line.split()) for line in out.splitlines()]
     assert "\x1b" not in out  # this is no terminal
-    assert rows[:4] == ["LLM calls", "started 5", "completed: success 2", "completed: error 1"]
+    calls = rows.index("LLM calls")
+    assert rows[calls : calls + 4] == ["LLM calls", "started 5", "completed: success 2", "completed: error 1"]
     assert "timeout: deadline 2" in rows
     assert rows[-4] == "intents told by count mean p50, estimated p95, estimated"
     assert rows[-3].startswith("keyword 4 8.6 ms 1.75 ms ")
@@ -169,3 +182,118 @@ def test_a_state_that_can_not_be_used_is_exit_code_three(subcog: Run, home: Home
     Path(home.state_db).mkdir()
     done = subcog("stats")
     assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
+
+
+# ---- what the decisions add up to -----------------------------------------------------------------------------------------
+
+
+def noon(days_ago: int) -> int:
+    """Of a day, in milliseconds since the epoch."""
+    today = date.today()  # noqa: DTZ011 - as the command has it
+    return int(datetime.combine(today - timedelta(days=days_ago), clock(12)).timestamp() * 1000)
+
+
+@pytest.fixture
+def used(home: Home, store: Store, make: Maker) -> None:
+    """Ten prompts of today and yesterday: four were spoken to, with m1 each time, and with m2 once."""
+    store.add([make(f"Note {i} of the yard.", id=f"m{i}", created_at=i) for i in range(1, 5)])
+    store.add([make("Of no use any more.", status="archived"), make("Long gone.", expires_at=1)])
+    now, yesterday = noon(0), noon(1)
+    rows = [
+        decided(f"s{i}", at=now - i, micros=(i + 1) * 10_000, units=300, candidates=[candidate("m1", 0.7)]) for i in range(3)
+    ]
+    rows.append(decided("s3", at=now - 3, units=500, candidates=[candidate("m1", 0.7), candidate("m2", 0.3)]))
+    rows += [decided(f"b{i}", BELOW, at=yesterday, candidates=[candidate("m3", 0.1)]) for i in range(5)]
+    rows.append(decided("i", INTENT, at=yesterday))
+    rows.append(decided("start", SPOKE, at=now, event="SessionStart", micros=5_000, candidates=[candidate("m2", 0.9)]))
+    keep(home, *rows)
+
+
+@pytest.mark.usefixtures("used")
+def test_it_says_how_often_the_hook_spoke_and_what_it_handed_over(subcog: Run) -> None:
+    rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
+    assert any(row.startswith("prompts since ") for row in rows)
+    assert "all 10 █▆" in rows
+    assert "spoke 4 40% ▁█" in rows
+    assert "below 5 50% █▁" in rows
+    assert "intent 1 10% █▁" in rows
+    assert "memories 5 1.2 ▁█" in rows
+    assert "characters 1400 350 ▁█" in rows
+
+
+@pytest.mark.usefixtures("used")
+def test_it_says_how_long_each_event_took(subcog: Run) -> None:
+    rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
+    assert "SessionStart 1 5 ms 5 ms 5 ms █" in rows
+    assert "UserPromptSubmit 10 40 ms 40 ms 40 ms ██" in rows
+
+
+@pytest.mark.usefixtures("used")
+def test_it_names_the_memories_that_are_used_most_and_those_that_never_were(subcog: Run) -> None:
+    out = subcog("stats").out
+    assert "    4  m1  Note 1 of the yard.\n    2  m2  Note 2 of the yard.\n2 never handed over since " in out
+    assert ", the oldest\n       m3  Note 3 of the yard.\n       m4  Note 4 of the yard.\n" in out
+
+
+@pytest.mark.usefixtures("used")
+def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
+    told = json.loads(subcog("stats", "--json").out)
+    assert (told["prompts"], told["fire_rate"], told["outcomes"]) == (10, 0.4, {"below": 5, "spoke": 4, "intent": 1})
+    assert (told["injected"], told["injected_per_spoken"]) == (5, 1.25)
+    assert (told["characters"], told["characters_per_spoken"]) == (1400, 350.0)
+    assert told["latency_ms"]["UserPromptSubmit"] == {"count": 10, "p50": 40.0, "p95": 40.0, "p99": 40.0}
+    assert told["top_memories"] == [{"id": "m1", "injected": 4}, {"id": "m2", "injected": 2}]
+    assert told["never_injected"] == {"count": 2, "oldest": ["m3", "m4"]}
+    assert told["subcog_hook_decisions_total"]["spoke"] == 5
+    assert told["subcog_memories_injected_total"] == 6
+
+
+@pytest.mark.usefixtures("used")
+def test_prometheus_counts_on_when_decisions_are_forgotten(subcog: Run, home: Home) -> None:
+    state = State.open(home, 1_000)
+    state.run("DELETE FROM decisions")
+    state.close()
+    samples = read_exposition(subcog("stats", "--prometheus").out)
+    assert samples["subcog_hook_decisions_total", (("outcome", "spoke"),)] == 5
+    assert samples["subcog_hook_decisions_total", (("outcome", "below"),)] == 5
+    assert samples["subcog_hook_decisions_total", (("outcome", "paused"),)] == 0
+    assert samples["subcog_memories_injected_total", ()] == 6
+
+
+def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
+    told = json.loads(subcog("stats", "--json").out)
+    assert (told["since"], told["prompts"], told["fire_rate"], told["injected_per_spoken"]) == (None, 0, None, None)
+    assert (told["latency_ms"], told["top_memories"], told["never_injected"]) == ({}, [], {"count": 0, "oldest": []})
+    rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
+    assert {"all 0", "spoke 0 -", "memories 0 -", "characters 0 -"} <= {*rows}
+    assert not Path(home.root).exists()
+
+
+@pytest.mark.usefixtures("used")
+def test_where_a_terminal_has_no_blocks_there_is_ascii(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.cli.app.prefer_utf8", lambda: None)
+    monkeypatch.setattr(terminal, "has_blocks", False)
+    out = subcog("stats").out
+    assert out.isascii()
+    assert re.search(r"spoke +4 +40% +_#", out)
+
+
+def test_hostile_text_can_not_act_on_the_terminal(subcog: Run, home: Home, store: Store, make: Maker) -> None:
+    store.add([make("Press \x1b[2Jhere \u202eten", id="m1"), make("[bold]Never\x1b[0m[/bold]", id="m2")])
+    keep(home, decided("d1", "spoke\x1b[2J", candidates=[candidate("m1", 0.7), candidate("m\x1b3", 0.6)]))
+    out = subcog("stats").out
+    assert not {"\x1b", "\u202e"} & set(out)
+    assert "Press here ten" in out
+    assert "[bold]Never[/bold]" in out
+
+
+@pytest.mark.usefixtures("used")
+def test_a_memory_that_is_gone_keeps_its_place(subcog: Run, store: Store) -> None:
+    store.purge(["m1"])
+    assert "    4  m1  (no longer in the store)\n" in subcog("stats").out
+
+
+@pytest.mark.parametrize(("share", "value"), [(0.5, 50.0), (0.95, 95.0), (0.99, 99.0), (1.0, 100.0)])
+def test_a_quantile_is_one_of_the_values(share: float, value: float) -> None:
+    assert usage.quantile([float(number) for number in range(100, 0, -1)], share) == value
+    assert usage.quantile([7.0], share) == 7.0

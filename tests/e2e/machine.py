@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
+from subcog_hooks.decision import Decision
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+
 DATA = Path(__file__).parents[1] / "data"
 OF_A_TURN: dict[str, object] = {"prompt_id": "3eab2c34-6f28-4d78-8bcc-e9ea5f9beb6f", "permission_mode": "default"}
 
@@ -132,6 +136,13 @@ class Machine:
         file.write_text("".join(json.dumps(memory) + "\n" for memory in memories), encoding="utf-8")
         done = self.run("import", str(file))
         assert done.code == 0, done.stderr
+
+    def decisions(self) -> list[Decision]:
+        """What the hook has decided on the last prompts, the newest first."""
+        state = State.open(Home(str(self.home)), 1_000)
+        found = state.decisions(100)
+        state.close()
+        return found
 
     @property
     def index(self) -> Path:

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from subcog_hooks.decision import INTENT, NOMEM, NOT_TYPED, SPOKE
 from tests.e2e.machine import (
     ABOUT_IT,
     ANSWER,
@@ -74,6 +75,44 @@ def test_new_session_is_given_the_memory_again(machine: Machine) -> None:
     assert machine.recall(QUESTION, "another session") == [ANSWER]
 
 
+def test_compacted_session_is_given_the_memory_again(machine: Machine) -> None:
+    assert machine.recall(QUESTION, "one session") == [ANSWER]
+    assert machine.recall(QUESTION, "another session") == [ANSWER]
+    assert_silent(machine.hook(machine.payload("SessionStart", {"source": "compact"}, "one session")))
+    assert machine.recall(QUESTION, "one session") == [ANSWER]
+    assert_silent(machine.prompt(QUESTION, "another session"))
+
+
+def test_resumed_session_is_not_given_the_memory_again(machine: Machine) -> None:
+    assert machine.recall(QUESTION, "one session") == [ANSWER]
+    assert_silent(machine.hook(machine.payload("SessionStart", {"source": "resume"}, "one session")))
+    assert_silent(machine.prompt(QUESTION, "one session"))
+
+
+def test_follow_up_is_about_what_the_prompt_before_was_about(bare: Machine) -> None:
+    bare.imports(
+        {"id": "gauge", "content": "The tide gauge of Esbjerg reports every 10 minutes over MQTT."},
+        {"id": "other", "content": "The other tide gauge, of Hvide Sande, reports over MQTT every hour."},
+    )
+    assert bare.run("config", "set", "surfacing.max_memories", "1").code == 0
+    first = bare.recall("How often does the tide gauge report over MQTT?", "one session")
+    second = bare.recall("and the other one?", "one session")
+    assert sorted([*first, *second]) == ["gauge", "other"]
+    assert_silent(bare.prompt("and the other one?", "another session"))
+
+
+def test_every_prompt_leaves_one_decision(machine: Machine) -> None:
+    before = {decision.id for decision in machine.decisions()}
+    given = machine.recall(QUESTION, "one session")
+    for prompt in ("ok", "/clear", QUESTION + " [nomem]"):
+        assert_silent(machine.prompt(prompt, "one session"))
+    kept = [decision for decision in machine.decisions() if decision.id not in before]
+    assert {decision.outcome for decision in kept} >= {SPOKE, INTENT, NOT_TYPED, NOMEM}
+    (spoke,) = [decision for decision in kept if decision.outcome == SPOKE]
+    assert (list(spoke.injected), spoke.prompt, spoke.session) == (given, QUESTION, "one session")
+    assert 0 < spoke.micros < 60_000_000
+
+
 def test_related_prompt_alone_brings_the_memory(machine: Machine) -> None:
     assert ANSWER in machine.recall(RELATED)
 
@@ -120,7 +159,7 @@ SILENT_PROMPTS = [
     "now run the tests",
     "fix the typo",
     "change the colour of the booking button to blue",
-    "rename the cookie of the session token",
+    "rename the loop variable",
     "/clear",
     "/compact keep what we said about the session token in localStorage",
     "! grep -r localStorage web/src # session token browser",

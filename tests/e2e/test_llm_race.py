@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks import config
+from subcog_hooks import config, llm_state, metrics
 from subcog_hooks.intent import breaker, providers
 from subcog_hooks.intent.detection import COMPLETED, DURATION, STARTED, TIMEOUTS
 from subcog_hooks.memory.model import now_ms
+from subcog_hooks.metrics import Counter
 from subcog_hooks.paths import Home
-from subcog_hooks.state import Counter, State
+from subcog_hooks.state import State
 from tests import llm_server
 from tests.e2e.machine import (
     ANSWER,
@@ -81,11 +82,12 @@ class Track:
         return State.open(Home(str(self.machine.home)), 2_000)
 
     def metrics(self) -> dict[str, float]:
-        """How often each was counted or observed, by its name and label."""
+        """How often each of an intent's was counted or observed, by its name and label."""
         state = self.state()
         found = {
             f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
-            for metric in state.metrics()
+            for metric in metrics.read(state)
+            if metric.name.startswith("search_intent")
         }
         state.close()
         return found
@@ -233,7 +235,8 @@ def test_what_has_been_counted_is_shown_by_stats(machine: Machine) -> None:
 
 
 def test_a_late_yes_injects_what_the_words_did_not_ask_for(machine: Machine) -> None:
-    with served(machine, says("troubleshoot", 0.95, ["session token"], delay_ms=20), settings="") as (track, _):
+    higher = "[surfacing]\nmin_relevance = 0.5\n"  # twice as much, which no memory has, is what an order needs
+    with served(machine, says("troubleshoot", 0.95, ["session token"], delay_ms=20), settings=higher) as (track, _):
         assert track.words_alone(ORDER).stdout == b""
         runs = track.runs(lambda runs: any(run.done.stdout for run in runs), ORDER)
     assert [ANSWER] in [run.ids for run in runs]
@@ -299,18 +302,18 @@ def test_after_its_rest_one_request_finds_out_whether_the_server_is_well(machine
         provider = providers.of(config.load(Home(str(machine.home))), Home(str(machine.home)))
         assert provider is not None
         state = track.state()
-        state.let_llm_rest(provider.identity, now_ms() - 1)
+        llm_state.let_rest(state, provider.identity, now_ms() - 1)
         asked = len(server.requests)
         for _ in range(3):
             machine.prompt(QUESTION)
         assert len(server.requests) <= asked + 1
         server.play(says(*COMPARISON))
         for _ in range(MAX_RUNS):
-            state.let_llm_rest(provider.identity, now_ms() - 1)
+            llm_state.let_rest(state, provider.identity, now_ms() - 1)
             machine.prompt(QUESTION)
-            if state.llm_rest(provider.identity) is None:
+            if llm_state.rest(state, provider.identity) is None:
                 break
-        assert state.llm_rest(provider.identity) is None
+        assert llm_state.rest(state, provider.identity) is None
         state.close()
 
 

@@ -150,6 +150,19 @@ def test_hook_runs_once_a_prompt_and_the_user_sees_nothing_of_it(session: Sessio
         assert_silent(turn)
 
 
+def test_question_brings_the_memory_again_after_a_compaction(client: str, initialised: Sandbox) -> None:
+    if VERSIONS[0] not in client:
+        pytest.skip("only the later version compacts so short a session")
+    with conversation(client, initialised, MODELS[0]) as talk:
+        first, compaction, again = [talk.say(prompt) for prompt in (QUESTION, "/compact", QUESTION)]
+    assert model_text(first).count(MEMORY) == 1
+    assert [(hook.event, hook.exit_code, hook.stdout) for hook in compaction.hooks] == [("SessionStart", 0, "")]
+    assert compaction.notices == ()
+    assert_silent(again)
+    assert model_text(again).count(MEMORY) == 1
+    assert model_text(again).count(BLOCK) == 1
+
+
 def test_prompt_goes_through_when_the_store_is_garbage(client: str, model: str, initialised: Sandbox) -> None:
     database = initialised.memories / "memories.db"
     database.write_bytes(b"garbage " * (database.stat().st_size // 8))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from tests.eval.collection import VOCABULARY_GAP, Collection, Prompt, Query
+from tests.eval.collection import VOCABULARY_GAP, Collection, Query
 from tests.eval.grid import Setting
 from tests.eval.measures import MEASURES, Estimate, PerQuery, by_stratum, difference, estimate, per_query
 from tests.eval.systems import DEFAULT, PLAIN_RRF, Engine, System
@@ -107,28 +107,6 @@ class Bench:
         if key not in self._rankings:  # the default is a value of every dimension, and the ablation has what others have
             self._rankings[key] = self._engine.rankings(queries, system)
         return per_query(judged(queries), self._rankings[key], measures)
-
-
-KINDS = ("answerable", "unanswerable", "unrelated")  # of the gate's prompts
-
-
-def gate(prompts: Sequence[Prompt], given: Mapping[str, Sequence[str]]) -> Row:
-    """How often the hook's recall answers, and is silent. given: the ids handed over for each prompt."""
-    kinds = {kind: [prompt for prompt in prompts if prompt.kind == kind] for kind in KINDS}
-    all_given = sum(len(ids) for ids in given.values())
-    right = sum(len(prompt.relevant & set(given[prompt.id])) for prompt in prompts)
-    answered = [float(bool(prompt.relevant & set(given[prompt.id]))) for prompt in kinds["answerable"]]
-    return {
-        "answerable: answered": shown(estimate(answered)),
-        "answerable: spoke": shown(estimate([float(bool(given[prompt.id])) for prompt in kinds["answerable"]])),
-        **{
-            f"{kind}: silent": shown(estimate([float(not given[prompt.id]) for prompt in kinds[kind]]))
-            for kind in KINDS[1:]
-            if kinds[kind]
-        },
-        "precision of what is given": round(right / max(1, all_given), DIGITS),
-        "memories given": all_given,
-    }
 
 
 def judged(queries: Sequence[Query]) -> Mapping[str, AbstractSet[str]]:

@@ -18,6 +18,7 @@ VOCABULARY_GAP = (
     "vocabulary-gap"  # the ground truth's queries that share no content word with their memory: beyond the issue's ten
 )
 TUNING, REPORTING = "tuning", "reporting"  # the halves of a collection: numbers are chosen on one, told of the other
+OWN = Path(__file__).parent / GROUND_TRUTH
 SHARED = ROOT.parent / "shared" / "eval"
 
 
@@ -33,7 +34,7 @@ class Query(NamedTuple):
     @property
     def half(self) -> str:
         """The half that the query belongs to, whatever else is in the collection."""
-        return REPORTING if int(hashlib.md5(self.id.encode()).hexdigest(), 16) % 2 else TUNING
+        return half_of(self.id)
 
 
 class Prompt(NamedTuple):
@@ -43,6 +44,18 @@ class Prompt(NamedTuple):
     text: str
     kind: str
     relevant: frozenset[str]
+
+    @property
+    def half(self) -> str:
+        """The half that the prompt belongs to, by its text: the same question stands in several sets, under other ids."""
+        return half_of(self.text)
+
+
+class GateSet(NamedTuple):
+    """memories: the file that `subcog import` reads; prompts: those that they answer, and others."""
+
+    memories: Path
+    prompts: list[Prompt]
 
 
 class Collection(NamedTuple):
@@ -58,11 +71,10 @@ class Collection(NamedTuple):
 
 
 def ground_truth() -> Collection:
-    folder = Path(__file__).parent / GROUND_TRUTH
     queries = [
-        Query(row["id"], row["query"], row["stratum"], frozenset(row["relevant"])) for row in rows(folder / "queries.jsonl")
+        Query(row["id"], row["query"], row["stratum"], frozenset(row["relevant"])) for row in rows(OWN / "queries.jsonl")
     ]
-    return Collection(GROUND_TRUTH, folder / "memories.jsonl", tuple(queries))
+    return Collection(GROUND_TRUTH, OWN / "memories.jsonl", tuple(queries))
 
 
 def development(name: str) -> Collection | None:
@@ -81,20 +93,21 @@ def development(name: str) -> Collection | None:
     return Collection(name, folder / "memories.jsonl", tuple(queries))
 
 
-def gate() -> tuple[Path, list[Prompt]] | None:
-    """The gate's memories and its prompts, None where they are not at hand."""
-    folder = SHARED / GATE
-    if not (folder / "prompts.jsonl").is_file():
-        return None
+def gate_set(folder: Path) -> GateSet:
+    """The set in a folder. Raises FileNotFoundError when there is none."""
     prompts = [
         Prompt(row["id"], row["prompt"], row["kind"], frozenset(row["relevant"])) for row in rows(folder / "prompts.jsonl")
     ]
-    return folder / "memories.jsonl", prompts
+    return GateSet(folder / "memories.jsonl", prompts)
 
 
-def as_prompts(queries: Iterable[Query]) -> list[Prompt]:
-    """Queries of a collection, all of which its memories answer, as prompts to the hook."""
-    return [Prompt(query.id, query.text, "answerable", query.relevant) for query in queries]
+def gate() -> GateSet | None:
+    """The development set of prompts, None where it is not at hand."""
+    return gate_set(SHARED / GATE) if (SHARED / GATE / "prompts.jsonl").is_file() else None
+
+
+def half_of(name: str) -> str:
+    return REPORTING if int(hashlib.md5(name.encode()).hexdigest(), 16) % 2 else TUNING
 
 
 def named(names: Iterable[str]) -> list[Collection]:

@@ -6,6 +6,7 @@ A run is the ids that were found for each query, best first; judgements are the 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +89,32 @@ def estimate(values: Sequence[float]) -> Estimate:
     tail = 50.0 * (1.0 - LEVEL)
     low, high = np.percentile(found[drawn].mean(axis=1), [tail, 100.0 - tail])
     return Estimate(float(found.mean()), float(low), float(high), int(found.size))
+
+
+def ratio(parts: Iterable[float], wholes: Iterable[float]) -> Estimate:
+    """The sum of `parts` in that of `wholes`, a pair a query, and the percentile interval of its bootstrap over queries.
+
+    A query whose whole is 0 is not counted among the estimate's.
+
+    >>> ratio([1, 0, 2], [1, 0, 3])
+    Estimate(mean=0.75, low=0.6666666666666666, high=1.0, queries=2)
+    """
+    above, below = np.array([*parts], np.float64), np.array([*wholes], np.float64)
+    if not below.sum():
+        return Estimate(0.0, 0.0, 0.0, 0)
+    weights = resampled(below.size)
+    sums = weights @ below
+    drawn = (weights @ above)[sums > 0.0] / sums[sums > 0.0]
+    tail = 50.0 * (1.0 - LEVEL)
+    low, high = np.percentile(drawn, [tail, 100.0 - tail])
+    return Estimate(float(above.sum() / below.sum()), float(low), float(high), int((below > 0.0).sum()))
+
+
+@cache
+def resampled(size: int) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+    """How often each of `size` queries is in each of the bootstrap's resamples, a row a resample."""
+    counts = np.random.default_rng(SEED).multinomial(size, np.full(size, 1.0 / size), RESAMPLES)
+    return counts.astype(np.float64)
 
 
 def difference(ours: PerQuery, theirs: PerQuery) -> Estimate:

@@ -26,11 +26,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the package besi
 
 from subcog_hooks.embed import documents
 from subcog_hooks.memory.model import now_ms
-from tests.eval import bench, collection, grid, homes, report
+from tests.eval import collection, grid, homes, report
 from tests.eval.bench import Bench, Row
 from tests.eval.collection import REPORTING, ROOT, TUNING, Collection, Prompt
+from tests.eval.gate import results
+from tests.eval.gate.trials import Hook
 from tests.eval.homes import NEURAL, STATIC
-from tests.eval.systems import FROZEN_MS, Engine, System
+from tests.eval.systems import FROZEN_MS, Engine
 from tests.eval.textbook import Textbook
 
 OPTIONAL = ", ".join(grid.ELSEWHERE)
@@ -62,8 +64,7 @@ def main() -> None:
         measured = list(measuring)
         if gating:
             found["gate"] = gating.result()
-    own = collection.ground_truth()
-    found["prior"] = _by_prior(own.memories, collection.as_prompts(own.queries), asked.homes)
+    found["prior"] = _by_prior(*collection.gate_set(collection.OWN), asked.homes)
     found |= {part: [row for rows in measured for row in rows[part]] for part in measured[0]}
     found["latency"] = [_latency(name, query, asked.homes) for name, query in places]  # with nothing beside them
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -109,15 +110,15 @@ def _latency(name: str, query: str, kept: Path) -> Row:
 
 
 def _gate(kept: Path) -> list[Row]:
-    """The hook's recall on the gate's prompts, for each prior; nothing where they are not at hand."""
+    """The hook on the gate's prompts, for each prior; nothing where they are not at hand."""
     at_hand = collection.gate()
     return _by_prior(*at_hand, kept) if at_hand else []
 
 
 def _by_prior(memories: Path, prompts: Sequence[Prompt], kept: Path) -> list[Row]:
-    with Engine(homes.home_of(memories, kept), homes.encoder(STATIC, kept)) as engine:
+    with Hook(homes.home_of(memories, kept)) as hook:
         return [
-            {"prior": prior, **bench.gate(prompts, engine.given(prompts, System({"prior": prior})))} for prior in grid.PRIORS
+            {"prior": prior, **results.shares(hook.trials(prompts, others={"relevance.prior": prior}))} for prior in grid.PRIORS
         ]
 
 

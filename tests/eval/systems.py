@@ -4,7 +4,7 @@ All that the harness asks of `subcog_hooks.recall` it asks here, in one process,
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Self
@@ -12,9 +12,7 @@ from unittest.mock import patch
 
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import models
-from subcog_hooks.intent import keywords
-from subcog_hooks.intent.text import ends_of
-from subcog_hooks.keys import ADAPTIVE, KEYS, PRESETS, RRF, WEIGHTED, Value
+from subcog_hooks.keys import ADAPTIVE, PRESETS, RRF, WEIGHTED, Value
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.memory.vectors import VectorStore
@@ -24,7 +22,7 @@ from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Req
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Answer
 from subcog_hooks.recall.semantic import Space
 from subcog_hooks.recall.tuning import Tuning
-from tests.eval.collection import Prompt, Query
+from tests.eval.collection import Query
 from tests.eval.homes import Encode
 
 DEPTH = 10  # hits that are looked at
@@ -114,11 +112,11 @@ class Engine:
 
     def rankings(self, queries: Iterable[Query], system: System = DEFAULT) -> dict[str, list[str]]:
         """The ids found for each query, best first, as `subcog search` lists them."""
-        nothing = relevance.Evidence(0.0, 0.0)  # no order depends on relevance, which takes half of the time
+        nothing = dict.fromkeys(relevance.NAMES, 0.0)  # no order depends on relevance, which takes half of the time
         with (
             _as(system),
             patch.object(pipeline, "gather", self._remembered(system)),
-            patch.object(relevance, "evidence", lambda *_: nothing),
+            patch.object(relevance.Asked, "found_in", lambda *_: nothing),
         ):
             answers = {query.id: self._answer(query, system) for query in queries}
         return {query: [hit.memory.id for hit in answer.hits] for query, answer in answers.items()}
@@ -137,21 +135,6 @@ class Engine:
                 self._answer(query, system)
                 taken.append((time.perf_counter() - started) * 1e3)
         return taken
-
-    def given(self, prompts: Sequence[Prompt], system: System = DEFAULT) -> dict[str, list[str]]:
-        """The ids that the hook's recall would hand over for each prompt, also where it would take it for none."""
-        least, most = float(KEYS["surfacing.min_relevance"].default), int(KEYS["surfacing.max_memories"].default)
-        found = {}
-        remembered = self._remembered(system)
-        with _as(system), patch.object(pipeline, "gather", remembered), patch.object(pipeline, "now_ms", self._now):
-            sources = self._sources(system)
-            for prompt in prompts:
-                answer = pipeline.for_prompt(ends_of(prompt.text), sources, audiences_of(), Deadline(PATIENCE_MS))
-                hits = pipeline.favoured(answer.hits, keywords.read(prompt.text).intent.type, sources.tuning)
-                relevant = [hit for hit in hits if hit.relevance >= least]
-                kept = pipeline.without_repeats(relevant, sources)[:most]
-                found[prompt.id] = [hit.memory.id for hit in kept]
-        return found
 
     def _answer(self, query: Query, system: System) -> Answer:
         scope = Filter(audiences=audiences_of(query.project) if query.project else None)

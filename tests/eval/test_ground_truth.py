@@ -74,11 +74,6 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("homes")
-
-
-@pytest.fixture(scope="module")
 def measured(kind: str, kept: Path) -> Iterator[Measured]:
     with _engine(kind, kept) as engine:
         yield Measured(kind, ground_truth(), engine)

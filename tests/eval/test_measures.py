@@ -1,5 +1,6 @@
 """Measures agree with sums done by hand, intervals behave, and our fusion agrees with ranx's."""
 
+import doctest
 import math
 
 import pytest
@@ -7,12 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.recall import fusion
+from tests.eval import measures
 from tests.eval.measures import MEASURES, by_stratum, difference, estimate, per_query, reciprocal_ranks
 
 JUDGED = {"one": {"a"}, "two": {"a", "b"}, "none": {"a"}}
 FOUND = {"one": ["x", "a", "y"], "two": ["b", "x", "y", "z", "u", "a"], "none": ["x"]}
 
 RANKED = st.lists(st.integers(0, 30), unique=True, min_size=1, max_size=12)
+
+
+def test_the_examples_of_the_measures_hold() -> None:
+    assert doctest.testmod(measures).failed == 0
 
 
 @pytest.mark.parametrize(

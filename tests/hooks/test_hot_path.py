@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks import config
+from subcog_hooks import config, llm_state
 from subcog_hooks.intent import classifier, providers, race
 from subcog_hooks.intent.detection import HOUR_MS
 from subcog_hooks.memory.model import now_ms
@@ -49,23 +49,26 @@ STANDARD = {
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
 SILENT = {  # a prompt that asks for nothing
-    *("__main__", "config", "database", "deadline", "errors", "keys", "paths", "state", "wire"),
-    *("hooks", "hooks.prompt", "hooks.runner", "hooks.turn"),
+    *("__main__", "config", "database", "deadline", "decision", "errors", "keys", "metrics", "paths", "state", "wire"),
+    *("capture", "capture.disclosure", "capture.leaks"),  # for the record of the decision
+    *("hooks", "hooks.payload", "hooks.prompt", "hooks.record", "hooks.runner", "hooks.turn"),
     *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape", "intent.signals"),
     *("intent.pasted", "intent.text", "intent.topics", "intent.vocabulary", "memory", "memory.model", "memory.project"),
 }
 OWN = SILENT | {
-    *("capture", "capture.leaks", "embed", "embed.layout", "embed.static", "embed.wordpiece"),
-    *("hooks.render", "hooks.sanitise", "hooks.surfacing"),
+    *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
+    *("hooks.gate", "hooks.render", "hooks.sanitise", "hooks.surfacing"),
     *("memory.analysis", "memory.index", "memory.irregular", "memory.schema", "memory.store", "memory.vector_file"),
     *("memory.vectors", "recall", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
     *("recall.labels", "recall.lexical", "recall.pipeline", "recall.prior", "recall.query", "recall.ranking", "recall.recency"),
     *("recall.relevance", "recall.semantic", "recall.tuning", "recall.words"),
 }
 
+OF_FEW_WORDS = {"intent.follow_up"}
+
 # what only a call of an LLM needs
 OF_A_CALL = {"address", "breaker", "classifier", "merge", "post", "providers", "race"}
-OF_ASKING = {"capture.disclosure", "recall.rarity"}
+OF_ASKING = {"llm_state", "recall.rarity"}
 SOCKETS = {
     "socket",
     "_socket",
@@ -81,7 +84,7 @@ SOCKETS = {
 }
 
 QUESTION = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
-ORDER = "rename the OAuth2 helper"
+ORDER = "commit the OAuth2 change"
 WATCHDOG = 1  # threads
 
 
@@ -149,20 +152,44 @@ def test_a_prompt_that_injects_loads_only_what_it_needs() -> None:
 
 
 @pytest.mark.usefixtures("remembered")
-@pytest.mark.parametrize("prompt", [ORDER, "ok", "/compact", ""])
-def test_a_silent_prompt_loads_nothing_of_recall(prompt: str) -> None:
+@pytest.mark.parametrize(
+    ("prompt", "more"),
+    [("run the OAuth2 tests of the SPA again", set()), ("ok", OF_FEW_WORDS), ("/compact", set()), ("", set())],
+)
+def test_a_silent_prompt_loads_nothing_of_recall(prompt: str, more: set[str]) -> None:
     done = run(payload(prompt))
     assert done.out == b""
-    assert done.own == SILENT
+    assert done.own == SILENT | more
     assert_lean(done.modules)
     assert "tantivy" not in done.modules
 
 
 @pytest.mark.usefixtures("remembered")
-def test_other_events_load_neither_sqlite_nor_tantivy() -> None:
-    done = run({"hook_event_name": "Stop", "session_id": "s"})
+@pytest.mark.parametrize("event", ["Stop", "SessionStart"])
+def test_other_events_load_neither_sqlite_nor_tantivy(event: str) -> None:
+    done = run({"hook_event_name": event, "session_id": "s", "source": "resume"})
     assert done.out == b""
     assert not {"apsw", "tantivy"} & done.modules
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_compaction_loads_the_state_alone() -> None:
+    run(payload(ORDER))
+    done = run({"hook_event_name": "SessionStart", "session_id": "s", "source": "compact"})
+    assert done.out == b""
+    assert done.own == {
+        *("__main__", "database", "deadline", "decision", "errors", "metrics", "paths", "state", "wire"),
+        *("hooks", "hooks.payload", "hooks.runner", "hooks.session_start"),
+    }
+    assert_lean(done.modules)
+    assert "tantivy" not in done.modules
+
+
+@pytest.mark.usefixtures("remembered")
+def test_without_texts_of_prompts_nothing_looks_for_secrets_in_them(home: Home) -> None:
+    Path(home.config).write_text("[surfacing]\nlog_prompts = false\n", encoding="utf-8")
+    run(payload("ok"))
+    assert not {"capture.disclosure", "capture.leaks"} & run(payload(ORDER)).own
 
 
 # ---- without a call there is no thread, no socket and no HTTP -------------------------------------------------------------
@@ -228,7 +255,7 @@ def test_an_answer_that_is_known_needs_neither_thread_nor_socket(home: Home, ser
     assert provider is not None
     state = State.open(home, 1_000)
     answer = classifier.to_text(classifier.Answer("comparison", 0.9))
-    state.keep_llm_answer(race.cache_key(provider, QUESTION), answer, now_ms(), HOUR_MS)
+    llm_state.keep_answer(state, race.cache_key(provider, QUESTION), answer, now_ms(), HOUR_MS)
     state.close()
     done = speaking()
     assert b'intent=\\"comparison' in done.out

@@ -11,14 +11,16 @@ from typing import Any
 import apsw
 import pytest
 
+from subcog_hooks import metrics
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import StoreBusy, StoreError
 from subcog_hooks.hooks import prompt
 from subcog_hooks.intent.detection import COMPLETED, DURATION
 from subcog_hooks.memory.store import Store
+from subcog_hooks.metrics import Counter
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline
-from subcog_hooks.state import Counter, State
+from subcog_hooks.state import State
 from tests import llm_server
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
@@ -27,6 +29,7 @@ from tests.llm_server import LlmServer, says
 Ask = Callable[..., list[str]]
 QUESTION = "How does the lighthouse lamp relay work with the tide sensor?"
 ORDER = "rename the lighthouse lamp relay of the tide sensor"
+OTHER_ORDER = "rename the helper of the cargo manifest"
 
 
 @pytest.fixture
@@ -62,11 +65,12 @@ def configure(path: str, text: str) -> None:
 
 
 def counted(home: Home) -> dict[str, float]:
-    """The metrics: how often each was counted or observed."""
+    """The metrics of intents: how often each was counted or observed."""
     state = State.open(home, 1_000)
     found = {
         f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
-        for metric in state.metrics()
+        for metric in metrics.read(state)
+        if metric.name.startswith("search_intent")
     }
     state.close()
     return found
@@ -96,9 +100,9 @@ def test_surfacing_can_be_switched_off(ask: Ask, home: Home) -> None:
 
 
 def test_a_higher_bar_lets_less_through_and_a_lower_one_more(ask: Ask, home: Home) -> None:
-    usual = len(ask("Where is the tide sensor?", session="1"))
+    usual = len(ask("Where is the tide?", session="1"))
     configure(home.config, "[surfacing]\nmin_relevance = 0.0\n")
-    assert len(ask("Where is the tide sensor?", session="2")) > usual
+    assert len(ask("Where is the tide?", session="2")) > usual
     configure(home.config, "[surfacing]\nmin_relevance = 1.0\n")
     assert ask(session="3") == []
 
@@ -171,7 +175,7 @@ def test_without_a_session_an_answer_does_not_wait_for_somebody_who_writes(ask: 
     assert not os.path.exists(home.log)
 
 
-@pytest.mark.parametrize("text", ["ok", ORDER, "How do the moons of Jupiter move?"])
+@pytest.mark.parametrize("text", ["ok", OTHER_ORDER, "How do the moons of Jupiter move?"])
 def test_a_prompt_that_gets_nothing_does_not_wait_for_somebody_who_writes(ask: Ask, home: Home, text: str) -> None:
     assert ask(text) == []
     before = counted(home)
@@ -200,13 +204,7 @@ def test_settings_that_changed_are_read_while_somebody_writes(ask: Ask, home: Ho
     assert deadline.left_ms() > 30_000
 
 
-@pytest.mark.parametrize("text", [None, 3, "", "/clear", "<task-notification>Why does it fail?"])
-def test_what_nobody_has_typed_does_not_even_open_the_state(home: Home, store: Store, text: object) -> None:
-    prompt.respond({"prompt": text, "session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
-    assert not os.path.exists(home.state_db)
-
-
-@pytest.mark.parametrize("text", ["ok", "make it blue", ORDER])
+@pytest.mark.parametrize("text", ["ok", "make it blue", OTHER_ORDER])
 def test_a_prompt_that_asks_for_nothing_is_silent_and_counted(ask: Ask, home: Home, text: str) -> None:
     assert ask(text) == []
     assert counted(home) == {f'{DURATION}{{source="keyword"}}': 1}
@@ -302,7 +300,22 @@ def test_a_signal_for_another_type_changes_what_is_handed_over(ask: Ask, home: H
     assert ask("Where do we paint buoys?", session="2") == ["config"]
 
 
-def test_a_late_yes_finds_what_the_words_alone_did_not_ask_for(ask: Ask, llm: LlmServer) -> None:
+@pytest.mark.parametrize("text", [ORDER, "Lighthouse relay"])
+def test_with_unclear_words_a_memory_needs_twice_the_relevance(ask: Ask, home: Home, text: str) -> None:
+    assert ask(text, session="1") != []
+    configure(home.config, "[surfacing]\nmin_relevance = 0.49\n")
+    assert ask(text, session="2") == []
+    configure(home.config, "[surfacing]\nmin_relevance = 0.49\n[search_intent]\nmin_confidence = 0.1\n")
+    assert ask(text, session="3") != []
+
+
+def test_an_order_that_no_memory_fits_is_silent(ask: Ask) -> None:
+    assert ask(OTHER_ORDER) == []
+
+
+def test_a_late_yes_finds_what_the_words_alone_did_not_ask_for(ask: Ask, home: Home, llm: LlmServer) -> None:
+    with open(home.config, "a", encoding="utf-8") as file:
+        file.write("[surfacing]\nmin_relevance = 0.45\n")
     without = ask(ORDER)
     llm.play(says("troubleshoot", 0.95))
     assert without == []
@@ -372,10 +385,10 @@ def test_a_second_recall_that_fails_leaves_what_the_first_has_found(
     first = ask(session="1")
     recall = pipeline.for_prompt
 
-    def failing(text: str, *others: Any) -> Any:
+    def failing(text: str, *others: Any, **more: Any) -> Any:
         if "QXYZZY" in text:
             raise StoreBusy("memories.db is locked")
-        return recall(text, *others)
+        return recall(text, *others, **more)
 
     monkeypatch.setattr(pipeline, "for_prompt", failing)
     assert ask(session="2") == first != []

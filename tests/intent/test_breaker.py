@@ -13,12 +13,6 @@ NOW = 1_800_000_000_000
 
 
 @pytest.fixture
-def state(home: Home) -> State:
-    home.create()
-    return State.open(home, 100)
-
-
-@pytest.fixture
 def resting(state: State) -> State:
     """Three failures, the last one NOW."""
     for at in (NOW - 20, NOW - 10, NOW):

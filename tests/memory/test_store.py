@@ -6,8 +6,10 @@ import stat
 import apsw
 import pytest
 
+from subcog_hooks import database
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
-from subcog_hooks.memory.store import Filter, Store, audiences_of, reach_of
+from subcog_hooks.memory.schema import SCHEMA
+from subcog_hooks.memory.store import Filter, Mark, Store, audiences_of, reach_of
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
 
@@ -179,3 +181,60 @@ def test_audiences_have_numbers_that_sqlite_can_hold() -> None:
     numbers = {reach_of(name) for name in names}
     assert len(numbers) == len(names)
     assert all(0 <= number < 1 << 62 for number in numbers)
+
+
+def test_what_was_never_used_is_counted_and_the_oldest_named(store: Store, make: Maker) -> None:
+    store.add([make(id=f"m{i}", created_at=9 - i) for i in range(5)])
+    store.add([make(id="gone", status="archived"), make(id="expired", expires_at=1)])
+    count, oldest = store.never(["m4", "nobody"], 2)
+    assert (count, [memory.id for memory in oldest]) == (4, ["m3", "m2"])
+    assert store.never([], 0) == (5, [])
+
+
+# ---- marks ----------------------------------------------------------------------------------------------------------------
+
+
+def marks_of(store: Store, *seqs: int) -> list[tuple[int, str, str, int]]:
+    return [(mark.seq, mark.decision, mark.terms, mark.made_at) for mark in store.marks(seqs)]
+
+
+def test_marks_are_kept_by_memory_and_decision_and_taken_away_one_by_one(store: Store, make: Maker) -> None:
+    one, two = (memory.seq for memory in store.add([make("one"), make("two")]))
+    assert store.marks([one, two]) == store.marks([]) == []
+    for mark in (Mark(one, "a", "{}", 2), Mark(one, "b", "{}", 1), Mark(two, "a", "{}", 3), Mark(one, "a", '{"x": 1.0}', 4)):
+        store.mark(mark)
+    assert marks_of(store, one) == [(one, "b", "{}", 1), (one, "a", '{"x": 1.0}', 4)]
+    assert marks_of(store, one, two, 99) == [(one, "b", "{}", 1), (two, "a", "{}", 3), (one, "a", '{"x": 1.0}', 4)]
+    store.unmark(one, ["a", "c"])
+    assert marks_of(store, one, two) == [(one, "b", "{}", 1), (two, "a", "{}", 3)]
+
+
+def test_no_cache_follows_a_mark(store: Store, make: Maker) -> None:
+    memory = store.add([make()])[0]
+    before = store.revision()
+    store.mark(Mark(memory.seq, "a", "{}", 1))
+    store.unmark(memory.seq, ["a"])
+    assert (store.revision(), store.changed_after(before, 10)) == (before, [])
+
+
+def test_a_mark_survives_what_changes_its_memory_and_goes_with_it(store: Store, make: Maker, home: Home) -> None:
+    kept, forgotten, purged = store.add([make("kept"), make("forgotten"), make("purged")])
+    for memory in (kept, forgotten, purged):
+        store.mark(Mark(memory.seq, "a", '{"swordfish": 1.0}' if memory is purged else "{}", 1))
+    store.update([kept.replaced(content="changed", status="archived")])
+    store.modify([forgotten.id], lambda memory: memory.replaced(status="deleted"))
+    store.purge([purged.id])
+    store.overwrite_log()
+    assert marks_of(store, kept.seq, forgotten.seq, purged.seq) == [(kept.seq, "a", "{}", 1)]
+    with open(home.memories_db, "rb") as file:
+        assert b"swordfish" not in file.read()
+
+
+def test_a_store_without_marks_gets_room_for_them(home: Home, make: Maker) -> None:
+    home.create()
+    database.open_writer(home.memories_db, database.Schema(SCHEMA.migrations[:1], "FULL"), 100).close()
+    with Store.writer(home) as store:
+        memory = store.add([make()])[0]
+        store.mark(Mark(memory.seq, "a", "{}", 1))
+    with Store.reader(home) as store:
+        assert marks_of(store, memory.seq) == [(memory.seq, "a", "{}", 1)]

@@ -139,10 +139,15 @@ def gathered(sources: Sources, text: str, deeper: int = 1) -> Candidates:
 
 
 def handed(
-    sources: Sources, text: str, *projects: str, deadline: Deadline = ENOUGH, given: frozenset[str] = frozenset()
+    sources: Sources,
+    text: str,
+    *projects: str,
+    deadline: Deadline = ENOUGH,
+    given: frozenset[str] = frozenset(),
+    prompt: str | None = None,
 ) -> Answer:
     """What the hook looks at for a prompt."""
-    return pipeline.for_prompt(text, sources, audiences_of(*projects), deadline, given)
+    return pipeline.for_prompt(text, sources, audiences_of(*projects), deadline, given, prompt)
 
 
 def ids(of: Answer | Sequence[Hit]) -> list[str]:

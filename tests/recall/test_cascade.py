@@ -9,7 +9,7 @@ from subcog_hooks.errors import ModelError
 from subcog_hooks.memory.store import Filter, audiences_of
 from subcog_hooks.recall import cascade, pipeline
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources
-from subcog_hooks.recall.hits import LEXICAL, LOW, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer
+from subcog_hooks.recall.hits import LEXICAL, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer
 from subcog_hooks.recall.semantic import Space
 from tests.recall.shelf import ENOUGH, Shelf, handed, ids, memory
 
@@ -171,9 +171,9 @@ def test_a_stage_that_had_no_time_is_not_one_that_found_nothing(words: Sources, 
     assert "lexical_beginnings: no time was left for it" in (answer.note or "")
 
 
-def test_without_any_time_words_answer_with_low_confidence(words: Sources) -> None:
+def test_without_any_time_words_answer_with_no_more_than_medium_confidence(words: Sources) -> None:
     answer = search(words, "scheduler", deadline=Deadline(0.0))
-    assert (ids(answer), answer.is_degraded, answer.confidence) == (["config"], True, LOW)
+    assert (ids(answer), answer.is_degraded, answer.confidence) == (["config"], True, MEDIUM)
     assert "no time was left" in (answer.note or "")
 
 

@@ -2,11 +2,13 @@
 
 import pytest
 
+from subcog_hooks.keys import KEYS
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
 from subcog_hooks.recall.recency import DAY_MS
 from tests.recall.shelf import Held, Shelf, find, first, handed, ids, memory
 
+BAR = float(KEYS["surfacing.min_relevance"].default)
 CAT = "The office cat sleeps on the warm server rack in winter."
 PARAPHRASE = "Where do kittens nap during cold months?"
 TOKEN = "The OAuth2 refresh token rotates on every use; an old one ends the session."
@@ -17,7 +19,7 @@ def test_a_memory_is_given_by_meaning_and_surely_enough(shelf: Shelf) -> None:
     shelf.add({"cat": CAT, "port": "The rathole tunnel listens on port 2333."})
     hit = first(handed(shelf.by_meaning_too(), PARAPHRASE))
     assert (hit.memory.id, hit.found_by) == ("cat", (SEMANTIC,))
-    assert hit.relevance >= 0.25
+    assert hit.relevance >= BAR
 
 
 def test_no_other_projects_memories_are_given_by_meaning(shelf: Shelf) -> None:
@@ -125,7 +127,7 @@ def test_a_memory_that_the_index_has_not_reached_is_judged_on_its_own_words(shel
     shelf.add({"new": TOKEN})
     hit = first(handed(of, QUESTION))
     assert hit.memory.id == "new"
-    assert hit.relevance >= 0.25
+    assert hit.relevance >= BAR
 
 
 def test_a_changed_memory_is_given_once_and_as_it_is_now(shelf: Shelf) -> None:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.deadline import Deadline
+from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.keys import KEYS
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.store import Store, audiences_of
@@ -21,13 +22,13 @@ def test_of_two_memories_that_fit_alike_the_one_of_a_suiting_namespace_comes_fir
     home: Home, store: Store, make: Maker, intent: str
 ) -> None:
     text = "The queue is drained by one worker per partition"
-    store.add([make(f"{text}, noted.", id="b", namespace="patterns"), make(f"{text}, noted.", id="a", namespace="progress")])
+    store.add([make(f"{text}, noted.", id="b", namespace="patterns"), make(f"{text}, noted.", id="a", namespace="config")])
     index = sync.catch_up(home, store)
 
     def order(factor: float, asked: str) -> list[str]:
         of = Sources(index, store, tuning=Tuning(prior=factor))
         hits = pipeline.for_prompt("how is the queue drained", of, audiences_of(), Deadline(10_000)).hits
-        return [hit.memory.id for hit in pipeline.favoured(hits, asked, of.tuning)]
+        return [hit.memory.id for hit in pipeline.favoured(hits, Intent(asked, 0.8), of.tuning)]
 
     usual = float(KEYS["relevance.prior"].default)
     assert order(usual, intent) == ["b", "a"]

@@ -1,67 +1,180 @@
-"""How sure we are that a memory answers: coverage, the lead over the others, the margin, everyday words."""
+"""How sure we are that a memory answers: what it has of the query, how it stands among the others, what the intent adds."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.recall import query, relevance
-from subcog_hooks.recall.relevance import Evidence
-from tests.recall.shelf import Shelf, handed, memory
+from subcog_hooks.recall import pipeline, query, relevance
+from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, Asked, Standings
+from tests.recall.shelf import Shelf, handed, memory, tuned
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
+KIOSK = "The café kiosk build runs on Raspberry Pi 4."
 
 
 @pytest.fixture
 def notes(shelf: Shelf) -> LexicalIndex:
-    shelf.add({"pkce": PKCE, "kiosk": "The café kiosk build runs on Raspberry Pi 4."})
+    shelf.add({"pkce": PKCE, "kiosk": KIOSK})
     shelf.fill()
     return shelf.index()
 
 
-def test_relevance_rises_with_what_is_covered(shelf: Shelf, notes: LexicalIndex) -> None:
-    def of(text: str) -> float:
-        found = relevance.evidence(query.analyse(text, notes), shelf.store.get("pkce"), notes.analysers)
-        return relevance.by_words(found, 1.0)
-
-    whole = of("does the SPA use OAuth2 with PKCE or the implicit flow")
-    half = of("does the SPA render charts with OAuth2 labels on dashboards")
-    assert whole > half > of("Raspberry Pi kiosk")
+def found(index: LexicalIndex, text: str, content: str, **fields: object) -> dict[str, float]:
+    """The evidence in a memory for a query."""
+    return Asked(query.analyse(text, index), index.analysers).found_in(memory(content, **fields), index.analysers)
 
 
-def test_relevance_rises_with_the_lead_over_the_next_hit() -> None:
-    found = relevance.Evidence(3.0, 4.0)
-    leads = [relevance.lead(5.0, others) for others in ([10.0], [5.0], [], [4.0], [1.0])]
-    probabilities = [relevance.by_words(found, lead) for lead in leads]
-    assert leads == [0.5, 1.0, 1.5, 1.25, 2.0]
-    assert sorted(probabilities) == [probabilities[i] for i in (0, 1, 3, 2, 4)]
+def relevances(shelf: Shelf, text: str) -> dict[str, float]:
+    return {hit.memory.id: hit.relevance for hit in handed(shelf.by_words(), text).hits}
 
 
-def test_of_two_whole_answers_the_one_to_the_longer_question_is_more_relevant() -> None:
-    whole = [relevance.by_words(Evidence(size, size), 1.5) for size in (1.5, 3.0, 6.0)]
-    assert whole == sorted(set(whole))
+# ---- what a memory has of a query -----------------------------------------------------------------------------------------
 
 
-def test_a_margin_is_measured_against_no_less_than_the_usual_cosine() -> None:
-    assert relevance.margin(0.6, []) == relevance.margin(0.6, [0.1]) == pytest.approx(0.3)
-    assert relevance.margin(0.6, [0.5]) == pytest.approx(0.1)
+def test_what_is_covered_counts_by_how_rare_it_is(notes: LexicalIndex) -> None:
+    whole = found(notes, "does the SPA use OAuth2 with PKCE or the implicit flow", PKCE)
+    half = found(notes, "does the SPA render charts with OAuth2 labels on dashboards", PKCE)
+    none = found(notes, "Raspberry Pi kiosk", PKCE)
+    assert whole["covered"] == pytest.approx(whole["asked"])
+    assert whole["covered"] > half["covered"] > none["covered"] == 0.0
+    assert (whole["found"], none["found"]) == (6.0, 0.0)
 
 
 def test_the_parts_of_an_identifier_cover_seven_tenths_of_it(shelf: Shelf) -> None:
     shelf.add({"one": "parse_args is slow"})
-    found = evidence(shelf.index(), "parse_args", "We parse the args again.")
-    assert found.covered == pytest.approx(0.7 * found.total)
-    assert evidence(shelf.index(), "parse_args", "We parse the lines.").covered == pytest.approx(0.35 * found.total)
+    both = found(shelf.index(), "parse_args", "We parse the args again.")
+    assert both["covered"] == pytest.approx(0.7 * both["asked"])
+    assert found(shelf.index(), "parse_args", "We parse the lines.")["covered"] == pytest.approx(0.35 * both["asked"])
 
 
-def test_of_a_very_long_memory_the_beginning_is_evidence(shelf: Shelf, notes: LexicalIndex) -> None:
+def test_of_a_very_long_memory_the_beginning_is_evidence(notes: LexicalIndex) -> None:
     start = "word " * 799  # 3,995 characters
-    assert evidence(notes, "PKCE", f"{start}PKCE").covered > 0.0
-    assert evidence(notes, "PKCE", f"{start}word PKCE").covered == 0.0
+    assert found(notes, "PKCE", f"{start}PKCE")["covered"] > 0.0
+    assert found(notes, "PKCE", f"{start}word PKCE")["covered"] == 0.0
 
 
-def test_everyday_words_are_no_evidence(shelf: Shelf, notes: LexicalIndex) -> None:
-    hits = handed(shelf.by_words(), "please make the build run and fix the test").hits
-    assert hits
-    assert all(hit.relevance < 0.25 for hit in hits)
+def test_the_opening_is_the_first_fifty_words(notes: LexicalIndex) -> None:
+    assert found(notes, "PKCE", "word " * 49 + "PKCE")["opening"] > 0.0
+    assert found(notes, "PKCE", "word " * 50 + "PKCE")["opening"] == 0.0
+
+
+def test_a_title_is_a_short_first_line_with_something_below(notes: LexicalIndex) -> None:
+    assert found(notes, "PKCE", "PKCE\nWe use it.")["title"] > 0.0
+    assert found(notes, "PKCE", "PKCE, we use it.")["title"] == 0.0
+    assert found(notes, "PKCE", "PKCE " + "is used " * 4 + "\nbelow")["title"] == 0.0
+
+
+def test_phrases_are_pairs_of_words_side_by_side(notes: LexicalIndex) -> None:
+    text = "implicit flow audit"
+    assert found(notes, text, "The implicit flow went with the audit.")["phrases"] == pytest.approx(0.5, abs=0.1)
+    assert found(notes, text, "An implicit flow audit.")["phrases"] == pytest.approx(1.0)
+    assert found(notes, text, "The flow is implicit, said the audit.")["phrases"] == 0.0
+    assert found(notes, "PKCE", PKCE)["phrases"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("namespace", "is_one"), [("changelog", True), ("Changes", True), ("progress", False), ("decisions", False), ("", False)]
+)
+def test_a_chronicle_is_known_by_its_namespace(notes: LexicalIndex, namespace: str, is_one: bool) -> None:
+    assert found(notes, "PKCE", PKCE, namespace=namespace)["chronicle"] == float(is_one)
+
+
+def test_a_chronicle_is_less_relevant(shelf: Shelf) -> None:
+    shelf.store.add([memory(PKCE, id="told", namespace="changelog"), memory(PKCE, id="holds", namespace="decisions")])
+    of = relevances(shelf, "does the SPA use PKCE or the implicit flow")
+    assert of["told"] < of["holds"]
+
+
+# ---- how it stands among the others ---------------------------------------------------------------------------------------
+
+
+def test_a_lead_is_over_the_runner_up_and_of_the_others_behind_the_first() -> None:
+    standings = Standings({1: 9.0, 2: 6.0, 3: 3.0}, {}, 12.0)
+    leads = [standings.of(seq)["lead"] for seq in (1, 2, 3)]
+    assert leads[0] > 0.0 > leads[1] > leads[2]
+    assert standings.of(1)["closeness"] == pytest.approx(0.75)  # of a full match
+
+
+def test_alone_it_has_the_usual_lead() -> None:
+    assert Standings({1: 9.0}, {}, 12.0).of(1)["lead"] == relevance.NO_LEAD
+
+
+def test_where_fewer_than_ten_are_found_it_stands_out_from_a_usual_tenth() -> None:
+    assert Standings({1: 9.0}, {}, 12.0).of(1)["above_tenth"] == pytest.approx(0.75 - relevance.USUAL_TENTH)
+    assert Standings({1: 9.0, 2: 1.2}, {}, 12.0).of(1)["above_tenth"] == pytest.approx(0.75 - 0.1)
+    ten = Standings({seq: 12.0 - seq for seq in range(10)}, {}, 12.0)
+    assert ten.of(0)["above_tenth"] == pytest.approx(0.75)
+
+
+def test_where_meaning_is_compared_its_share_is_fixed() -> None:
+    standings = Standings({1: 6.0}, {1: 0.5, 2: 0.4}, 12.0)
+    assert standings.of(1)["closeness"] == pytest.approx(0.3 * 0.5 + 0.7 * 0.5)
+    assert standings.of(2)["closeness"] == pytest.approx(0.7 * 0.4)
+    assert (standings.of(2)["word_rank"], standings.of(2)["meaning_rank"]) == (0.5, 0.5)
+
+
+def test_a_memory_without_a_vector_is_compared_by_its_words() -> None:
+    standings = Standings({1: 6.0, 3: 9.0}, {1: 0.5}, 12.0)
+    assert standings.of(3) == Standings({1: 6.0, 3: 9.0}, {}, 12.0).of(3)
+    assert standings.of(3)["closeness"] == pytest.approx(0.75)
+
+
+def test_a_margin_is_measured_against_no_less_than_the_usual_cosine() -> None:
+    assert Standings({}, {1: 0.6, 2: 0.1}, 1.0).of(1)["margin"] == pytest.approx(0.3)
+    assert Standings({}, {1: 0.6, 2: 0.5}, 1.0).of(1)["margin"] == pytest.approx(0.1)
+    assert Standings({}, {1: 0.6, 2: 0.5}, 1.0).of(2)["margin"] == pytest.approx(-0.1)
+
+
+def test_what_the_index_has_not_reached_stands_by_its_terms() -> None:
+    standings = Standings({1: 6.0, 2: 3.0}, {}, 12.0)
+    assert standings.of(7, 0.5) == standings.of(1) | {"lead": standings.of(7, 0.5)["lead"]}
+    assert standings.of(7, 0.0)["closeness"] == 0.0
+
+
+@given(st.dictionaries(st.integers(0, 30), st.floats(0.0, 50.0)), st.dictionaries(st.integers(0, 30), st.floats(-1.0, 1.0)))
+def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[int, float]) -> None:
+    standings = Standings(words, cosines, 10.0)
+    for seq in (*words, *cosines, 99):
+        evidence = dict.fromkeys(WORDS_ALONE, 0.0) | standings.of(seq)
+        terms = relevance.weighed(evidence)
+        assert len(terms) == len(WITH_MEANING if seq in cosines else WORDS_ALONE)
+        assert 0.0 <= relevance.probability(terms) <= 1.0
+
+
+# ---- the model ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
+    assert WITH_MEANING.keys() == NAMES.keys()
+    assert WORDS_ALONE.keys() == NAMES.keys() - {"margin", "word_rank", "meaning_rank"}
+    assert len(WITH_MEANING) <= 24
+
+
+@pytest.mark.parametrize("weights", [WITH_MEANING, WORDS_ALONE])
+@pytest.mark.parametrize(
+    ("name", "sign"),
+    [("lead", 1), ("above_tenth", 1), ("covered", 1), ("opening", 1), ("phrases", 1), ("intent", 1), ("chronicle", -1)],
+)
+def test_what_speaks_for_a_memory_raises_its_relevance(weights: dict[str, float], name: str, sign: int) -> None:
+    assert weights[name] * sign > 0.0
+
+
+def test_the_terms_add_up_to_the_relevance_of_a_hit(shelf: Shelf) -> None:
+    shelf.add({"near": "the crane turns", "far": "a crane turns"})
+    for of in (shelf.by_words(), shelf.placed({"near": 0.9, "far": 0.4})):
+        for hit in handed(of, "turn the crane").hits:
+            assert hit.relevance == relevance.probability(hit.terms)
+            assert {name for name, _, _ in hit.terms} == set(WITH_MEANING if "semantic" in hit.scores else WORDS_ALONE)
+
+
+def test_a_surer_intent_makes_all_more_relevant(shelf: Shelf) -> None:
+    shelf.add({"pkce": PKCE})
+    hits = handed(shelf.by_words(), "does the SPA use PKCE or the implicit flow").hits
+    of = [pipeline.favoured(hits, Intent("general", sure), tuned())[0].relevance for sure in (0.0, 0.5, 0.9, 0.0)]
+    assert of[0] < of[1] < of[2]
+    assert of[3] == of[0]  # of the last intent alone
 
 
 def test_a_nearer_memory_is_more_relevant_than_one_as_well_covered(shelf: Shelf) -> None:
@@ -73,10 +186,6 @@ def test_a_nearer_memory_is_more_relevant_than_one_as_well_covered(shelf: Shelf)
 # ---- acronyms -------------------------------------------------------------------------------------------------------------
 
 EXPLAINED = "Forward kinematics (FK) gives the pose of the hand from the joints."
-
-
-def evidence(index: LexicalIndex, text: str, content: str, **fields: object) -> Evidence:
-    return relevance.evidence(query.analyse(text, index), memory(content, **fields), index.analysers)
 
 
 @pytest.mark.parametrize(
@@ -94,28 +203,25 @@ def evidence(index: LexicalIndex, text: str, content: str, **fields: object) -> 
 def test_an_acronym_is_covered_by_itself_and_by_all_of_what_it_stands_for(shelf: Shelf, content: str, is_covered: bool) -> None:
     shelf.add({"explained": EXPLAINED})
     shelf.fill()
-    found = evidence(shelf.index(), "FK", content)
-    assert found.total > 0.0
-    assert found.covered == (found.total if is_covered else 0.0)
+    evidence = found(shelf.index(), "FK", content)
+    assert evidence["asked"] > 0.0
+    assert evidence["covered"] == (evidence["asked"] if is_covered else 0.0)
 
 
 def test_an_acronym_that_no_memory_explains_is_covered_by_its_letters_alone(index: LexicalIndex) -> None:
-    assert evidence(index, "FK", "Our forward kinematics is written in plain floats.").covered == 0.0
-    assert evidence(index, "FK", "The FK calculation runs at 1 kHz.").covered > 0.0
+    assert found(index, "FK", "Our forward kinematics is written in plain floats.")["covered"] == 0.0
+    assert found(index, "FK", "The FK calculation runs at 1 kHz.")["covered"] > 0.0
 
 
 def test_what_an_acronym_stands_for_may_stand_in_the_tags(shelf: Shelf) -> None:
     shelf.add({"explained": EXPLAINED})
-    found = evidence(shelf.index(), "FK", "Written in plain floats.", tags=("forward-kinematics",))
-    assert found.covered == found.total > 0.0
+    evidence = found(shelf.index(), "FK", "Written in plain floats.", tags=("forward-kinematics",))
+    assert evidence["covered"] == evidence["asked"] > 0.0
 
 
-def test_a_memory_that_spells_an_acronym_out_is_as_relevant_as_one_that_writes_it_short(shelf: Shelf) -> None:
+def test_a_memory_that_spells_an_acronym_out_covers_as_much_as_one_that_writes_it_short(shelf: Shelf) -> None:
     shelf.add({"explained": EXPLAINED})
     shelf.fill()
-    index = shelf.index()
-    short = evidence(index, "which floats does FK use", "FK uses plain floats.")
-    long = evidence(index, "which floats does FK use", "Forward kinematics uses plain floats.")
-    bare = evidence(index, "which floats does FK use", "Plain floats are used.")
-    of = [relevance.by_words(found, relevance.NO_LEAD) for found in (short, long, bare)]
-    assert of[0] == of[1] > of[2]
+    contents = ("FK uses plain floats.", "Forward kinematics uses plain floats.", "Plain floats are used.")
+    short, long, bare = (found(shelf.index(), "which floats does FK use", content)["covered"] for content in contents)
+    assert short == long > bare

@@ -1,0 +1,189 @@
+"""`subcog replay`: a prompt of before, decided anew against today's store and settings, and what comes out otherwise."""
+
+import json
+import tempfile
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from subcog_hooks import config
+from subcog_hooks.capture.leaks import MASK
+from subcog_hooks.cli import decisions, session
+from subcog_hooks.cli.decisions import GOOD, WRONG
+from subcog_hooks.cli.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.config import Settings
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.decision import GIVEN, INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
+from subcog_hooks.errors import NoMemory, StoreError, UsageError
+from subcog_hooks.hooks.prompt import decide
+from subcog_hooks.hooks.turn import Stages, Turn
+from subcog_hooks.keys import KEYS
+from subcog_hooks.memory.model import Memory, now_ms
+from subcog_hooks.memory.project import Project
+from subcog_hooks.paths import Home
+from subcog_hooks.state import MAX_DECISIONS, Earlier, State
+
+BUDGET_MS = 10_000.0  # nobody waits for a prompt here
+WAIT_MS = 100  # for a file that is this process's own
+_NO_LLM = "search_intent.use_llm"
+
+
+class Change(NamedTuple):
+    """A memory that is judged otherwise: as it was, and as it is; None where it was not looked at."""
+
+    id: str
+    was: Candidate | None
+    now: Candidate | None
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(replay)
+
+
+def replay(
+    decision: Annotated[str | None, typer.Argument(help="Its id, or the beginning of one; the latest without it.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object with both decisions and what differs.")] = False,
+) -> None:
+    """Decide on a prompt of before anew, as the hook would today, and show what has changed. Nothing is handed over or kept.
+
+    Example: subcog replay
+    """
+    with decisions.opened() as state:
+        was = decisions.find(state, decision)
+        earlier = [other for other in state.decisions(MAX_DECISIONS) if other.session == was.session and other.at < was.at]
+    if was.prompt is None:
+        raise UsageError(f"the prompt of {was.id} was not kept, so it can not be asked again", decisions.why_not_kept())
+    if not session.has_store(session.home()):
+        raise NoMemory("there are no memories", "`subcog remember` makes the first")
+    given = {id_ for other in earlier for id_ in other.injected}
+    given -= set(was.injected)  # it had been forgotten by then, as after a compaction
+    given |= {candidate.id for candidate in was.candidates if candidate.outcome == GIVEN}
+    for remark in _remarks(was):
+        terminal.say(remark)
+    now = _again(was, was.prompt, given if was.session else set())
+    changes, same = _differences(was, now)
+    if as_json:
+        known = {
+            "was": decisions.described(was),
+            "is": decisions.described(now),
+            "changes": [{"id": one.id, "was": _told(one.was), "is": _told(one.now)} for one in changes],
+            "unchanged": same,
+        }
+        terminal.raw(json.dumps(known, indent=1) + "\n")
+        return
+    with session.reading() as store:
+        terminal.draw(_view(was, now, changes, same, store.by_ids([one.id for one in changes]) if store else {}))
+
+
+def _remarks(was: Decision) -> list[str]:
+    """What is not as it was then, for reasons that are not the store's."""
+    prompt = was.prompt or ""
+    remarks = []
+    if MASK in prompt:
+        remarks.append("a secret was taken out of the prompt; it is replayed without")
+    if len(prompt) >= MAX_PROMPT:
+        remarks.append(f"of the prompt only the first {MAX_PROMPT:,} characters were kept; it is replayed with these")
+    if was.intent is not None and was.intent.llm_ms is not None:
+        remarks.append("an LLM was asked then; none is now")
+    here = session.here()
+    if was.project and (here is None or here.identity != was.project):
+        remarks.append(f"a .subcog.toml of {safe(was.project)} is only heeded in its folder")
+    return remarks
+
+
+def _again(was: Decision, prompt: str, given: set[str]) -> Decision:
+    """What the hook would decide now; what it keeps goes into a state of its own, which is thrown away. Raises StoreError."""
+    home = session.home()
+    with session.reading() as store:
+        if store is not None:
+            session.index_of(store)  # a hook that finds none is silent
+    here = _project(was.project)
+    deadline = Deadline(BUDGET_MS)
+    with tempfile.TemporaryDirectory(prefix="subcog-") as folder:
+        own = Home(folder)
+        state = State.open(own, WAIT_MS)
+        try:
+            now = now_ms()
+            state.record(was.session, sorted(given), now, was.id)
+            if was.borrowed:
+                state.keep_topics(was.session, Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0), now)
+            settings = _settings(home, here)
+            turn = Turn(prompt, was.session, here, settings, state, home, deadline, Stages(deadline))
+            decide(turn, lambda _: None)
+            decided = state.decision(turn.id)
+        finally:
+            state.close()
+    if decided is None:
+        raise StoreError("the replay was not recorded", "`subcog doctor` names what is wrong")
+    return decided
+
+
+def _project(identity: str) -> Project | None:
+    """The project of a decision: the one at hand if it is that, else what is known of it by its name."""
+    here = session.here()
+    if here is not None and here.identity == identity:
+        return here
+    return Project(identity, "", identity) if identity else None
+
+
+def _settings(home: Home, here: Project | None) -> Settings:
+    """Today's settings, without an LLM."""
+    found = config.load(home, here.root if here and here.root else None)
+    values = {name: found[name] for name in KEYS if found.is_set(name)}
+    return Settings({**values, _NO_LLM: False}, found.problems, found.left_out)
+
+
+def _differences(was: Decision, now: Decision) -> tuple[list[Change], int]:
+    """The memories that are judged otherwise than before, the most relevant now first, and how many are not."""
+    before = {candidate.id: candidate for candidate in was.candidates}
+    after = {candidate.id: candidate for candidate in now.candidates}
+    changes = []
+    for id_ in {**after, **before}:
+        one, other = before.get(id_), after.get(id_)
+        if one is None or other is None or _short(one) != _short(other):
+            changes.append(Change(id_, one, other))
+    return changes, len({**after, **before}) - len(changes)
+
+
+def _told(candidate: Candidate | None) -> dict[str, object] | None:
+    return {"relevance": candidate.relevance, "outcome": candidate.outcome} if candidate else None
+
+
+# ---- for people -----------------------------------------------------------------------------------------------------------
+
+
+def _view(was: Decision, now: Decision, changes: list[Change], same: int, memories: dict[str, Memory]) -> RenderableType:
+    parts: list[RenderableType] = [
+        Text(f"{was.id}  {decisions.moment(was.at)}", style=DIM),
+        Text(decisions.prompt_of(was, decisions.PREVIEW)),
+        "",
+        Text.assemble(("was  ", DIM), decisions.sentence(was)),
+        Text.assemble(("is   ", DIM), (decisions.sentence(now), GOOD if now.outcome == SPOKE else "yellow")),
+    ]
+    if changes:
+        parts.append("")
+    for change in changes:
+        style = GOOD if _is_injected(change.now) else WRONG if _is_injected(change.was) else ""
+        head = Text.assemble((f"{safe(change.id)}  ", ACCENT), (f"{_short(change.was)} -> {_short(change.now)}", style))
+        parts += [head, decisions.indented(decisions.words_of(memories.get(change.id)))]
+    parts += ["", Text(_summary(changes, same), style=DIM)]
+    return Group(*parts)
+
+
+def _is_injected(candidate: Candidate | None) -> bool:
+    return candidate is not None and candidate.outcome == INJECTED
+
+
+def _short(candidate: Candidate | None) -> str:
+    return f"{candidate.relevance:.2f} {safe(candidate.outcome)}" if candidate else "not found"
+
+
+def _summary(changes: list[Change], same: int) -> str:
+    if not changes:
+        return "nothing has changed"
+    verb = "is" if same == 1 else "are"
+    return (
+        f"{decisions.counted(same, 'memory', 'memories')} {verb} judged as before" if same else "no memory is judged as before"
+    )

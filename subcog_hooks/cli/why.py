@@ -1,0 +1,145 @@
+"""`subcog why`: what the hook decided for a prompt, and why; and the user's word that a memory was wrong there."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from subcog_hooks.cli import decisions, session
+from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.decision import Decision
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
+from subcog_hooks.memory.model import Memory, now_ms
+from subcog_hooks.memory.store import Mark, Store
+from subcog_hooks.recall import marks
+
+LISTED = 20
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(why)
+
+
+def why(
+    decision: Annotated[str | None, typer.Argument(help="Its id, or the beginning of one; the latest without it.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All that is kept of it, as one JSON object.")] = False,
+    as_list: Annotated[bool, typer.Option("--list", "-l", help="The latest decisions, one a line.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"List so many of them ({LISTED}).")
+    ] = None,
+    bad: Annotated[
+        str | None,
+        typer.Option("--bad", metavar="MEMORY", help="This memory was wrong there: let it count less for such prompts."),
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="With --bad: it was not, after all.")] = False,
+) -> None:
+    """Show why the hook spoke or was silent: for the latest prompt, or another one. Exit code 1 when nothing is known of it.
+
+    Example: subcog why --list
+    """
+    if undo and bad is None:
+        raise UsageError("--undo takes a mark away", "name the memory: --bad MEMORY --undo")
+    if bad is not None and (as_json or as_list or limit):
+        raise UsageError("--bad shows nothing", "leave --json, --list and --limit out")
+    if decision and (as_list or limit):
+        raise UsageError("a list is not of one decision", "leave the id out, or --list and --limit")
+    if bad is not None:
+        _take_back(bad, decision) if undo else _mark(bad, decision)
+        return
+    with decisions.opened() as state:
+        if as_list or limit:
+            _list(state.decisions(limit or LISTED), as_json=as_json)
+            return
+        found = decisions.find(state, decision)
+    if as_json:
+        terminal.raw(json.dumps(decisions.described(found), indent=1) + "\n")
+        return
+    with session.reading() as store:
+        ids = [candidate.id for candidate in found.candidates]
+        terminal.draw(decisions.view(found, store.by_ids(ids) if store else {}))
+
+
+def _list(found: list[Decision], *, as_json: bool) -> None:
+    if as_json:
+        terminal.raw(json.dumps([decisions.described(one) for one in found], indent=1) + "\n")
+    else:
+        for one in found:
+            terminal.result(decisions.line(one))
+    if not found:
+        terminal.say("no decisions")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
+# ---- marks ----------------------------------------------------------------------------------------------------------------
+
+
+def _mark(id_: str, decision: str | None) -> None:
+    """Call a memory wrong for the prompt of a decision. Raises NoDecision, NoMemory, UsageError."""
+    with decisions.opened() as state:
+        found = decisions.find(state, decision)
+    if found.prompt is None:
+        raise UsageError(
+            f"the prompt of {found.id} was not kept, so nothing can be like it",
+            decisions.why_not_kept(),
+        )
+    _require_store(id_)
+    with session.writing() as store:
+        memory = session.find(store, id_)
+        if memory.status == "deleted":
+            raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
+        asked = _terms(found, store)
+        if not asked:
+            raise UsageError(f"the prompt of {found.id} has no words to know it by", "nothing was marked")
+        store.mark(Mark(memory.seq, found.id, marks.to_text(asked), now_ms()))
+    if memory.id not in [candidate.id for candidate in found.candidates]:
+        terminal.say(f"{memory.id} was not among what was found there")
+    terminal.say(f"marked as wrong for prompts like {decisions.prompt_of(found, decisions.WORDS)!r}: {_shown(memory)}")
+    terminal.say(f"`subcog why --bad {memory.id} {found.id} --undo` takes it back")
+
+
+def _take_back(id_: str, decision: str | None) -> None:
+    """Take away the marks of a memory that were made for a prompt, or for one like it. Raises NoDecision, NoMemory, UsageError.
+
+    Of a decision that is no longer kept the mark itself is known by its id.
+    """
+    _require_store(id_)
+    with session.writing() as store:
+        memory = session.find(store, id_)
+        made = store.marks([memory.seq])
+        if not made:
+            raise UsageError(f"{memory.id} is not marked", "`subcog why --bad MEMORY` marks one")
+        gone = _of_decision(store, made, decision)
+        if not gone:
+            ids = ", ".join(dict.fromkeys(mark.decision for mark in made))
+            raise UsageError(f"{memory.id} is not marked for that prompt", f"it is for those of {ids}: name one of them")
+        store.unmark(memory.seq, [mark.decision for mark in gone])
+    terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in gone)}): {_shown(memory)}")
+
+
+def _of_decision(store: Store, made: list[Mark], decision: str | None) -> list[Mark]:
+    """The marks that were made for the prompt of a decision; where there are none, those that lower the memory for it."""
+    named = [mark for mark in made if decision and mark.decision.startswith(decision)]
+    if len({mark.decision for mark in named}) == 1:
+        return named
+    with decisions.opened() as state:
+        found = decisions.find(state, decision)
+    asked = _terms(found, store)
+    left = {mark.decision: marks.factor(marks.overlap(asked, marks.from_text(mark.terms))) for mark in made}
+    of_it = [mark for mark in made if mark.decision == found.id or not left[mark.decision]]
+    return of_it or [mark for mark in made if left[mark.decision] < 1.0]
+
+
+def _terms(decision: Decision, store: Store) -> dict[str, float]:
+    """What was asked there: a prompt that goes on from the one before is known by what it borrowed, too."""
+    if decision.prompt is None:
+        return {}
+    return marks.terms("\n".join((decision.prompt, *decision.borrowed)), session.index_of(store))
+
+
+def _require_store(id_: str) -> None:
+    if not session.has_store(session.home()):
+        raise NoMemory(f"no memory has the id {safe(id_)[:80]}", "nothing has been remembered yet")
+
+
+def _shown(memory: Memory) -> str:
+    return f"{memory.id} {safe(memory.content)[:80]}"

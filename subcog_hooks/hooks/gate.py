@@ -1,0 +1,115 @@
+"""The gate: which of the memories that recall has brought are handed over, and what the others lack. Pure."""
+
+from subcog_hooks.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, REPEATED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from subcog_hooks.config import Settings
+    from subcog_hooks.intent.detection import Examined
+    from subcog_hooks.recall.hits import Hit
+
+COUNTS = ((0.8, 6), (0.65, 4), (0.0, 3))  # at most so many memories from that confidence on
+DOUBTFUL = 2.0  # times the bar, for a prompt that hardly asks for anything: what is so relevant may speak alone
+SEEKING_SHARE = 0.8  # of the bar, for a prompt that asks for what is remembered
+
+
+class Threshold:
+    """The relevance that a memory needs. usual: with a prompt that asks for something; needed: with this one."""
+
+    __slots__ = ("needed", "usual")
+
+    def __init__(self, usual: float, needed: float) -> None:
+        self.usual = usual
+        self.needed = needed
+
+
+def threshold(min_relevance: float, *, is_enough: bool, is_seeking: bool) -> Threshold:
+    """What a memory needs. is_enough: the intent reaches min_confidence; is_seeking: the prompt asks for what is remembered.
+
+    >>> [round(threshold(0.25, is_enough=True, is_seeking=seeking).needed, 2) for seeking in (False, True)]
+    [0.25, 0.2]
+    >>> [threshold(least, is_enough=False, is_seeking=False).needed for least in (0.25, 0.6)]
+    [0.5, 1.0]
+    """
+    usual = min_relevance * SEEKING_SHARE if is_seeking and is_enough else min_relevance
+    return Threshold(usual, usual if is_enough else min(1.0, DOUBTFUL * usual))
+
+
+def threshold_of(examined: "Examined", settings: "Settings") -> Threshold:
+    """The same for a prompt's intent, by the settings."""
+    least = float(settings["surfacing.min_relevance"])
+    return threshold(least, is_enough=examined.is_enough(settings), is_seeking=examined.is_seeking)
+
+
+class Judged:
+    """A hit and what becomes of it: INJECTED, or what it lacks."""
+
+    __slots__ = ("hit", "outcome")
+
+    def __init__(self, hit: "Hit", outcome: str) -> None:
+        self.hit = hit
+        self.outcome = outcome
+
+
+def judge(
+    hits: "Sequence[Hit]",
+    given: "AbstractSet[str]",
+    least: Threshold,
+    most: int,
+    distinct: "Callable[[Sequence[Hit]], Sequence[Hit]]",
+) -> list[Judged]:
+    """What becomes of each hit; those that are to be injected come in their order.
+
+    hits: most relevant first; given: ids that the session has had; least: what they need; most: so many are injected; distinct:
+    of hits, those that do not repeat a better one, in the order in which they are handed over. One that repeats what was given
+    is not injected either.
+    """
+    relevant = [hit for hit in hits if hit.relevance >= least.needed and hit.marked > 0.0]
+    judged: list[Judged] = []
+    room = most
+    for hit in distinct(relevant):
+        if hit.memory.id in given:
+            judged.append(Judged(hit, GIVEN))
+        elif room:
+            room -= 1
+            judged.append(Judged(hit, INJECTED))
+        else:
+            judged.append(Judged(hit, COUNT))
+    told = {one.hit.memory.id for one in judged}
+    return judged + [Judged(hit, _lack(hit, given, least)) for hit in hits if hit.memory.id not in told]
+
+
+def _lack(hit: "Hit", given: "AbstractSet[str]", least: Threshold) -> str:
+    if hit.marked <= 0.0 and hit.raw >= least.usual:
+        return BAD
+    if hit.relevance >= least.needed:
+        return GIVEN if hit.memory.id in given else DUPLICATE
+    if hit.relevance >= least.usual:
+        return INTENT
+    return BAD if hit.marked < 1.0 and hit.raw >= least.usual else BELOW
+
+
+def held_back(hits: "Sequence[Hit]", min_relevance: float, why: str) -> list[Judged]:
+    """What becomes of hits when none is handed over, for a reason that is not theirs: those that are relevant get it."""
+    return [Judged(hit, why if hit.relevance >= min_relevance else BELOW) for hit in hits]
+
+
+def silence(judged: "Sequence[Judged]", *, is_enough: bool) -> str:
+    """Why nothing is handed over, where the hits are the reason: one of the decision's outcomes."""
+    if any(one.outcome == GIVEN for one in judged):
+        return REPEATED
+    if not is_enough:
+        return INTENT
+    return BELOW if judged else NOTHING_FOUND
+
+
+def ceiling(certainty: float, max_memories: int) -> int:
+    """At most how many memories a prompt of this confidence gets.
+
+    >>> [ceiling(certainty, 6) for certainty in (0.95, 0.8, 0.7, 0.5, 0.0)], ceiling(0.9, 2)
+    ([6, 6, 4, 3, 3], 2)
+    """
+    return min(max_memories, next(count for floor, count in COUNTS if certainty >= floor))

@@ -1,0 +1,56 @@
+"""Decisions for the tests of the terminal: what a hook kept, without running one."""
+
+from collections.abc import Iterable
+
+from subcog_hooks.decision import BELOW, INJECTED, SPOKE, Bars, Candidate, Decision, Understood
+from subcog_hooks.hooks.turn import EVENT
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+
+PROMPT = "How do we rotate the signing keys?"
+BAR = 0.25
+TERMS = (("intercept", 1.0, -8.65), ("coverage", 0.8, 1.65), ("cosine", 0.61, 3.4))
+
+
+def candidate(id_: str, relevance: float, outcome: str | None = None, raw: float | None = None) -> Candidate:
+    """A candidate that was handed over if it was relevant enough, unless something else is said."""
+    came_out = outcome or (INJECTED if relevance >= BAR else BELOW)
+    return Candidate(
+        id_, "decisions", relevance, relevance if raw is None else raw, came_out, {"exact": 1, "semantic": 2}, {}, TERMS
+    )
+
+
+def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = (), **fields: object) -> Decision:
+    """A decision about PROMPT, with these fields."""
+    values: dict[str, object] = {
+        "at": now_ms(),
+        "event": EVENT,
+        "session": "s",
+        "project": "github.com/acme/shop",
+        "prompt": PROMPT,
+        "micros": 40_000,
+        "intent": Understood(
+            *("howto", 0.82, 0.82, ("signing keys",)),
+            source="keyword",
+            llm_status="off",
+            row="no LLM was asked",
+            signals=[("how_do_we", "howto", 1.2), ("we", "general", -0.3)],
+            cues=("a question",),
+        ),
+        "bars": Bars(BAR, 0.5, 6, 2000),
+        "stages": [("start", 12.1), ("recall", 9.4)],
+        "strategies": ("lexical", "semantic"),
+        "candidates": list(candidates),
+        **fields,
+    }
+    return Decision(id_, outcome=outcome, **values)  # type: ignore[arg-type]  # a test's own fields
+
+
+def keep(home: Home, *decisions: Decision) -> None:
+    """Keep them as the hook does."""
+    home.create()
+    state = State.open(home, 1_000)
+    for decision in decisions:
+        state.keep_decision(decision, now_ms())
+    state.close()

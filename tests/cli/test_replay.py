@@ -1,0 +1,167 @@
+"""`replay`: what the hook would decide today, told against what it decided then. The real hook, store and index."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from subcog_hooks.decision import BELOW, SPOKE
+from subcog_hooks.hooks import prompt
+from subcog_hooks.hooks.turn import Turn
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+from tests.cli.conftest import Ask, Run
+from tests.cli.decided import candidate, decided, keep
+
+QUESTION = "How do we rotate the signing keys of the release service?"
+KEYS = "The signing keys of the release service are rotated every quarter, see the runbook."
+
+
+def told(subcog: Run, *arguments: str) -> Any:
+    return json.loads(subcog("replay", *arguments, "--json").out)
+
+
+def everything_kept(home: Home) -> list[tuple[object, ...]]:
+    """What a hook leaves behind: ledger, decisions, topics, metrics."""
+    state = State.open(home, 1_000)
+    rows: list[tuple[object, ...]] = []
+    for table in ("ledger", "decisions", "topics", "counters", "histograms"):
+        rows += state.run(f"SELECT * FROM {table}")
+    state.close()
+    return rows
+
+
+@pytest.fixture
+def asked(ask: Ask) -> Ask:
+    """Three memories, and QUESTION asked once: `keys` was handed over."""
+    ask.remember(keys=KEYS, cookie="The session cookie is renewed every hour.", port="The tunnel listens on port 2333.")
+    assert ask(QUESTION) == ["keys"]
+    return ask
+
+
+@pytest.mark.usefixtures("asked")
+def test_where_nothing_has_changed_it_says_so(subcog: Run) -> None:
+    done = subcog("replay")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert [line[:11] for line in lines[3:5]] == ["was  spoke:", "is   spoke:"]
+    assert lines[-1] == "nothing has changed"
+
+
+@pytest.mark.usefixtures("asked")
+def test_nothing_of_a_replay_is_kept_and_nothing_is_handed_over(subcog: Run, home: Home) -> None:
+    before = everything_kept(home)
+    done = subcog("replay")
+    assert "<subcog-memories" not in done.out
+    assert everything_kept(home) == before
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_memory_that_has_come_and_one_that_has_gone_are_shown(subcog: Run) -> None:
+    subcog("remember", "The signing keys of the release service are rotated by the release team in the vault, by hand.")
+    subcog("forget", "keys")
+    out = subcog("replay").out
+    assert re.search(r"^keys  [01]\.\d\d injected -> not found\n    \(no longer in the store\)$", out, re.MULTILINE)
+    assert re.search(r"  not found -> [01]\.\d\d injected\n    The signing keys of the release service are rotated by the", out)
+    assert (change_of(subcog, "keys")["was"] is None, change_of(subcog, "keys")["is"]) == (False, None)
+
+
+def change_of(subcog: Run, id_: str) -> dict[str, object]:
+    found: dict[str, object] = next(change for change in told(subcog)["changes"] if change["id"] == id_)
+    return found
+
+
+@pytest.mark.usefixtures("asked")
+def test_todays_settings_decide(subcog: Run) -> None:
+    subcog("config", "set", "search_intent.min_confidence", "1.0")
+    answer = told(subcog)
+    assert (answer["was"]["outcome"], answer["is"]["outcome"]) == ("spoke", "intent")
+    assert "is   silent: memories could hardly help with it: " in subcog("replay").out
+    subcog("config", "set", "surfacing.enabled", "false")
+    assert told(subcog)["is"]["outcome"] == "off"
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_mark_counts_at_once(subcog: Run) -> None:
+    subcog("why", "--bad", "keys")
+    assert change_of(subcog, "keys")["is"] == {"relevance": 0.0, "outcome": "bad"}
+
+
+def test_what_the_session_had_been_given_by_then_is_not_given_again(subcog: Run, asked: Ask) -> None:
+    assert asked(QUESTION) == []
+    assert told(subcog)["is"]["outcome"] == "repeated"
+    first = [row["id"] for row in json.loads(subcog("why", "--list", "--json").out)][-1]
+    assert told(subcog, first)["is"]["outcome"] == "spoke"  # what came later has not been given yet
+
+
+def test_it_is_asked_in_its_own_project(subcog: Run, ask: Ask, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    (shop / ".git").mkdir(parents=True)
+    (shop / ".git" / "config").write_text('[remote "origin"]\nurl = git@github.com:acme/shop.git\n')
+    ask.remember(project="github.com/acme/shop", keys=KEYS)
+    assert ask(QUESTION, cwd=str(shop)) == ["keys"]
+    done = subcog("replay")  # from a folder of no project
+    assert "nothing has changed" in done.out
+    assert done.err == "a .subcog.toml of github.com/acme/shop is only heeded in its folder\n"
+
+
+def test_borrowed_topics_are_borrowed_again(subcog: Run, asked: Ask) -> None:
+    asked("and for the other one?", session="s")
+    borrowed = json.loads(subcog("why", "--json").out)["borrowed"]
+    assert borrowed
+    assert told(subcog)["is"]["borrowed"] == borrowed
+
+
+def test_no_llm_is_asked(subcog: Run, asked: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    subcog("config", "set", "llm.base_url", "http://127.0.0.1:9/v1")
+    subcog("config", "set", "llm.model", "tiny")
+    subcog("config", "set", "llm.provider", "openai")
+    subcog("config", "set", "search_intent.llm_skip_confidence", "1.0")
+    assert told(subcog)["is"]["intent"]["llm_status"] == "off"
+
+
+# ---- what can not be replayed as it was -----------------------------------------------------------------------------------
+
+
+def test_a_prompt_that_was_not_kept_can_not_be_replayed(subcog: Run, home: Home) -> None:
+    keep(home, decided("d1", BELOW, prompt=None))
+    done = subcog("replay")
+    assert (done.code, done.out) == (2, "")
+    said = "it may have held a secret, or asked for silence; ask in other words"
+    assert done.err == f"subcog: the prompt of d1 was not kept, so it can not be asked again; {said}\n"
+    subcog("config", "set", "surfacing.log_prompts", "false")
+    assert subcog("replay").err.endswith("; surfacing.log_prompts is false; set it to true, and ask again\n")
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_prompt_of_which_something_is_missing_is_replayed_with_a_remark(subcog: Run, home: Home) -> None:
+    keep(home, decided("a", prompt="How is [redacted] rotated?", project=""))
+    assert subcog("replay", "a").err == "a secret was taken out of the prompt; it is replayed without\n"
+    keep(home, decided("b", prompt="How is it? " * 200, project=""))
+    assert subcog("replay", "b").err.startswith("of the prompt only the first 2,000 characters were kept")
+
+
+def test_without_memories_there_is_nothing_to_decide(subcog: Run, home: Home) -> None:
+    keep(home, decided("a", SPOKE, [candidate("m", 0.7)]))
+    done = subcog("replay")
+    assert (done.code, done.out, done.err) == (1, "", "subcog: there are no memories; `subcog remember` makes the first\n")
+
+
+def test_without_a_state_it_is_one_line(subcog: Run) -> None:
+    done = subcog("replay")
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+
+
+def test_it_goes_through_the_hooks_own_code(subcog: Run, asked: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def noted(turn: Turn, write: Callable[[bytes], None]) -> None:
+        seen.append(turn.prompt)
+        prompt.decide(turn, write)
+
+    monkeypatch.setattr("subcog_hooks.cli.replay.decide", noted)
+    assert "nothing has changed" in subcog("replay").out
+    assert seen == [QUESTION]

@@ -1,0 +1,321 @@
+"""`why`: a decision told to a person, to a script, and in a list."""
+
+import io
+import json
+import os
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.color import ColorSystem
+from rich.console import Console
+
+from subcog_hooks import decision as outcomes
+from subcog_hooks.cli.decisions import EXPLAINED, line, sentence, view, would_speak
+from subcog_hooks.cli.output import terminal
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Run
+from tests.cli.decided import PROMPT, candidate, decided, keep
+from tests.conftest import Maker
+
+NOW = now_ms()
+SPOKEN = decided("d1", candidates=[candidate("m1", 0.70), candidate("m2", 0.24), candidate("m3", 0.1)], units=212)
+
+
+@pytest.fixture
+def spoken(home: Home, store: Store, make: Maker) -> None:
+    """A decision that handed m1 over, with m2 and m3 in the store."""
+    store.add([make(f"Keys of service {i} are rotated by hand.", id=f"m{i}") for i in (1, 2, 3)])
+    keep(home, SPOKEN)
+
+
+def wide(monkeypatch: pytest.MonkeyPatch, columns: int = 140) -> None:
+    """Standard output is a terminal of so many columns, without colours."""
+    monkeypatch.setattr(terminal.out, "_force_terminal", True)
+    monkeypatch.setattr(terminal.out, "no_color", True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+
+# ---- what a person sees ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("spoken")
+def test_it_says_when_where_and_what_became_of_the_prompt(subcog: Run) -> None:
+    lines = subcog("why").out.splitlines()
+    assert re.fullmatch(r"d1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  in github.com/acme/shop", lines[0])
+    assert lines[1:4] == [PROMPT, "", "spoke: 1 of 3 candidates handed over, 212 characters"]
+    assert lines[4] == "almost: m2 with 0.24, 0.25 was needed"
+
+
+@pytest.mark.usefixtures("spoken")
+def test_it_says_what_the_intent_and_the_time_were_made_of(subcog: Run) -> None:
+    lines = subcog("why").out.splitlines()
+    assert "intent   howto 0.82, 0.50 needed; told by keyword; llm off" in lines
+    assert "topics   signing keys" in lines
+    assert "signals  how_do_we +1.20 howto; we -0.30 general" in lines
+    assert "shape    a question" in lines
+    assert "stages   start      12.1 ms  ████████████████████" in lines
+    assert "         in all     40.0 ms" in lines
+    assert "recall   lexical, semantic" in lines
+
+
+@pytest.mark.usefixtures("spoken")
+def test_each_candidate_stands_with_its_distance_to_the_threshold_and_its_first_words(subcog: Run) -> None:
+    out = subcog("why").out
+    assert "0.70 ██┃████    +0.45  m1  decisions  injected\n    exact 1, semantic 2; Keys of service 1 are rotated by" in out
+    assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
+
+
+@pytest.mark.usefixtures("spoken")
+def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
+    lines = subcog("why").out.splitlines()
+    start = lines.index("m1: relevance 0.70")
+    assert [line.split() for line in lines[start + 1 : start + 4]] == [
+        ["intercept", "1", "-8.65", "█" * 20],
+        ["cosine", "0.61", "+3.40", "███████▉"],
+        ["coverage", "0.8", "+1.65", "███▉"],
+    ]
+    assert sum(": relevance" in line for line in lines) == EXPLAINED
+
+
+@pytest.mark.usefixtures("spoken")
+def test_on_a_wide_terminal_the_candidates_are_a_table(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide(monkeypatch)
+    rows = [" ".join(line.split()) for line in subcog("why").out.splitlines()]
+    assert "relevance to 0.25 id namespace ranks outcome memory" in rows
+    assert "0.70 ██┃████ +0.45 m1 decisions exact 1, semantic 2 injected Keys of service 1 are rotated by hand." in rows
+
+
+@pytest.mark.usefixtures("spoken")
+@pytest.mark.parametrize("columns", [20, 40, 80])
+def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    wide(monkeypatch, columns)
+    out = subcog("why").out
+    assert max(map(len, out.splitlines())) <= columns
+    flat = " ".join(out.split())
+    for shown in ("almost: m2 with 0.24, 0.25 was needed", "Keys of service 1 are rotated by hand.", "how_do_we +1.20 howto"):
+        assert shown in flat
+
+
+@pytest.mark.usefixtures("spoken")
+def test_without_a_terminal_there_is_no_colour_and_no_line_is_broken(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    out = subcog("why").out
+    assert "\x1b" not in out
+    assert "exact 1, semantic 2; Keys of service 1 are rotated by hand." in out
+    assert all(line == line.rstrip() for line in out.splitlines())
+
+
+@pytest.mark.usefixtures("spoken")
+def test_on_a_terminal_green_adds_and_red_takes_away(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide(monkeypatch)
+    monkeypatch.setattr(terminal.out, "no_color", False)
+    monkeypatch.setattr(terminal.out, "_color_system", ColorSystem.STANDARD)
+    lines = subcog("why").out.splitlines()
+    assert any("-8.65" in line and "\x1b[31m" in line for line in lines)
+    assert any("+3.40" in line and "\x1b[32m" in line for line in lines)
+
+
+def test_hostile_text_can_not_act_on_the_terminal(subcog: Run, home: Home, store: Store, make: Maker) -> None:
+    store.add([make("Press \x1b[2Jhere\n[bold]now[/bold] \u202eten", id="m1")])
+    hostile = decided(
+        "d1",
+        prompt="How\x1b]0;title\x07 do we\n[red]rotate[/red] ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2?",
+        project="shop\x1b[31m",
+        note="broken\x1b[2J",
+        reason="why\x1b[2J",
+        candidates=[candidate("m1", 0.7), candidate("m\x1b2", 0.1)],
+        borrowed=("to\x1bpic",),
+    )
+    keep(home, hostile)
+    for command in (("why",), ("why", "--list")):
+        out = subcog(*command).out
+        assert not {"\x1b", "\x07", "\u202e"} & set(out)
+        assert "[red]rotate[/red] [redacted]?" in out
+    assert "[bold]now[/bold]" in subcog("why").out
+
+
+TEXTS = st.one_of(st.text(max_size=30), st.text("\x1b[]0;\x07\u202e\r\n ab", max_size=30))
+NUMBERS = st.floats(-1e6, 1e6)
+CANDIDATES = st.builds(
+    outcomes.Candidate,
+    *(TEXTS, TEXTS, st.floats(0, 1), st.floats(0, 1), st.sampled_from(["injected", "below", "bad", "x\x1b"])),
+    st.dictionaries(TEXTS, st.integers(1, 99), max_size=3),
+    st.just({}),
+    st.lists(st.tuples(TEXTS, NUMBERS, NUMBERS), max_size=4),
+)
+
+
+@given(
+    *(st.sampled_from([*outcomes.OUTCOMES, "\x1b"]), st.lists(CANDIDATES, max_size=4), st.integers(-(10**18), 10**18)),
+    st.fixed_dictionaries(dict.fromkeys(("prompt", "project", "note", "reason"), TEXTS)),
+    st.lists(st.tuples(TEXTS, NUMBERS), max_size=4),
+)
+def test_whatever_a_record_holds_it_can_be_shown_and_does_nothing(
+    outcome: str, candidates: list[outcomes.Candidate], at: int, texts: dict[str, str], stages: list[tuple[str, float]]
+) -> None:
+    shown = io.StringIO()
+    one = decided("d\x1b", outcome, candidates, at=at, stages=stages, **texts)
+    Console(file=shown, width=60).print(view(one, {}), soft_wrap=True)
+    print(line(one), file=shown)
+    assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.getvalue())
+
+
+def test_a_memory_that_is_gone_or_forgotten_is_not_shown(subcog: Run, home: Home, store: Store, make: Maker) -> None:
+    store.add([make("secret plans", id="m1", status="deleted")])
+    keep(home, decided("d1", candidates=[candidate("m1", 0.7), candidate("m2", 0.6)]))
+    out = subcog("why").out
+    assert "secret plans" not in out
+    assert out.count("(no longer in the store)") == 2
+
+
+def test_a_text_without_spaces_is_cut_between_its_characters(subcog: Run, home: Home, store: Store, make: Maker) -> None:
+    store.add([make("認証サーバーの鍵は四半期ごとに更新される。" * 20, id="m1")])
+    keep(home, decided("d1", candidates=[candidate("m1", 0.7)], prompt="鍵はいつ更新されますか" * 100))
+    out = subcog("why").out
+    assert "鍵はいつ更新されますか鍵はいつ" in out
+    assert "; 認証サーバーの鍵は四半期ごとに更新される。認証" in out
+    assert out.count(" …\n") == 2
+
+
+def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: Home) -> None:
+    told = outcomes.Understood(
+        "howto", 0.9, 0.9, ("keys",), source="hybrid", llm_status="success", llm_ms=87.4, row="both agree"
+    )
+    keep(home, decided("d1", outcomes.BELOW, intent=told, borrowed=("vault",), note="semantic: out of time"))
+    out = subcog("why").out
+    assert "merge    both agree; the LLM took 87 ms" in out
+    assert "borrowed vault, from the prompt before" in out
+    assert "recall   lexical, semantic; semantic: out of time" in out
+
+
+# ---- in a sentence --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outcome", "candidates", "said"),
+    [
+        (outcomes.BELOW, [0.21] * 7, "silent: the best of 7 candidates reached 0.21, 0.25 was needed"),
+        (outcomes.BELOW, [0.2499], "silent: the best of 1 candidate reached 0.2499, 0.2500 was needed"),
+        (outcomes.NOTHING_FOUND, [], "silent: no memory is near to it, or has a word of it"),
+        (outcomes.PAUSED, [], "silent: the hook was paused; `subcog resume` ends it"),
+        (outcomes.NOMEM, [], "silent: [nomem] was in the prompt"),
+        (outcomes.REPEATED, [0.5], "silent: what is relevant was given in this session before"),
+        ("of_another_version", [], "silent: of_another_version"),
+    ],
+)
+def test_every_outcome_is_a_plain_sentence(outcome: str, candidates: list[float], said: str) -> None:
+    assert sentence(decided("d", outcome, [candidate(f"m{i}", share) for i, share in enumerate(candidates)])) == said
+
+
+def test_a_silence_of_the_intent_has_its_numbers() -> None:
+    told = outcomes.Understood("none", 0.31, 0.31)
+    said = sentence(decided("d", outcomes.INTENT, intent=told))
+    assert said == "silent: memories could hardly help with it: 0.31, 0.50 was needed"
+
+
+def test_a_failure_has_its_reason() -> None:
+    assert sentence(decided("d", outcomes.FAILED, reason="StoreBusy: locked")) == "silent: it failed: StoreBusy: locked"
+
+
+def test_every_outcome_there_is_has_words() -> None:
+    for outcome in outcomes.OUTCOMES:
+        assert sentence(decided("d", outcome)) != f"silent: {outcome}"
+
+
+# ---- for scripts, and lists -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("spoken")
+def test_json_is_the_record_without_the_memories_contents(subcog: Run) -> None:
+    out = subcog("why", "--json").out
+    told = json.loads(out)
+    assert (told["id"], told["outcome"], told["injected"], told["prompt"]) == ("d1", "spoke", ["m1"], PROMPT)
+    assert told["intent"]["signals"][0] == ["how_do_we", "howto", 1.2]
+    assert told["settings"]["min_relevance"] == 0.25
+    assert told["candidates"][0]["terms"][0] == ["intercept", 1.0, -8.65]
+    assert "Keys of service" not in out
+
+
+def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home) -> None:
+    keep(
+        home,
+        decided("d1", candidates=[candidate("m1", 0.7)], at=NOW + 1),
+        decided("d2", outcomes.INTENT, prompt=None, at=NOW + 2),
+        decided("d3", outcomes.BELOW, prompt="Why " + "so " * 100, at=NOW + 3),
+    )
+    lines = subcog("why", "--list").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["d3", "d2", "d1"]
+    assert lines[0].endswith(" so …")
+    assert [line.split()[3:5] for line in lines] == [["below", "0"], ["intent", "0"], ["spoke", "1"]]
+    assert (lines[1].endswith("(the prompt was not kept)"), lines[2].endswith(PROMPT)) == (True, True)
+    assert [line.split()[0] for line in subcog("why", "-n", "1").out.splitlines()] == ["d3"]
+    assert [row["id"] for row in json.loads(subcog("why", "--limit", "2", "--json").out)] == ["d3", "d2"]
+
+
+def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
+    keep(home, decided("1ab", at=NOW + 1), decided("1ac", at=NOW + 2), decided("1a", at=NOW + 3), decided("2b", at=NOW + 4))
+    for name, found in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
+        assert json.loads(subcog("why", name, "--json").out)["id"] == found
+    done = subcog("why", "1")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "subcog: 1 begins several ids (1a, 1ac, 1ab, …); give more of it\n"
+
+
+# ---- nothing to show ------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_state_it_is_one_line_and_no_file_is_made(subcog: Run, home: Home) -> None:
+    for command in (("why",), ("why", "x"), ("why", "--list"), ("why", "--bad", "m1")):
+        done = subcog(*command)
+        assert (done.code, done.out) == (1, "")
+        assert done.err == "subcog: the hook has not decided anything yet; `subcog doctor` says whether it is registered\n"
+    assert not os.path.exists(home.root)
+
+
+def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> None:
+    keep(home)
+    done = subcog("why")
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    assert (subcog("why", "--list").code, subcog("why", "--list").err) == (1, "no decisions\n")
+    keep(home, SPOKEN)
+    done = subcog("why", "x\x1b[2J")
+    assert (done.code, done.err) == (1, "subcog: no decision has the id x; `subcog why --list` shows the latest\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--undo",), "--undo takes a mark away; name the memory: --bad MEMORY --undo"),
+        (("--bad", "m1", "--json"), "--bad shows nothing; leave --json, --list and --limit out"),
+        (("d1", "--list"), "a list is not of one decision; leave the id out, or --list and --limit"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tuple[str, ...], said: str) -> None:
+    done = subcog("why", *arguments)
+    assert (done.code, done.out, done.err) == (2, "", f"subcog: {said}\n")
+
+
+# ---- another threshold ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outcome", "candidates", "bar", "speaks"),
+    [
+        (outcomes.SPOKE, [candidate("a", 0.5)], 0.4, True),
+        (outcomes.SPOKE, [candidate("a", 0.5)], 0.6, False),
+        (outcomes.BELOW, [candidate("a", 0.2)], 0.1, True),
+        (outcomes.REPEATED, [candidate("a", 0.5, outcomes.GIVEN), candidate("b", 0.2)], 0.3, False),
+        (outcomes.REPEATED, [candidate("a", 0.5, outcomes.GIVEN), candidate("b", 0.2)], 0.1, True),
+        (outcomes.BELOW, [candidate("a", 0.0, outcomes.BAD, raw=0.5)], 0.1, False),
+        (outcomes.INTENT, [candidate("a", 0.9, outcomes.INTENT)], 0.1, True),
+        (outcomes.PAUSED, [], 0.0, False),
+    ],
+)
+def test_whether_it_would_have_spoken_is_told_from_what_was_kept(
+    outcome: str, candidates: list[outcomes.Candidate], bar: float, speaks: bool
+) -> None:
+    assert would_speak(decided("d", outcome, candidates), bar) is speaks

@@ -1,0 +1,54 @@
+"""The installed executable: a hook's silence is explained, a memory called wrong stays away, statistics say what was done."""
+
+import json
+
+from subcog_hooks.decision import SPOKE
+from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, assert_one_line_error
+
+
+def record(machine: Machine, *arguments: str) -> dict[str, object]:
+    done = machine.run("why", *arguments, "--json")
+    assert done.code == 0, done.stderr
+    told: dict[str, object] = json.loads(done.stdout)
+    return told
+
+
+def test_where_no_hook_has_run_there_is_nothing_to_ask_for(bare: Machine) -> None:
+    for command in ("why", "replay"):
+        assert_one_line_error(bare.run(command), 1)
+
+
+def test_what_a_hook_did_can_be_asked_for(machine: Machine) -> None:
+    assert ANSWER in machine.recall(QUESTION)
+    told = record(machine)
+    assert (told["outcome"], told["prompt"], told["event"]) == ("spoke", QUESTION, "UserPromptSubmit")
+    shown = machine.run("why").stdout.decode()
+    assert shown.splitlines()[1:3] == [QUESTION, ""]
+    assert shown.splitlines()[3].startswith("spoke: ")
+    assert "\x1b" not in shown
+
+
+def test_a_memory_called_wrong_stays_away_from_such_prompts_until_that_is_taken_back(machine: Machine) -> None:
+    assert ANSWER in machine.recall(QUESTION)
+    id_ = str(record(machine)["id"])
+    assert machine.run("why", "--bad", ANSWER).code == 0
+    for _ in range(ATTEMPTS):
+        assert ANSWER.encode() not in machine.prompt(QUESTION).stdout
+    outcomes = {row["id"]: row["outcome"] for row in record(machine)["candidates"]}  # type: ignore[attr-defined]  # of JSON
+    assert outcomes[ANSWER] == "bad"
+    assert f"{ANSWER}  ".encode() in machine.run("replay", id_).stdout
+    assert machine.run("why", "--bad", ANSWER, id_, "--undo").code == 0
+    assert ANSWER in machine.recall(QUESTION)
+
+
+def test_statistics_count_what_hooks_did(machine: Machine) -> None:
+    spoken = sum(decision.outcome == SPOKE for decision in machine.decisions())
+    assert ANSWER in machine.recall(QUESTION)
+    machine.prompt("ok thanks")
+    told = json.loads(machine.run("stats", "--json").stdout)
+    assert told["prompts"] == len(machine.decisions())
+    assert told["outcomes"]["spoke"] == spoken + 1
+    assert ANSWER in [row["id"] for row in told["top_memories"]]
+    assert told["latency_ms"]["UserPromptSubmit"]["p50"] > 0
+    exposition = machine.run("stats", "--prometheus").stdout.decode()
+    assert f'subcog_hook_decisions_total{{outcome="spoke"}} {spoken + 1}\n' in exposition

@@ -1,0 +1,79 @@
+"""Measure the prompt hook's gate: how often it answers, is silent and is right, and how far its relevance can be believed.
+
+A set is a folder with `memories.jsonl`, as `subcog import` reads it, and `prompts.jsonl`, rows of id, prompt, kind (answerable,
+unanswerable, unrelated) and relevant (ids of memories). Its prompts are halved by the md5 of their texts: half 0 is for
+tuning, 1 for reporting. Brackets hold 95 % bootstrap intervals over prompts. Ages are those of a fixed day and resamples are
+seeded: two runs write the same bytes.
+
+Example: python -m tests.eval.gate
+Example: python -m tests.eval.gate --set FOLDER --half 1 --out gate.json --plot gate.svg
+Example: python -m tests.eval.gate --set FOLDER --size 100000 --pad MEMORIES.jsonl
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tests.eval import homes
+from tests.eval.bench import Row
+from tests.eval.collection import OWN, REPORTING, TUNING, gate_set, rows
+from tests.eval.gate import drawing, results, table
+from tests.eval.gate.stores import sized
+from tests.eval.gate.trials import DEFAULT_THRESHOLD, Hook
+
+HALVES = {"0": TUNING, "1": REPORTING, "all": None}
+GRID = tuple(twentieth / 20 for twentieth in range(1, 20))  # thresholds
+
+
+def main() -> None:
+    asked = _arguments()
+    try:
+        memories, prompts = gate_set(asked.set)
+    except FileNotFoundError as error:
+        sys.exit(f"gate: there is no {error.filename}")
+    if asked.size:
+        memories, prompts = sized(memories, prompts, asked.size, asked.pad, asked.homes)
+    half = HALVES[asked.half]
+    prompts = [prompt for prompt in prompts if half in (None, prompt.half)]
+    found: Row = {"set": asked.set.resolve().name, "memories": len(rows(memories)), "half": half or "both"}
+    with Hook(homes.home_of(memories, asked.homes)) as hook:
+        trials = hook.trials(prompts, asked.threshold)
+        found |= results.measured(trials, asked.threshold)
+        if not asked.no_grid:
+            found["thresholds"] = [{"threshold": one, **results.shares(hook.trials(prompts, one))} for one in GRID]
+    print(table.of(found))
+    if asked.out:
+        asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if asked.plot:
+        asked.plot.write_text(drawing.of(found), encoding="utf-8")
+    if asked.trials:
+        told = (json.dumps(row, ensure_ascii=False) + "\n" for row in results.told(trials))
+        asked.trials.write_text("".join(told), encoding="utf-8")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.eval.gate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--set", type=Path, default=OWN, metavar="DIR", help="a set (the project's own)")
+    parser.add_argument("--half", choices=HALVES, default="all", help="of the prompts (all)")
+    parser.add_argument(
+        "--size", type=int, metavar="N", help="so many memories: some of the set's, or all of them among those of --pad"
+    )
+    parser.add_argument(
+        "--pad", type=Path, nargs="+", default=[], metavar="FILE.jsonl", help="memories that answer none of the prompts"
+    )
+    parser.add_argument(
+        "--threshold", type=float, default=DEFAULT_THRESHOLD, help=f"the least relevance that is given ({DEFAULT_THRESHOLD})"
+    )
+    parser.add_argument("--no-grid", action="store_true", help="that threshold alone, without the trade-off over others")
+    parser.add_argument("--homes", type=Path, default=homes.DEFAULT, help="where imported sets are kept (.cache/eval)")
+    parser.add_argument("--out", type=Path, metavar="FILE.json", help="all figures")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="the reliability curve and the trade-off")
+    parser.add_argument("--trials", type=Path, metavar="FILE.jsonl", help="what the hook did with each prompt")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

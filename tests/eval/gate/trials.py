@@ -1,0 +1,148 @@
+"""The hook answers prompts in this process, and what it did with each. No measuring here.
+
+Everything that decides is the package's own code, from the prompt's text to the printed block. The files are opened once, for
+all prompts; what the hook keeps goes to a state.db that is thrown away.
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from copy import copy
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from unittest.mock import patch
+
+from subcog_hooks.config import Settings
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.embed import models
+from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.hooks import prompt as hook
+from subcog_hooks.hooks import surfacing
+from subcog_hooks.hooks.turn import Stages, Turn
+from subcog_hooks.keys import KEYS, Value
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import pipeline, semantic, tuning
+from subcog_hooks.recall.candidates import Sources
+from subcog_hooks.recall.hits import Answer
+from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.state import State
+from tests.eval.collection import Prompt
+from tests.eval.systems import FROZEN_MS, PATIENCE_MS
+
+THRESHOLD = "surfacing.min_relevance"
+DEFAULT_THRESHOLD = float(KEYS[THRESHOLD].default)
+
+_HEAD = re.compile(r"^\[\S+ \d{4}-\d\d-\d\d (\S+)\] ", re.MULTILINE)  # of a memory's line in the block
+
+
+class Candidate(NamedTuple):
+    """A memory that the hook looked at. relevance: the final one, which the threshold is for."""
+
+    id: str
+    relevance: float
+    is_relevant: bool
+
+
+class Trial(NamedTuple):
+    """What the hook did with a prompt.
+
+    candidates: most relevant first, none where it did not look for any; given: the ids that it printed, in their order.
+    """
+
+    prompt: Prompt
+    candidates: tuple[Candidate, ...]
+    given: tuple[str, ...]
+
+    @property
+    def speaks(self) -> bool:
+        return bool(self.given)
+
+    @property
+    def right(self) -> int:
+        """How many of the memories that it printed answer the prompt."""
+        return sum(one in self.prompt.relevant for one in self.given)
+
+    @property
+    def is_first_right(self) -> bool:
+        return bool(self.given) and self.given[0] in self.prompt.relevant
+
+
+class Hook:
+    """The prompt hook over an open home. What recall brings for a prompt is kept for all that only the gate decides."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._stack = ExitStack()
+        self._index = LexicalIndex.open(home)
+        self._store = Store.reader(home)
+        self._stack.callback(self._store.close)
+        self._vectors = VectorStore.reader(home, models.PACKAGED.name, models.PACKAGED.dimension)
+        self._stack.callback(self._vectors.close)
+        self._space = semantic.Space(self._vectors, semantic.in_latin(StaticEncoder.open().encode))
+        aside = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        self._state = State.open(Home(str(aside)), PATIENCE_MS)
+        self._stack.callback(self._state.close)
+        self._kept: dict[tuple[object, ...], Answer] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def trials(
+        self, prompts: Iterable[Prompt], threshold: float = DEFAULT_THRESHOLD, others: Mapping[str, Value] | None = None
+    ) -> list[Trial]:
+        """Each prompt in a session of its own. threshold: `surfacing.min_relevance`; others: more settings by name.
+
+        Raises RuntimeError when recall did less than it should have.
+        """
+        settings = Settings({**(others or {}), THRESHOLD: threshold})
+        with self._instead(settings):
+            return [self._trial(prompt, settings) for prompt in prompts]
+
+    def _trial(self, prompt: Prompt, settings: Settings) -> Trial:
+        deadline = Deadline(PATIENCE_MS)
+        turn = Turn(prompt.text, "", None, settings, self._state, self._home, deadline, Stages(deadline))
+        printed: list[bytes] = []
+        hook.decide(turn, printed.append)
+        hits = sorted((one.hit for one in turn.judged), key=lambda hit: -hit.relevance)
+        candidates = (Candidate(hit.memory.id, hit.relevance, hit.memory.id in prompt.relevant) for hit in hits)
+        return Trial(prompt, tuple(candidates), ids_in(printed))
+
+    @contextmanager
+    def _instead(self, settings: Settings) -> Iterator[None]:
+        """The hook with what is open here, and a clock that stands."""
+        for_prompt = pipeline.for_prompt
+        sources = Sources(self._index, self._store, self._space, tuning.of(settings))
+
+        def kept(text: str, *others: Any, **named: Any) -> Answer:  # Any: whatever recall asks for
+            key = (text, *(getattr(sources.tuning, name) for name in Tuning.__slots__))
+            if key not in self._kept:
+                answer = for_prompt(text, *others, **named)
+                if answer.is_degraded:
+                    raise RuntimeError(f"{text[:80]}: {answer.note}")
+                self._kept[key] = answer
+            answer = copy(self._kept[key])
+            answer.hits = [copy(hit) for hit in answer.hits]
+            return answer
+
+        with (
+            patch.object(surfacing, "_sources", lambda _: sources),
+            patch.object(pipeline, "for_prompt", kept),
+            patch.object(pipeline, "now_ms", lambda: FROZEN_MS),
+        ):
+            yield
+
+
+def ids_in(printed: Sequence[bytes]) -> tuple[str, ...]:
+    """The ids of the memories in what the hook has written, in their order."""
+    if not printed:
+        return ()
+    (line,) = printed
+    return tuple(_HEAD.findall(json.loads(line)["hookSpecificOutput"]["additionalContext"]))

@@ -1,0 +1,72 @@
+"""An LLM that is asked about a prompt, for the tests of detection: the settings, the run, and what it leaves behind."""
+
+from subcog_hooks import config, metrics
+from subcog_hooks.capture.disclosure import shown as may_be_shown
+from subcog_hooks.intent import detection, providers
+from subcog_hooks.intent.detection import COMPLETED, DURATION, STARTED, TIMEOUTS, Examined
+from subcog_hooks.intent.providers import Provider
+from subcog_hooks.intent.topics import topics
+from subcog_hooks.keys import Value
+from subcog_hooks.metrics import Counter
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+from tests.llm_server import LlmServer, says
+
+QUESTION = "How do we store the session token in the browser, and why not in localStorage?"
+ORDER = "rename the cookie of the session token"
+ANOTHER = "Why are the session tokens of the browser not in localStorage?"
+YES = says("troubleshoot", 0.9, ["session token", "cookie"])
+NO = says("none", 0.9)
+LONG_MS = 20_000  # where an answer is expected; no test waits for so long
+SHORT_MS = 40  # where none is
+
+
+def asking(server: LlmServer, **others: Value) -> config.Settings:
+    """Settings with which this server is asked whatever the words say. others: settings, with __ for the dot."""
+    values: dict[str, Value] = {
+        "llm.provider": "openai",
+        "llm.model": "a-model",
+        "llm.base_url": server.url_v1,
+        "search_intent.llm_timeout_ms": LONG_MS,
+        "search_intent.llm_skip_confidence": 1.0,
+    }
+    return config.Settings({**values, **{name.replace("__", "."): value for name, value in others.items()}})
+
+
+def examined(home: Home, state: State | None, settings: config.Settings, prompt: str = QUESTION) -> Examined:
+    """The intent as the hook finds it, but for the hook's deadline, and what is kept of it."""
+    begun = detection.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+    told = begun.settle(topics(begun.reading.words()), settings, LONG_MS)
+    if state is not None:
+        begun.count(told, state)
+        begun.learn(state, settings)
+    return told
+
+
+def status(home: Home, state: State | None, settings: config.Settings, prompt: str = QUESTION) -> str:
+    return examined(home, state, settings, prompt).intent.llm_status
+
+
+def provider_of(settings: config.Settings, home: Home) -> Provider:
+    provider = providers.of(settings, home)
+    assert provider is not None
+    return provider
+
+
+def counted(state: State) -> dict[str, float]:
+    """The metrics: how often each was counted or observed."""
+    found = {}
+    for metric in metrics.read(state):
+        name = f"{metric.name}{{{metric.labels}}}" if metric.labels else metric.name
+        found[name] = metric.value if isinstance(metric, Counter) else metric.count
+    return found
+
+
+BY_WORDS = {f'{DURATION}{{source="keyword"}}': 1}
+
+
+def call(status: str, reason: str = "") -> dict[str, float]:
+    """What one call leaves in the metrics."""
+    source = "hybrid" if status == "success" else "keyword"
+    timeouts = {f'{TIMEOUTS}{{reason="{reason}"}}': 1} if reason else {}
+    return {f'{DURATION}{{source="{source}"}}': 1, STARTED: 1, f'{COMPLETED}{{status="{status}"}}': 1, **timeouts}

@@ -1,0 +1,172 @@
+"""What one prompt teaches the next: an answer is asked for once, and an LLM that fails again and again is left alone."""
+
+import pytest
+
+from subcog_hooks import config, llm_state
+from subcog_hooks.capture.disclosure import shown as may_be_shown
+from subcog_hooks.intent import breaker, classifier, detection, keywords, race
+from subcog_hooks.intent.detection import DURATION, HOUR_MS, STARTED
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+from tests import llm_server
+from tests.intent.asked import (
+    ANOTHER,
+    LONG_MS,
+    NO,
+    QUESTION,
+    SHORT_MS,
+    YES,
+    asking,
+    call,
+    counted,
+    examined,
+    provider_of,
+    status,
+)
+from tests.llm_server import LlmServer
+
+
+def test_an_answer_is_asked_for_once(home: Home, state: State) -> None:
+    with LlmServer(YES) as server:
+        first = examined(home, state, asking(server))
+        second = examined(home, state, asking(server))
+        assert len(server.requests) == 1
+    assert (first.intent.llm_status, second.intent.llm_status) == ("success", "cached")
+    for name in ("type", "confidence", "topics", "keywords", "source"):
+        assert getattr(second.intent, name) == getattr(first.intent, name)
+    assert (second.llm_seconds, second.llm_reason) == (None, "")
+    assert counted(state) == {**call("success"), f'{DURATION}{{source="hybrid"}}': 2}
+
+
+def test_another_prompt_or_model_or_server_asks_again(home: Home, state: State) -> None:
+    with LlmServer(YES) as server, LlmServer(NO) as other:
+        assert status(home, state, asking(server)) == "success"
+        assert status(home, state, asking(server), ANOTHER) == "success"
+        assert status(home, state, asking(server, llm__model="another-model")) == "success"
+        assert status(home, state, asking(other)) == "success"
+        assert [request.json["model"] for request in server.requests] == ["a-model", "a-model", "another-model"]
+        assert status(home, state, asking(server)) == "cached"
+
+
+@pytest.mark.parametrize(("age_ms", "expected"), [(HOUR_MS // 2, "cached"), (HOUR_MS, "success"), (30 * HOUR_MS, "success")])
+def test_an_answer_is_kept_for_its_hours(home: Home, state: State, age_ms: int, expected: str) -> None:
+    with LlmServer(YES) as server:
+        settings = asking(server, llm__cache_hours=1)
+        key = race.cache_key(provider_of(settings, home), QUESTION)
+        llm_state.keep_answer(state, key, classifier.to_text(classifier.Answer("howto", 0.9)), now_ms() - age_ms, HOUR_MS)
+        assert status(home, state, settings) == expected
+        assert len(server.requests) == (expected == "success")
+
+
+def test_an_answer_of_an_hour_is_not_kept_for_two(home: Home, state: State) -> None:
+    with LlmServer(YES) as server:
+        settings = asking(server, llm__cache_hours=1)
+        assert status(home, state, settings) == "success"
+        key = race.cache_key(provider_of(settings, home), QUESTION)
+    assert llm_state.answer(state, key, now_ms() + HOUR_MS // 2) is not None
+    assert llm_state.answer(state, key, now_ms() + HOUR_MS) is None
+
+
+def test_with_no_hours_nothing_is_kept_or_looked_up(home: Home, state: State) -> None:
+    with LlmServer(YES) as server:
+        none = asking(server, llm__cache_hours=0)
+        assert [status(home, state, none) for _ in range(2)] == ["success", "success"]
+        assert status(home, state, asking(server)) == "success"  # none was kept
+        assert status(home, state, asking(server)) == "cached"
+        assert status(home, state, none) == "success"  # none is looked up
+
+
+def test_a_failure_is_not_kept_as_an_answer(home: Home, state: State) -> None:
+    with LlmServer(llm_server.fails(500), YES) as server:
+        assert [status(home, state, asking(server)) for _ in range(2)] == ["error", "success"]
+
+
+def test_an_answer_that_can_not_be_read_any_more_is_asked_for_again(home: Home, state: State) -> None:
+    with LlmServer(YES) as server:
+        settings = asking(server)
+        llm_state.keep_answer(state, race.cache_key(provider_of(settings, home), QUESTION), "not JSON", now_ms(), HOUR_MS)
+        assert status(home, state, settings) == "success"
+
+
+# ---- a provider that fails again and again --------------------------------------------------------------------------------
+
+
+def rested(state: State, settings: config.Settings, home: Home) -> None:
+    """Let the provider's rest be over."""
+    llm_state.let_rest(state, provider_of(settings, home).identity, now_ms() - 1)
+
+
+def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None:
+    with LlmServer(llm_server.fails(500), llm_server.resets(), llm_server.garbage()) as server:
+        settings = asking(server)
+        assert [status(home, state, settings) for _ in range(4)] == ["error", "disconnected", "error", "resting"]
+        assert len(server.requests) == breaker.FAILURES
+        found = examined(home, state, settings)
+        assert len(server.requests) == breaker.FAILURES
+    assert found.llm_reason == "it failed too often lately"
+    assert found.intent.confidence == keywords.read(QUESTION).intent.confidence
+    assert counted(state)[STARTED] == breaker.FAILURES
+
+
+def test_timeouts_are_failures(home: Home, state: State) -> None:
+    with LlmServer(llm_server.never()) as server:
+        settings = asking(server, search_intent__llm_timeout_ms=SHORT_MS)
+        assert [status(home, state, settings) for _ in range(4)] == ["timeout"] * 3 + ["resting"]
+
+
+def test_an_answer_that_is_known_is_told_during_a_rest(home: Home, state: State) -> None:
+    with LlmServer(YES, llm_server.fails(500)) as server:
+        settings = asking(server)
+        statuses = [status(home, state, settings, prompt) for prompt in (QUESTION, *[ANOTHER] * 4, QUESTION)]
+    assert statuses == ["success", "error", "error", "error", "resting", "cached"]
+
+
+def test_another_model_is_asked_during_a_rest(home: Home, state: State) -> None:
+    with LlmServer(llm_server.fails(500)) as server:
+        for _ in range(3):
+            status(home, state, asking(server))
+        assert status(home, state, asking(server, llm__model="another-model")) == "error"
+
+
+def test_a_try_that_fails_begins_another_rest(home: Home, state: State) -> None:
+    with LlmServer(llm_server.fails(500)) as server:
+        settings = asking(server)
+        for _ in range(3):
+            status(home, state, settings)
+        rested(state, settings, home)
+        assert [status(home, state, settings) for _ in range(3)] == ["error", "resting", "resting"]
+        assert len(server.requests) == breaker.FAILURES + 1
+
+
+def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
+    with LlmServer(YES) as server:
+        settings = asking(server)
+        for _ in range(3):
+            breaker.failed(state, provider_of(settings, home).identity, now_ms())
+        rested(state, settings, home)
+        other = State.open(home, 1_000)
+        other.begin()
+        assert not detection.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0).may_change
+        other.commit()
+        assert status(home, state, settings) == "success"
+
+
+def test_while_one_tries_the_others_do_not(home: Home, state: State) -> None:
+    with LlmServer(llm_server.never()) as server:
+        settings = asking(server)
+        for _ in range(3):
+            breaker.failed(state, provider_of(settings, home).identity, now_ms())
+        rested(state, settings, home)
+        begun = [detection.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
+        assert [one.may_change for one in begun] == [True, False, False]
+        begun[0].settle((), settings, 0.0)
+
+
+def test_a_try_that_succeeds_ends_the_rest(home: Home, state: State) -> None:
+    with LlmServer(*[llm_server.fails(500)] * 3, YES) as server:
+        settings = asking(server, llm__cache_hours=0)
+        for _ in range(3):
+            status(home, state, settings)
+        rested(state, settings, home)
+        assert [status(home, state, settings) for _ in range(3)] == ["success"] * 3
