@@ -55,6 +55,7 @@ class Turn:
     """
 
     __slots__ = (
+        "_own",
         "answer",
         "at",
         "borrowed",
@@ -100,6 +101,7 @@ class Turn:
         self.answer: Answer | None = None
         self.judged: Sequence[Judged] = ()
         self.units = 0
+        self._own: tuple[str, ...] | None = None
 
     @property
     def is_trial(self) -> bool:
@@ -115,13 +117,12 @@ class Turn:
     def borrow(self, detected: "Detection") -> None:
         """Take over what the prompt before was about, and how surely, if this one goes on from it. Raises StoreError."""
         reading = detected.reading
-        words = reading.words()
-        own = topics(words)
+        own = self._own_topics(detected)
         if not self.session or not self.keeps_texts or len(own) > FEW:
             return
         from subcog_hooks.intent import follow_up  # few prompts have so few topics
 
-        if not follow_up.is_follow_up(words, own, reading.intent.confidence):
+        if not follow_up.is_follow_up(reading.words(), own, reading.intent.confidence):
             return
         earlier = self.state.last_topics(self.session, self.at)
         if earlier is not None and (borrowed := follow_up.borrowed(own, earlier)):
@@ -131,12 +132,18 @@ class Turn:
 
     def topics(self, detected: "Detection", rarity: "Callable[[str], float | None] | None" = None) -> tuple[str, ...]:
         """What the prompt asks about: its words' topics and the borrowed ones. rarity: as for intent.topics."""
-        own = topics(detected.reading.words(), rarity)
+        own = topics(detected.reading.words(), rarity) if rarity else self._own_topics(detected)
         if not self.borrowed:
             return own
         from subcog_hooks.intent import follow_up  # has been loaded to borrow
 
         return (*follow_up.own_topics(own), *self.borrowed)[:MAX_TOPICS]
+
+    def _own_topics(self, detected: "Detection") -> tuple[str, ...]:
+        """Those of its words, told once: .3 ms for 2,000 characters, and asked for three times."""
+        if self._own is None:
+            self._own = topics(detected.reading.words())
+        return self._own
 
     def settle(self, detected: "Detection", words: tuple[str, ...]) -> "Examined":
         """The intent, waited for as long as the deadline allows. words: what the prompt asks about."""

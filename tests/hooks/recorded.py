@@ -1,0 +1,29 @@
+"""What the tests of records share: prompts to a store about a lighthouse, and the decisions that they leave."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from subcog_hooks.decision import Decision
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+
+Decide = Callable[..., Decision]
+QUESTION = "How does the lighthouse lamp relay work with the tide sensor?"
+ORDER = "rename the helper of the cargo manifest"
+SECRET = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
+
+
+def decisions(home: Home) -> list[Decision]:
+    """All that are kept, the newest first."""
+    state = State.open(home, 1_000)
+    found = state.decisions(100)
+    state.close()
+    return found
+
+
+def outcomes(decision: Decision) -> dict[str, str]:
+    return {candidate.id: candidate.outcome for candidate in decision.candidates}
+
+
+def configure(home: Home, text: str) -> None:
+    Path(home.config).write_text(text)
