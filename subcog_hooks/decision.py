@@ -133,7 +133,7 @@ class Bars:
 
     def needed_at(self, min_relevance: float) -> float:
         """The relevance that a memory would have needed with the same prompt, were the setting another."""
-        return min(1.0, min_relevance * self.needed / self.min_relevance) if self.min_relevance else min_relevance
+        return min_relevance * self.needed / self.min_relevance if self.min_relevance else min_relevance
 
 
 class Decision:

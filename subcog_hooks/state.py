@@ -1,6 +1,6 @@
 """state.db: what hooks write and may forget: ledger, decisions, pause, compiled settings. It may be deleted at any time.
 
-What is counted in it is `metrics`', what it knows of LLMs `llm_state`'s.
+What is counted in it is `metrics`', what it knows of LLMs `llm_state`'s, of sessions `session_state`'s.
 """
 
 import os
@@ -9,7 +9,7 @@ import apsw
 
 from subcog_hooks import database, metrics, wire
 from subcog_hooks.decision import Decision
-from subcog_hooks.errors import StoreCorrupt
+from subcog_hooks.errors import StoreCorrupt, StoreError
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
@@ -23,11 +23,13 @@ LEDGER_DAYS = 30  # a session that was silent for longer may hear a memory again
 MAX_LEDGER = 10_000  # memories that were given, of all sessions
 DECISION_DAYS = 30
 MAX_DECISIONS = 1_000  # some days' prompts, 4 to 8 kB each
+FORGOTTEN = 100  # decisions whose prompts are forgotten at a time: 5 ms
 PRUNED = 50  # decisions that go at a time: one for each that comes would write twice as many pages
 TOPICS_MS = 30 * 60_000  # how long the topics of a session's last prompt are kept
 BRIEF_MS = 5  # how long bookkeeping waits for another writer, which nobody waits for
 
 _DAY_MS = 86_400_000
+_SUFFIXES = ("", "-wal", "-shm")  # of the files that a database is
 
 _VERSION_1 = """
 CREATE TABLE ledger (
@@ -66,10 +68,22 @@ CREATE TABLE topics (session TEXT PRIMARY KEY, topics TEXT NOT NULL, confidence 
 STRICT, WITHOUT ROWID;
 """
 
-_DECISION = "record, id, at, event, session, project, outcome, units, micros"  # as Decision.from_text wants them
-_KEEPS_PROMPTS = "keeps_prompts"  # a flag: there may be texts of prompts in here
+# what was decided tells which sessions there were
+_VERSION_4 = """
+CREATE TABLE sessions (
+  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, started_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  prompts INTEGER NOT NULL, said TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_project ON sessions (project, last_at);
+CREATE TABLE user_flags (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO sessions SELECT session, max(project), '', min(at), max(at), count(*), NULL
+FROM decisions WHERE session <> '' AND event = 'UserPromptSubmit' GROUP BY session;
+"""
 
-SCHEMA = database.Schema(migrations=(_VERSION_1, _VERSION_2, _VERSION_3), synchronous="NORMAL")
+_DECISION = "record, id, at, event, session, project, outcome, units, micros"  # as Decision.from_text wants them
+_KEEPS_PROMPTS = "keeps_prompts"  # a flag: there may be texts of prompts in here, behind the decision that it names
+
+SCHEMA = database.Schema(migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4), synchronous="NORMAL")
 
 
 class Earlier:
@@ -150,6 +164,11 @@ class State:
         """The ids of the memories that this session has been given."""
         return {str(row[0]) for row in self.run("SELECT memory FROM ledger WHERE session = ?", (session,))}
 
+    def given_with(self, session: str, memory: str) -> str:
+        """The decision with which this session was given a memory, "" where that is unknown."""
+        rows = self.run("SELECT decision FROM ledger WHERE session = ? AND memory = ?", (session, memory))
+        return str(rows[0][0]) if rows else ""
+
     def begin(self) -> None:
         """Take the write lock: what `injected` says holds until `commit`."""
         self.run("BEGIN IMMEDIATE")
@@ -205,13 +224,13 @@ class State:
         """The decision of an id, else the latest whose id begins so; without one, the latest of all."""
         sought = id_or_prefix or ""
         found = self._decisions(
-            "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, at DESC, number DESC LIMIT 1", (len(sought), sought, sought)
+            "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, number DESC LIMIT 1", (len(sought), sought, sought)
         )
         return found[0] if found else None
 
     def decisions(self, limit: int, since_ms: int = 0) -> list[Decision]:
-        """The latest decisions from a time on, the newest first."""
-        return self._decisions("WHERE at >= ? ORDER BY at DESC, number DESC LIMIT ?", (since_ms, limit))
+        """The latest decisions from a time on, the newest first, whatever a clock that was wrong has said of them."""
+        return self._decisions("WHERE at >= ? ORDER BY number DESC LIMIT ?", (since_ms, limit))
 
     def _decisions(self, condition: str, values: "tuple[apsw.SQLiteValue, ...]") -> list[Decision]:
         return [
@@ -254,30 +273,54 @@ class State:
         )
         self._note_texts()
 
+    def forget_topics(self, session: str) -> None:
+        """Let the session's next prompt stand for itself."""
+        self.run("DELETE FROM topics WHERE session = ?", (session,))
+
     # the texts of prompts
 
     def _note_texts(self) -> None:
-        self.run("INSERT OR IGNORE INTO flags VALUES (?, NULL)", (_KEEPS_PROMPTS,))
+        self.run(
+            "INSERT INTO flags VALUES (?, NULL) ON CONFLICT (name) DO UPDATE SET until = NULL WHERE until IS NOT NULL",
+            (_KEEPS_PROMPTS,),
+        )
 
     def has_prompts(self) -> bool:
         """Whether there may be texts of prompts in here."""
         return bool(self.run("SELECT 1 FROM flags WHERE name = ?", (_KEEPS_PROMPTS,)))
 
     def forget_prompts(self) -> None:
-        """Take the texts of prompts out of the decisions, and the topics.
-
-        In a transaction of the caller's; without one the file is written anew, too, so that no free page holds any.
-        """
-        self.run("PRAGMA secure_delete = ON")
-        self.run(
-            "UPDATE decisions SET record = json_set(json_remove(record, '$.intent.topics'), '$.prompt', NULL,"
-            " '$.borrowed', json('[]')) WHERE json_valid(record)"
-        )
-        self.run("DELETE FROM topics")
+        """Take all texts of prompts out: of the decisions, the topics, the answers of LLMs. No free page holds any then."""
+        self.begin()
+        self._forget_texts(0, -1)
         self.run("DELETE FROM flags WHERE name = ?", (_KEEPS_PROMPTS,))
-        if not self._connection.in_transaction:
-            self.run("VACUUM")
-            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.commit()
+        self.run("VACUUM")
+        self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def forget_some_prompts(self) -> None:
+        """The same of FORGOTTEN decisions, the oldest that still have one, in the transaction that is open: for the hook, whose
+        next runs go on. Topics and answers go at once."""
+        (done,) = self.run("SELECT coalesce(max(until), 0) FROM flags WHERE name = ?", (_KEEPS_PROMPTS,))[0]
+        last = self._forget_texts(int(done or 0), FORGOTTEN)
+        if last is None:
+            self.run("DELETE FROM flags WHERE name = ?", (_KEEPS_PROMPTS,))
+        else:
+            self.run("UPDATE flags SET until = ? WHERE name = ?", (last, _KEEPS_PROMPTS))
+
+    def _forget_texts(self, after: int, most: int) -> int | None:
+        """Forget those of `most` decisions behind a number, -1: of all. The last one's number, None when there are no more."""
+        self.run("PRAGMA secure_delete = ON")
+        numbers = [int(row[0] or 0) for row in self.run("SELECT number FROM decisions WHERE number > ? LIMIT ?", (after, most))]
+        if numbers:
+            self.run(
+                "UPDATE decisions SET record = json_set(json_remove(record, '$.intent.topics'), '$.prompt', NULL,"
+                " '$.borrowed', json('[]')) WHERE number BETWEEN ? AND ? AND json_valid(record)",
+                (numbers[0], numbers[-1]),
+            )
+        self.run("DELETE FROM topics")
+        self.run("DELETE FROM llm_answers")
+        return numbers[-1] if numbers and len(numbers) == most else None
 
     # compiled settings
 
@@ -292,10 +335,21 @@ class State:
         self.run_briefly("DELETE FROM compiled WHERE rowid < (SELECT max(rowid) FROM compiled) - 1000")
 
 
+def delete_damaged(home: Home) -> None:
+    """Delete what `put_aside` has moved away, which may hold texts of prompts. Raises StoreError."""
+    for suffix in _SUFFIXES:
+        try:
+            os.unlink(f"{home.state_db}.damaged{suffix}")
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise StoreError(f"{home.state_db}.damaged can not be deleted: {error.strerror}", "delete it") from None
+
+
 def put_aside(home: Home) -> None:
     """Move a damaged state.db away. Raises StoreCorrupt when that can not be done."""
     path = home.state_db
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in _SUFFIXES:
         try:
             os.replace(path + suffix, f"{path}.damaged{suffix}")
         except FileNotFoundError:

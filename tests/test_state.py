@@ -9,7 +9,7 @@ from subcog_hooks import database, llm_state, metrics
 from subcog_hooks.decision import Candidate, Decision, Understood
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.paths import Home
-from subcog_hooks.state import LONG_WAL, MAX_DECISIONS, PRUNED, SCHEMA, TOPICS_MS, Earlier, State
+from subcog_hooks.state import LONG_WAL, MAX_DECISIONS, PRUNED, SCHEMA, TOPICS_MS, Earlier, State, delete_damaged
 
 DAY = 86_400_000
 
@@ -92,10 +92,10 @@ def made(id_: str, at: int, prompt: str | None = None, outcome: str = "spoke") -
 def test_a_decision_is_found_by_its_id_or_what_it_begins_with(state: State) -> None:
     assert state.decision() is None
     for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
-        state.keep_decision(made(id_, 1000 - number), 1000)
+        state.keep_decision(made(id_, 1000 + number), 1000)
     found = [state.decision(sought) for sought in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
     assert [decision.id if decision else None for decision in found] == [
-        *("01aa", "01aa", "01aa", "02aa", "01"),
+        *("01", "01aa", "01ab", "02aa", "01"),
         *(None, None, None),
     ]
 
@@ -120,6 +120,15 @@ def test_decisions_come_newest_first(state: State) -> None:
         state.keep_decision(made(f"d{number}", 1000 + number // 2), 1000)
     assert [decision.id for decision in state.decisions(3)] == ["d4", "d3", "d2"]
     assert [decision.id for decision in state.decisions(10, since_ms=1001)] == ["d4", "d3", "d2"]
+
+
+def test_a_clock_that_was_ahead_for_a_while_does_not_hide_what_came_later(state: State) -> None:
+    for id_, at in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
+        state.keep_decision(made(id_, at), at)
+    assert [decision.id for decision in state.decisions(2)] == ["after", "ahead"]
+    latest = state.decision()
+    assert latest is not None
+    assert latest.id == "after"
 
 
 def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
@@ -178,6 +187,42 @@ def test_what_prompts_said_can_be_forgotten_and_the_rest_stays(state: State, hom
     for suffix in ("", "-wal"):
         with open(home.state_db + suffix, "rb") as file:
             assert b"XYZZY" not in file.read()
+
+
+def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.state.FORGOTTEN", 2)
+    for number in range(5):
+        state.keep_decision(made(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
+    state.keep_topics("one", Earlier(("XYZZY",), 0.7), 1001)
+    llm_state.keep_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
+    left = []
+    while state.has_prompts():
+        state.forget_some_prompts()
+        left.append(sum(decision.prompt is not None for decision in state.decisions(10)))
+        assert state.last_topics("one", 1001) is None
+        assert llm_state.answer(state, "key", 1002) is None
+    assert left == [3, 1, 0]
+
+
+def test_what_is_kept_again_is_forgotten_again(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.state.FORGOTTEN", 1)
+    for id_ in ("d1", "d2"):
+        state.keep_decision(made(id_, 1000, "Why does the XYZZY retry?"), 1000)
+    state.forget_some_prompts()
+    state.keep_decision(made("d3", 1000, "Why does the XYZZY retry?"), 1000)
+    for _ in range(4):
+        state.forget_some_prompts()
+    assert [decision.prompt for decision in state.decisions(10)] == [None] * 3
+    assert not state.has_prompts()
+
+
+def test_what_was_put_aside_can_be_deleted(home: Home) -> None:
+    home.create()
+    with open(f"{home.state_db}.damaged", "wb") as file:
+        file.write(b"a prompt")
+    delete_damaged(home)
+    delete_damaged(home)
+    assert not os.path.exists(f"{home.state_db}.damaged")
 
 
 def test_a_pause_ends_by_itself_or_by_hand(state: State) -> None:

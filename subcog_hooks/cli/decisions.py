@@ -18,6 +18,7 @@ from subcog_hooks.decision import Candidate, Decision
 from subcog_hooks.errors import NoDecision, UsageError
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.memory.model import Memory
+from subcog_hooks.recall import relevance
 from subcog_hooks.state import MAX_DECISIONS, State
 
 WAIT_MS = 2_000
@@ -28,6 +29,7 @@ PREVIEW = 600  # characters of a prompt
 WORDS = 90  # characters of a memory, or of a prompt in a list
 ROOMY = 120  # columns from which a table of candidates has room for their words
 NAME = 40  # characters of a signal's name, which may be a list of words
+TERM = 14  # characters of an evidence's name
 BAR = 20  # columns
 SMALL_BAR = 10
 GOOD, WRONG = "green", "red"
@@ -131,7 +133,7 @@ def sentence(decision: Decision) -> str:
         if decision.intent.confidence < limits.min_confidence:
             why += f": {against(decision.intent.confidence, limits.min_confidence)} was needed"
             if decision.candidates:
-                why += f", or a memory of {limits.needed:.2f}; the best reached {decision.candidates[0].relevance:.2f}"
+                why += f", or a memory of {shown_bar(limits.needed)}; the best reached {decision.candidates[0].relevance:.2f}"
     elif decision.outcome == outcomes.BELOW and decision.candidates and limits is not None:
         best = decision.candidates[0].relevance
         why = f"the best of {looked_at} reached {against(best, limits.needed)} was needed"
@@ -148,6 +150,14 @@ def against(value: float, bar: float) -> str:
     """
     digits = 2 if f"{value:.2f}" != f"{bar:.2f}" or value == bar else 4
     return f"{value:.{digits}f}, {bar:.{digits}f}"
+
+
+def shown_bar(needed: float) -> str:
+    """
+    >>> shown_bar(0.44), shown_bar(1.2)
+    ('0.44', 'more than 1')
+    """
+    return f"{needed:.2f}" if needed <= 1.0 else "more than 1"
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -186,15 +196,18 @@ def moment(at_ms: int) -> str:
 # ---- drawn ----------------------------------------------------------------------------------------------------------------
 
 
-def view(decision: Decision, memories: Mapping[str, Memory]) -> RenderableType:
-    """A decision with all that it was made of. memories: the candidates, as far as the store still has them."""
+def view(decision: Decision, memories: Mapping[str, Memory], given: Mapping[str, str] | None = None) -> RenderableType:
+    """A decision with all that it was made of.
+
+    memories: the candidates, as far as the store still has them; given: with which decisions the session was given some before.
+    """
     where = f"in {safe(decision.project)}" if decision.project else "in no project"
     parts: list[RenderableType] = [
         Text(f"{safe(decision.id)}  {moment(decision.at)}  {where}", style=DIM),
         Text(prompt_of(decision, PREVIEW)),
         "",
         Text(sentence(decision), style=GOOD if decision.outcome == outcomes.SPOKE else "yellow"),
-        *_almost(decision),
+        *_almost(decision, given or {}),
         "",
         *_intent(decision),
         *_stages(decision),
@@ -211,7 +224,7 @@ def _named(name: str, what: str) -> Text:
     return Text.assemble((f"{name:<9}", DIM), what)
 
 
-def _almost(decision: Decision) -> Iterator[Text]:
+def _almost(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
     """What was kept back that was relevant, and what nearly was."""
     bar = decision.bars.needed if decision.bars else 0.0
     kept_back = [candidate for candidate in decision.candidates if candidate.outcome != outcomes.INJECTED]
@@ -222,6 +235,8 @@ def _almost(decision: Decision) -> Iterator[Text]:
             lacked = f"{against(candidate.relevance, bar)} was needed"
         else:
             lacked = f"{candidate.raw:.2f}, {LACKED.get(candidate.outcome, safe(candidate.outcome))}"
+            if candidate.outcome == outcomes.GIVEN and given.get(candidate.id):
+                lacked += f", with {safe(given[candidate.id])}"
         yield Text(f"almost: {safe(candidate.id)} with {lacked}")
 
 
@@ -307,8 +322,11 @@ def _reasons(decision: Decision) -> Iterator[RenderableType]:
         yield ""
         yield Text(f"{safe(candidate.id)}: {_of(candidate)}", style=DIM)
         for name, value, adds in sorted(candidate.terms, key=lambda term: (-abs(term[2]), term[0])):
-            drawn = Text(f"  {cut(safe(name), 24):<24} {value:8.3g} {adds:+7.2f}  ")
+            drawn = Text(f"  {cut(safe(name), TERM):<{TERM}} {value:8.3g} {adds:+7.2f}  ")
             drawn += bars.bar(abs(adds) / most if most else 0.0, _room(drawn), GOOD if adds >= 0 else WRONG)
+            meaning = relevance.NAMES.get(name, "")
+            if not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width:
+                drawn += Text(f"  {meaning}", style=DIM)
             drawn.rstrip()
             yield drawn
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from subcog_hooks.capture import disclosure
 from subcog_hooks.cli import inputs, session
+from subcog_hooks.cli.decisions import shown_bar
 from subcog_hooks.cli.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.config import Settings
 from subcog_hooks.errors import StoreError, UsageError
@@ -137,7 +138,7 @@ def _consequence(found: Examined, settings: Settings) -> str:
         return "the hook stays silent"
     if found.is_enough(settings):
         return "the hook speaks if a memory is relevant"
-    return f"the hook stays silent unless a memory's relevance is {gate.threshold_of(found, settings).needed:.2f}"
+    return f"the hook stays silent unless a memory's relevance is {shown_bar(gate.threshold_of(found, settings).needed)}"
 
 
 def view(text: str, found: Examined, settings: Settings, *, explain: bool = False) -> RenderableType:

@@ -26,6 +26,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.state import MAX_DECISIONS, Earlier, State
 
 BUDGET_MS = 10_000.0  # nobody waits for a prompt here
+NOTABLE = 0.05  # by so much the relevance of a memory has to differ to be told, where nothing else of it does
 WAIT_MS = 100  # for a file that is this process's own
 _NO_LLM = "search_intent.use_llm"
 
@@ -142,7 +143,7 @@ def _differences(was: Decision, now: Decision) -> tuple[list[Change], int]:
     changes = []
     for id_ in {**after, **before}:
         one, other = before.get(id_), after.get(id_)
-        if one is None or other is None or _short(one) != _short(other):
+        if one is None or other is None or one.outcome != other.outcome or abs(one.relevance - other.relevance) >= NOTABLE:
             changes.append(Change(id_, one, other))
     return changes, len({**after, **before}) - len(changes)
 

@@ -19,7 +19,7 @@ from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.intent import providers
 from subcog_hooks.keys import KEYS, PRESETS, Key, Value
 from subcog_hooks.paths import create_private_file
-from subcog_hooks.state import MAX_DECISIONS
+from subcog_hooks.state import MAX_DECISIONS, delete_damaged
 
 NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
@@ -110,7 +110,12 @@ def set_(
 
 def _forget_prompts() -> None:
     """Take what was kept of earlier prompts away at once; where that can not be done now, the next run of the hook does it."""
-    if not os.path.exists(session.home().state_db):
+    home = session.home()
+    try:
+        delete_damaged(home)
+    except StoreError as error:
+        terminal.say(f"{error.message}; it may hold prompts")
+    if not os.path.exists(home.state_db):
         return
     try:
         with decisions.opened() as state:

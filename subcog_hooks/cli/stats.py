@@ -67,6 +67,7 @@ SPOKEN = Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", 
 HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
 FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER)  # the first four are S0's
 MOST = 5  # memories that are named
+ROOMY = 70  # columns from which a table has room for sparklines
 
 Values = dict[str, Counter | Histogram]  # of one family, by the value of its label
 
@@ -225,24 +226,25 @@ def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
 def _used(used: Usage, shelf: Shelf) -> Iterator[RenderableType]:
     """What the decisions add up to; each figure with how it was in the last days."""
     since = "" if used.since is None else f" since {moment(used.since)[:10]}"
-    table = _table(f"prompts{since}", "", "share", f"last {usage.DAYS} days")
+    days = () if terminal.out.is_terminal and terminal.out.width < ROOMY else (f"last {usage.DAYS} days",)
+    table = _table(f"prompts{since}", "", "share", *days)
     rows: list[tuple[str, int, str, Callable[[Sequence[Decision]], float]]] = [("all", used.prompts, "", len)]
     for outcome in dict.fromkeys((SPOKE, *used.outcomes)):
         count = used.outcomes.get(outcome, 0)
         share = f"{count / used.prompts:.0%}" if used.prompts else "-"
         rows.append((safe(outcome), count, share, usage.rate_of(outcome)))
     for name, count, share, figure in rows:
-        table.add_row(name, str(count), share, _line(used.by_day(figure)))
+        _add(table, name, str(count), share, _line(used.by_day(figure)))
     yield table
     yield ""
-    table = _table("handed over", "", "each time it spoke", f"last {usage.DAYS} days")
-    table.add_row("memories", str(used.injected), _mean_of(used.injected_per_spoken), _line(used.by_day(usage.injected)))
-    table.add_row("characters", str(used.units), _mean_of(used.units_per_spoken), _line(used.by_day(usage.units)))
+    table = _table("handed over", "", "each time it spoke", *days)
+    _add(table, "memories", str(used.injected), _mean_of(used.injected_per_spoken), _line(used.by_day(usage.injected)))
+    _add(table, "characters", str(used.units), _mean_of(used.units_per_spoken), _line(used.by_day(usage.units)))
     yield table
     yield ""
-    table = _table("time taken", "count", "p50", "p95", "p99", f"p95, last {usage.DAYS} days")
+    table = _table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))
     for event, times in used.times.items():
-        table.add_row(safe(event), str(times.runs), *(_time(ms / 1000) for ms in times.quantiles), _line(times.by_day))
+        _add(table, safe(event), str(times.runs), *(_time(ms / 1000) for ms in times.quantiles), _line(times.by_day))
     if used.times:
         yield table
         yield ""
@@ -294,6 +296,11 @@ def _table(*columns: str) -> Table:
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left", style=None if number else ACCENT, no_wrap=True)
     return table
+
+
+def _add(table: Table, *cells: str) -> None:
+    """Add a row, without the last cells that the table has no columns for."""
+    table.add_row(*cells[: len(table.columns)])
 
 
 def _time(seconds: float | None) -> str:

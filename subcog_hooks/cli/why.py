@@ -7,7 +7,7 @@ import typer
 
 from subcog_hooks.cli import decisions, session
 from subcog_hooks.cli.output import safe, terminal
-from subcog_hooks.decision import Decision
+from subcog_hooks.decision import GIVEN, Decision
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Mark, Store
@@ -51,12 +51,14 @@ def why(
             _list(state.decisions(limit or LISTED), as_json=as_json)
             return
         found = decisions.find(state, decision)
+        before = [candidate.id for candidate in found.candidates if candidate.outcome == GIVEN]
+        given = {id_: state.given_with(found.session, id_) for id_ in before}
     if as_json:
         terminal.raw(json.dumps(decisions.described(found), indent=1) + "\n")
         return
     with session.reading() as store:
         ids = [candidate.id for candidate in found.candidates]
-        terminal.draw(decisions.view(found, store.by_ids(ids) if store else {}))
+        terminal.draw(decisions.view(found, store.by_ids(ids) if store else {}, given))
 
 
 def _list(found: list[Decision], *, as_json: bool) -> None:

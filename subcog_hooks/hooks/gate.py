@@ -17,7 +17,10 @@ SEEKING_SHARE = 0.8  # of the bar, for a prompt that asks for what is remembered
 
 
 class Threshold:
-    """The relevance that a memory needs. usual: with a prompt that asks for something; needed: with this one."""
+    """The relevance that a memory needs. usual: with a prompt that asks for something; needed: with this one.
+
+    Above 1.0 no memory will do.
+    """
 
     __slots__ = ("needed", "usual")
 
@@ -32,10 +35,10 @@ def threshold(min_relevance: float, *, is_enough: bool, is_seeking: bool) -> Thr
     >>> [round(threshold(0.25, is_enough=True, is_seeking=seeking).needed, 2) for seeking in (False, True)]
     [0.25, 0.2]
     >>> [threshold(least, is_enough=False, is_seeking=False).needed for least in (0.25, 0.6)]
-    [0.5, 1.0]
+    [0.5, 1.2]
     """
     usual = min_relevance * SEEKING_SHARE if is_seeking and is_enough else min_relevance
-    return Threshold(usual, usual if is_enough else min(1.0, DOUBTFUL * usual))
+    return Threshold(usual, usual if is_enough else DOUBTFUL * usual)
 
 
 def threshold_of(examined: "Examined", settings: "Settings") -> Threshold:

@@ -1,7 +1,7 @@
 """A prompt that is being answered: what is known of it so far, and what is kept of it in the end."""
 
 from subcog_hooks.config import EVERYTHING
-from subcog_hooks.decision import FAILED, OUT_OF_TIME
+from subcog_hooks.decision import FAILED, NOMEM, OFF, OUT_OF_TIME, PAUSED
 from subcog_hooks.errors import StoreBusy, StoreError
 from subcog_hooks.hooks.payload import TRIAL
 from subcog_hooks.intent.kinds import MAX_TOPICS
@@ -26,6 +26,7 @@ EVENT = "UserPromptSubmit"
 PRINT_MS = 5.0  # what rendering and writing need at the end
 SETTLE_MS = 20.0  # left of the deadline when an LLM is waited for no longer: 2 ms of work, 15 for a machine that is busy
 MAX_REASON = 200  # characters of an error that are kept
+UNREAD = (NOMEM, OFF, PAUSED)  # outcomes of prompts of which nothing is known
 FEW = 2  # topics: that of a follow-up, and a word such as "second", which points at something
 
 
@@ -159,9 +160,9 @@ class Turn:
             return
         if self.detected is not None and self.examined is not None:
             self.detected.count(self.examined, self.state)
-            self.detected.learn(self.state, self.settings)
+            self.detected.learn(self.state, self.settings, keeps_answers=self.keeps_texts)
         if not self.keeps_texts and self.state.has_prompts():
-            self.state.forget_prompts()
+            self.state.forget_some_prompts()
         from subcog_hooks.hooks import record  # the answer, if there is one, has been written
 
         try:
@@ -172,9 +173,13 @@ class Turn:
         except Exception as error:  # noqa: BLE001 - a record is no reason to lose the ledger
             self.log(f"a decision was not recorded: {type(error).__name__}: {error}")
             return
-        if self.session and decision.intent is not None and decision.intent.topics:
+        if not self.session:
+            return
+        if decision.intent is not None and decision.intent.topics:
             earlier = Earlier(decision.intent.topics, decision.intent.confidence)
             self.state.keep_topics(self.session, earlier, self.at)
+        elif outcome in UNREAD or (self.examined is not None and self.examined.intent.topics):
+            self.state.forget_topics(self.session)  # what comes next would go on from this prompt, of which nothing is kept
 
     def keep_if_free(self, outcome: str, reason: str = "") -> None:
         """The same, unless another process is writing: nobody waits for records."""
@@ -190,7 +195,7 @@ class Turn:
     def give_up(self, error: Exception) -> None:
         """Take note of a failure; what was begun in the state is left undone."""
         if self.detected is not None and self.examined is None:
-            self.settle(self.detected, self.topics(self.detected))
+            self.examined = self.detected.abandon(self.topics(self.detected), self.settings)
         try:
             self.state.roll_back()
         except StoreError:

@@ -115,6 +115,7 @@ class Detection:
     """
 
     __slots__ = (
+        "_is_abandoned",
         "_key",
         "_outcome",
         "_provider",
@@ -139,6 +140,7 @@ class Detection:
         self._provider: Provider | None = None
         self._race: Race | None = None
         self._outcome: Outcome | None = None
+        self._is_abandoned = False
         self._key = ""
 
     @property
@@ -210,6 +212,11 @@ class Detection:
         examined.llm_seconds = self._outcome.seconds if self._outcome else None
         return examined
 
+    def abandon(self, words: tuple[str, ...], settings: "Settings") -> Examined:
+        """The intent as far as it is known now. An LLM that was not waited for has not failed."""
+        self._is_abandoned = True
+        return self.settle(words, settings, 0.0)
+
     def _has_keyword_result(self) -> bool:
         """Whether a signal of a type fired, or one that asks for what is remembered; else an LLM's answer stands alone (S0)."""
         return any(signal.family != NONE for signal in self.reading.fired)
@@ -224,9 +231,12 @@ class Detection:
         if examined.timed_out_by:
             metrics.count(state, TIMEOUTS, f'reason="{examined.timed_out_by}"')
 
-    def learn(self, state: "State", settings: "Settings") -> None:
-        """Keep the answer of a call, or note its failure: the next prompt is asked about accordingly. Raises StoreError."""
-        if self._outcome is None or self._provider is None:
+    def learn(self, state: "State", settings: "Settings", *, keeps_answers: bool = True) -> None:
+        """Keep the answer of a call, or note its failure: the next prompt is asked about accordingly. Raises StoreError.
+
+        keeps_answers: whether what is said of a prompt may be kept; an answer has its topics.
+        """
+        if self._outcome is None or self._provider is None or (self._is_abandoned and self._outcome.status == TIMEOUT):
             return
         from subcog_hooks import llm_state  # loaded by `ask`, as the others
         from subcog_hooks.intent import breaker, classifier
@@ -236,7 +246,7 @@ class Detection:
             breaker.failed(state, self._provider.identity, now)
             return
         breaker.succeeded(state, self._provider.identity)
-        if hours := int(settings["llm.cache_hours"]):
+        if keeps_answers and (hours := int(settings["llm.cache_hours"])):
             llm_state.keep_answer(state, self._key, classifier.to_text(self._outcome.answer), now, hours * HOUR_MS)
 
     def _elapsed(self) -> float:
@@ -304,5 +314,5 @@ def examine(
         raise detection.fault
     examined = detection.settle(topics(detection.reading.words(), rarity), settings, limit_ms)
     if state is not None:
-        detection.learn(state, settings)
+        detection.learn(state, settings, keeps_answers=bool(settings["surfacing.log_prompts"]))
     return examined

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from subcog_hooks.cli.replay import NOTABLE
 from subcog_hooks.decision import BELOW, SPOKE
 from subcog_hooks.hooks import prompt
 from subcog_hooks.hooks.turn import Turn
@@ -49,6 +50,15 @@ def test_where_nothing_has_changed_it_says_so(subcog: Run) -> None:
     lines = done.out.splitlines()
     assert [line[:11] for line in lines[3:5]] == ["was  spoke:", "is   spoke:"]
     assert lines[-1] == "nothing has changed"
+
+
+def test_a_little_more_or_less_is_no_change(subcog: Run, asked: Ask, home: Home) -> None:
+    was = json.loads(subcog("why", "--json").out)["candidates"][0]
+    state = State.open(home, 1_000)
+    for shift, count in ((NOTABLE / 2, 0), (-3 * NOTABLE, 1)):
+        state.run("UPDATE decisions SET record = json_set(record, '$.candidates[0].relevance', ?)", (was["relevance"] + shift,))
+        assert len(told(subcog)["changes"]) == count
+    state.close()
 
 
 @pytest.mark.usefixtures("asked")

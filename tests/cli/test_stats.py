@@ -12,7 +12,7 @@ import pytest
 from subcog_hooks import metrics
 from subcog_hooks.cli import usage
 from subcog_hooks.cli.output import terminal
-from subcog_hooks.cli.stats import FAMILIES, quantile
+from subcog_hooks.cli.stats import FAMILIES, ROOMY, quantile
 from subcog_hooks.decision import BELOW, INTENT, SPOKE
 from subcog_hooks.memory.store import Store
 from subcog_hooks.metrics import BUCKETS, Histogram
@@ -219,6 +219,19 @@ def test_it_says_how_often_the_hook_spoke_and_what_it_handed_over(subcog: Run) -
     assert "intent 1 10% █▁" in rows
     assert "memories 5 1.2 ▁█" in rows
     assert "characters 1400 350 ▁█" in rows
+
+
+@pytest.mark.usefixtures("used")
+@pytest.mark.parametrize("columns", [45, 60, 100])
+def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setattr(terminal.out, "_force_terminal", True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    rows = [" ".join(re.sub(r"\x1b\[[0-9;]*m", "", line).split()) for line in subcog("stats").out.splitlines()]
+    lines = " █▆" if columns >= ROOMY else ""
+    assert f"all 10{lines}" in rows
+    assert any(row.startswith("memories 5 1.2") for row in rows)
+    assert any(row.startswith("UserPromptSubmit 10 40 ms") for row in rows)
 
 
 @pytest.mark.usefixtures("used")

@@ -17,11 +17,14 @@ from subcog_hooks.cli.output import terminal
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
+from subcog_hooks.recall.relevance import NAMES
+from subcog_hooks.state import State
 from tests.cli.conftest import Run
 from tests.cli.decided import PROMPT, candidate, decided, keep
 from tests.conftest import Maker
 
 NOW = now_ms()
+UNSURE = outcomes.Understood("none", 0.31, 0.31)
 SPOKEN = decided("d1", candidates=[candidate("m1", 0.70), candidate("m2", 0.24), candidate("m3", 0.1)], units=212)
 
 
@@ -74,11 +77,31 @@ def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
     lines = subcog("why").out.splitlines()
     start = lines.index("m1: relevance 0.70")
     assert [line.split() for line in lines[start + 1 : start + 4]] == [
-        ["intercept", "1", "-8.65", "█" * 20],
+        ["intercept", "1", "-8.65", "█" * 20, *NAMES["intercept"].split()],
         ["cosine", "0.61", "+3.40", "███████▉"],
         ["coverage", "0.8", "+1.65", "███▉"],
     ]
     assert sum(": relevance" in line for line in lines) == EXPLAINED
+
+
+def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    terms = [(name, 1.0, 0.1) for name in NAMES]
+    keep(home, decided("d1", candidates=[outcomes.Candidate("m1", "decisions", 0.7, 0.7, outcomes.INJECTED, terms=terms)]))
+    for columns in (160, 80):
+        wide(monkeypatch, columns)
+        out = subcog("why").out
+        assert all(meaning in out for meaning in NAMES.values()) is (columns == 160)
+        assert all(name in out for name in NAMES)
+
+
+def test_what_was_given_before_names_the_decision_that_gave_it(subcog: Run, home: Home) -> None:
+    keep(home, decided("d2", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.GIVEN), candidate("m2", 0.6, outcomes.GIVEN)]))
+    state = State.open(home, 1_000)
+    state.record("s", ["m1"], now_ms(), "d1")
+    state.close()
+    lines = subcog("why").out.splitlines()
+    assert "almost: m1 with 0.70, given in this session before, with d1" in lines
+    assert "almost: m2 with 0.60, given in this session before" in lines  # the ledger has been emptied since
 
 
 @pytest.mark.usefixtures("spoken")
@@ -212,8 +235,7 @@ def test_every_outcome_is_a_plain_sentence(outcome: str, candidates: list[float]
 
 
 def test_a_silence_of_the_intent_has_its_numbers() -> None:
-    told = outcomes.Understood("none", 0.31, 0.31)
-    said = sentence(decided("d", outcomes.INTENT, intent=told))
+    said = sentence(decided("d", outcomes.INTENT, intent=UNSURE))
     assert said == "silent: memories could hardly help with it: 0.31, 0.50 was needed"
 
 
@@ -319,3 +341,12 @@ def test_whether_it_would_have_spoken_is_told_from_what_was_kept(
     outcome: str, candidates: list[outcomes.Candidate], bar: float, speaks: bool
 ) -> None:
     assert would_speak(decided("d", outcome, candidates), bar) is speaks
+
+
+def test_a_prompt_that_needed_more_than_any_memory_has_is_counted_by_its_own_measure() -> None:
+    bars = outcomes.Bars(0.6, 0.5, 6, 2000, needed=1.2)
+    one = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], bars=bars)
+    assert [would_speak(one, bar) for bar in (0.25, 0.3)] == [True, False]
+    assert "or a memory of more than 1; the best reached 0.55" in sentence(
+        decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], bars=bars, intent=UNSURE)
+    )

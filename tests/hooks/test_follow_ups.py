@@ -39,6 +39,14 @@ def test_an_acknowledgement_between_does_not_part_them(decide: Decide, home: Hom
     assert decide("and the other one?").outcome == SPOKE
 
 
+@pytest.mark.parametrize("unknown", ["[nomem] how is the cargo insured?", "how is the cargo insured? password=hunter2xyz"])
+def test_nothing_is_borrowed_across_a_prompt_that_is_not_kept(decide: Decide, home: Home, unknown: str) -> None:
+    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
+    decide()
+    decide(unknown)
+    assert decide("and the other one?").borrowed == ()
+
+
 def test_a_follow_up_of_an_order_stays_silent(decide: Decide, home: Home) -> None:
     configure(home, "[surfacing]\nmin_relevance = 0.5\n")
     decide(ORDER)

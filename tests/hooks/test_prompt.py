@@ -2,11 +2,11 @@
 
 import json
 import os
-import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import apsw
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from subcog_hooks import metrics
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import StoreBusy, StoreError
-from subcog_hooks.hooks import prompt
+from subcog_hooks.hooks import prompt, surfacing
 from subcog_hooks.intent.detection import COMPLETED, DURATION
 from subcog_hooks.memory.store import Store
 from subcog_hooks.metrics import Counter
@@ -368,10 +368,17 @@ def answered(home: Home) -> int:
     return int(str(rows[0][0]))
 
 
-def test_a_recall_that_fails_loses_neither_metrics_nor_the_answer(ask: Ask, home: Home, llm: LlmServer) -> None:
+def test_a_recall_that_fails_loses_neither_metrics_nor_an_answer_that_is_there(
+    ask: Ask, home: Home, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     configure(home.config, Path(home.config).read_text().replace("cache_hours = 0", "cache_hours = 1"))
     llm.play(says("howto", 0.9, ["lamp"]))
-    shutil.rmtree(home.index)
+
+    def fail_late(*_: object) -> NoReturn:
+        time.sleep(1.0)  # an answer comes in some ten milliseconds
+        raise StoreError("memories.db can not be read")
+
+    monkeypatch.setattr(surfacing, "_sources", fail_late)
     with pytest.raises(StoreError):
         ask()
     assert counted(home)[f'{COMPLETED}{{status="success"}}'] == 1

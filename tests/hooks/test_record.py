@@ -1,6 +1,7 @@
 """What the hook records of its runs: every prompt leaves one decision, with what was almost handed over."""
 
 import os
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -41,6 +42,7 @@ from subcog_hooks.hooks.payload import TRIAL
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline
 from subcog_hooks.state import State
+from tests import llm_server
 from tests.hooks.recorded import ORDER, QUESTION, Decide, configure, decisions, outcomes
 from tests.llm_server import LlmServer, says
 
@@ -221,6 +223,24 @@ def test_a_recall_that_fails_is_told(decide: Decide, home: Home, monkeypatch: py
     (decision,) = decisions(home)
     assert (decision.outcome, decision.reason) == (FAILED, "StoreError: memories.db can not be read")
     assert decision.intent is not None
+
+
+def test_where_recall_fails_no_llm_is_waited_for_or_blamed(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise StoreError("memories.db can not be read")
+
+    monkeypatch.setattr(pipeline, "for_prompt", fail)
+    with LlmServer(llm_server.never()) as server:
+        llm = f'provider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
+        configure(home, f"[llm]\n{llm}[search_intent]\nllm_timeout_ms = 10000\nllm_skip_confidence = 1.0\n")
+        began = time.monotonic()
+        with pytest.raises(StoreError):
+            decide(budget_ms=20_000)
+        assert time.monotonic() - began < 5.0
+    (decision,) = decisions(home)
+    assert decision.intent is not None
+    assert decision.intent.llm_status == "timeout"
+    assert State.open(home, 1_000).run("SELECT * FROM llm_failures") == []
 
 
 @pytest.mark.parametrize(
