@@ -10,7 +10,7 @@ from subcog_hooks.paths import create_private_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 APPLICATION_ID = 0x73756263  # "subc": tells our files from any other SQLite database
 
@@ -18,15 +18,23 @@ APPLICATION_ID = 0x73756263  # "subc": tells our files from any other SQLite dat
 class Schema:
     """What a database file should look like: its migrations in order, one script each, and how safely it commits."""
 
-    __slots__ = ("migrations", "readable_from", "synchronous")
+    __slots__ = ("migrations", "readable_from", "synchronous", "then")
 
-    def __init__(self, migrations: "Sequence[str]", synchronous: str, readable_from: int | None = None) -> None:
+    def __init__(
+        self,
+        migrations: "Sequence[str]",
+        synchronous: str,
+        readable_from: int | None = None,
+        then: "Mapping[int, Callable[[apsw.Connection], None]] | None" = None,
+    ) -> None:
         """synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9).
 
         readable_from: the earliest version that a reader can do with; without one only the latest will do.
+        then: by version, what else its migration does, in the same transaction.
         """
         self.migrations = migrations
         self.synchronous = synchronous
+        self.then = then or {}
         self.readable_from = len(migrations) if readable_from is None else readable_from
 
 
@@ -157,8 +165,10 @@ def _migrate(connection: apsw.Connection, schema: Schema) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = int(connection.pragma("user_version"))  # another process may have been faster
-        for script in schema.migrations[version:]:
+        for number, script in enumerate(schema.migrations[version:], version + 1):
             connection.execute(script)
+            if number in schema.then:
+                schema.then[number](connection)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", len(schema.migrations))
         connection.execute("COMMIT")

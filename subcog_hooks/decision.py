@@ -31,11 +31,12 @@ GIVEN = "given"  # in this session before
 DUPLICATE = "duplicate"  # it nearly repeats a better one
 COUNT = "count"  # so many were injected already
 ROOM = "room"  # no characters were left for it
+STALE = "stale"  # all files that it is about are gone
 BAD = "bad"  # a person has marked it as wrong for such prompts
 
 # the stages, in the order in which they happen
 START = "start"  # of the process, until the prompt was read
-OPEN, INTENT_READ, RECALL, LLM, GATE, RENDER = "open", "intent", "recall", "llm", "gate", "render"
+OPEN, INTENT_READ, EXACT, RECALL, LLM, GATE, RENDER = "open", "intent", "exact", "recall", "llm", "gate", "render"
 
 VERSION = 1  # of the record
 MAX_CANDIDATES = 15

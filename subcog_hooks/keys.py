@@ -199,6 +199,8 @@ KEYS = {
     key.name: key
     for key in (
         Key("surfacing.enabled", True, False, True, "false keeps every hook silent"),
+        Key("surfacing.tools", True, False, True, "false: nothing is handed over when a tool is about to touch a file"),
+        Key("surfacing.session_start", True, False, True, "false: nothing is handed over when a session begins"),
         Key("surfacing.min_relevance", 0.22, 0.0, 1.0, "a memory is handed over from this relevance on"),
         Key("surfacing.max_memories", 6, 1, 6, "at most so many memories for one prompt"),
         Key(

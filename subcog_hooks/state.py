@@ -8,13 +8,14 @@ import os
 import apsw
 
 from subcog_hooks import database, metrics, wire
-from subcog_hooks.decision import Decision
 from subcog_hooks.errors import StoreCorrupt, StoreError
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from subcog_hooks.decision import Decision
 
 # pages; hooks leave the WAL behind and the next one reads all of it (.3 ms for 64, 2 ms for 640), and emptying it takes 5 to 30
 # ms on a disk that syncs; a hook writes some ten
@@ -164,6 +165,11 @@ class State:
         """The ids of the memories that this session has been given."""
         return {str(row[0]) for row in self.run("SELECT memory FROM ledger WHERE session = ?", (session,))}
 
+    def given_lately(self, session: str, most: int) -> list[str]:
+        """The ids of the last memories that this session has been given, the latest first."""
+        rows = self.run("SELECT memory FROM ledger WHERE session = ? ORDER BY at DESC, memory LIMIT ?", (session, most))
+        return [str(row[0]) for row in rows]
+
     def given_with(self, session: str, memory: str) -> str:
         """The decision with which this session was given a memory, "" where that is unknown."""
         rows = self.run("SELECT decision FROM ledger WHERE session = ? AND memory = ?", (session, memory))
@@ -198,7 +204,7 @@ class State:
 
     # the decisions
 
-    def keep_decision(self, decision: Decision, now_ms: int) -> None:
+    def keep_decision(self, decision: "Decision", now_ms: int) -> None:
         """Keep what became of a run; what is long ago is forgotten, and the oldest where there are more than MAX_DECISIONS."""
         values = (
             *(decision.id, decision.at, decision.event, decision.session, decision.project, decision.outcome),
@@ -220,7 +226,7 @@ class State:
         if decision.prompt is not None:
             self._note_texts()
 
-    def decision(self, id_or_prefix: str | None = None) -> Decision | None:
+    def decision(self, id_or_prefix: str | None = None) -> "Decision | None":
         """The decision of an id, else the latest whose id begins so; without one, the latest of all."""
         sought = id_or_prefix or ""
         found = self._decisions(
@@ -228,11 +234,18 @@ class State:
         )
         return found[0] if found else None
 
-    def decisions(self, limit: int, since_ms: int = 0) -> list[Decision]:
-        """The latest decisions from a time on, the newest first, whatever a clock that was wrong has said of them."""
-        return self._decisions("WHERE at >= ? ORDER BY number DESC LIMIT ?", (since_ms, limit))
+    def decisions(self, limit: int, since_ms: int = 0, event: str | None = None) -> "list[Decision]":
+        """The latest decisions from a time on, the newest first, whatever a clock that was wrong has said of them.
 
-    def _decisions(self, condition: str, values: "tuple[apsw.SQLiteValue, ...]") -> list[Decision]:
+        event: of this one alone.
+        """
+        return self._decisions(
+            "WHERE at >= ? AND event = coalesce(?, event) ORDER BY number DESC LIMIT ?", (since_ms, event, limit)
+        )
+
+    def _decisions(self, condition: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[Decision]":
+        from subcog_hooks.decision import Decision  # .3 ms; only the terminal reads them
+
         return [
             Decision.from_text(
                 str(record),

@@ -1,4 +1,4 @@
-"""SQLite files on a disk that is full: what is complete is read, what can not be done is said as what it is."""
+"""SQLite files: their migrations, and a disk that is full, where what can not be done is said as what it is."""
 
 import os
 import shutil
@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import apsw
 import pytest
+
+from subcog_hooks import database
 
 ROOT = Path(__file__).parents[1]
 
@@ -75,3 +78,31 @@ def test_a_full_disk_is_read_and_what_can_not_be_written_is_said(tmp_path: Path)
 def test_a_file_whose_log_is_not_empty_is_not_read_without_it(tmp_path: Path) -> None:
     said = on_a_full_disk(tmp_path, "with a log")[0]
     assert said == "DISK/home/memories.db can not be used: the disk is full"
+
+
+def test_what_a_migration_does_beside_its_script_is_done_once_and_with_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "file.db")
+    done: list[str] = []
+
+    def fill(connection: apsw.Connection) -> None:
+        done.append("filled")
+        connection.execute("INSERT INTO words VALUES ('anchor')")
+
+    def fail(connection: apsw.Connection) -> None:
+        fill(connection)
+        raise ValueError("no more")
+
+    scripts = ("CREATE TABLE letters (letter TEXT)", "CREATE TABLE words (word TEXT)", "CREATE TABLE texts (text TEXT)")
+    database.open_writer(path, database.Schema(scripts[:1], "FULL"), 100).close()
+    with pytest.raises(ValueError, match="no more"):
+        database.open_writer(path, database.Schema(scripts, "FULL", then={2: fail}), 100)
+    connection = database.open_reader(path, database.Schema(scripts, "FULL", readable_from=1), 100)
+    assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("letters",)]
+    assert connection.pragma("user_version") == 1
+    connection.close()
+    for _ in range(2):
+        connection = database.open_writer(path, database.Schema(scripts, "FULL", then={2: fill}), 100)
+        assert connection.execute("SELECT * FROM words").fetchall() == [("anchor",)]
+        assert connection.pragma("user_version") == 3
+        connection.close()
+    assert done == ["filled", "filled"]

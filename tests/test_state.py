@@ -5,7 +5,7 @@ import os
 import apsw
 import pytest
 
-from subcog_hooks import database, llm_state, metrics
+from subcog_hooks import database, llm_state, metrics, session_state
 from subcog_hooks.decision import Candidate, Decision, Understood
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.paths import Home
@@ -273,6 +273,30 @@ def test_a_state_of_the_first_version_keeps_what_it_has(home: Home) -> None:
     state = State.open(home, 100)
     metrics.count(state, "asked")
     assert (state.injected("one"), len(metrics.read(state))) == ({"a"}, 1)
+
+
+def test_a_state_of_the_third_version_keeps_what_it_has_and_knows_its_sessions(home: Home) -> None:
+    home.create()
+    older = database.open_writer(home.state_db, database.Schema(SCHEMA.migrations[:3], "NORMAL"), 100)
+    older.execute("INSERT INTO ledger VALUES ('one', 'a', 1, 'd1')")
+    row = "INSERT INTO decisions VALUES (NULL, ?, ?, ?, ?, 'github.com/x/y', 'spoke', 1, 300, 9, '{}')"
+    for number, (event, session) in enumerate(
+        [("UserPromptSubmit", "one"), ("UserPromptSubmit", "one"), ("UserPromptSubmit", ""), ("PreToolUse", "two")]
+    ):
+        older.execute(row, (f"d{number}", 1000 + number, event, session))
+    older.close()
+    state = State.open(home, 100)
+    known = session_state.known(state, "one")
+    assert known is not None
+    assert (known.project, known.source, known.started_at, known.last_at, known.prompts) == (
+        "github.com/x/y",
+        "",
+        1000,
+        1001,
+        2,
+    )
+    assert (state.injected("one"), len(state.decisions(10))) == ({"a"}, 4)
+    assert [session_state.known(state, session) for session in ("", "two")] == [None, None]
 
 
 def test_what_may_be_left_undone_does_not_wait_for_another_writer(home: Home) -> None:

@@ -4,49 +4,66 @@ from collections import Counter
 from collections.abc import Callable
 
 from subcog_hooks.capture.redact import redact
+from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import Memory, check
 
 Removed = tuple[tuple[str, int], ...]
 
+_PATTERNS = {"triggers": "trigger", "paths": "path"}  # without its secret such an entry would match something else
+_DEEPEST = 20  # lists and objects in each other, of a condition; `check` allows fewer
 
-def cleaned(memory: Memory) -> tuple[Memory, Removed]:
-    """`memory` without secrets and private blocks in any of its texts, and what was removed, by kind.
+
+def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Removed]:
+    """`memory` without secrets and private blocks in any of its texts, and what was removed, by kind. A trigger or a path that
+    has one goes as a whole: `[redacted: …]` is a class of characters there.
 
     Lone surrogates become U+FFFD: they can not be stored. Raises InvalidMemory when a field does not hold, or when nothing
-    is left of the content.
+    is left of the content. before: what is stored under its id and is being changed.
     """
     removed: Counter[str] = Counter()
 
     def clean(text: str) -> str:
-        result = redact(_storable(text))
+        result = redact(storable(text))
         removed.update(dict(result.removed))
         return result.text
 
     content = clean(memory.content).strip()
     changes: dict[str, object] = {"content": content} if content != memory.content else {}
-    for field in ("tags", "keywords", "paths", "triggers"):
+    for field in ("tags", "keywords"):
         values = getattr(memory, field)
         kept = tuple(dict.fromkeys(clean(value) for value in values)) if values else ()
         if kept != values:
             changes[field] = kept
+    for field, kind in _PATTERNS.items():
+        given = dict.fromkeys(map(storable, getattr(memory, field)))
+        kept = tuple(value for value in given if clean(value) == value)
+        if kept != getattr(memory, field):
+            changes[field] = kept
+        if len(kept) < len(given):
+            removed[kind] += len(given) - len(kept)
     if memory.when:
         changes["when"] = {clean(key): _cleaned_value(value, clean) for key, value in memory.when.items()}
-    if memory.project and (project := _storable(memory.project)) != memory.project:
+    if memory.project and (project := storable(memory.project)) != memory.project:
         changes["project"] = project  # not redacted: it has to equal what a session in it is called, which has no credentials
     for field in ("source", "branch"):
         value = getattr(memory, field)
         if value and (kept_text := clean(value)) != value:
             changes[field] = kept_text
-    return check(memory.replaced(**changes) if changes else memory), tuple(sorted(removed.items()))
+    return check(memory.replaced(**changes) if changes else memory, before), tuple(sorted(removed.items()))
 
 
-def _cleaned_value(value: object, clean: Callable[[str], str]) -> object:
+def _cleaned_value(value: object, clean: Callable[[str], str], depth: int = 1) -> object:
+    if depth > _DEEPEST:
+        raise InvalidMemory("when has conditions too deep in each other", "expected a value, a list, or operators by name")
     if isinstance(value, list):
-        return [_cleaned_value(entry, clean) for entry in value]
+        return [_cleaned_value(entry, clean, depth + 1) for entry in value]
+    if isinstance(value, dict):
+        return {clean(key): _cleaned_value(entry, clean, depth + 1) for key, entry in value.items()}
     return clean(value) if isinstance(value, str) else value
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
+    """A text with U+FFFD in place of lone surrogates."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

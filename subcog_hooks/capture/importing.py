@@ -6,9 +6,12 @@ from collections import Counter
 from itertools import islice
 
 from subcog_hooks.capture import jsonl, markdown
-from subcog_hooks.capture.compose import Removed, cleaned, total
+from subcog_hooks.capture.compose import Removed, cleaned, storable, total
+from subcog_hooks.capture.redact import redact
 from subcog_hooks.errors import InvalidMemory, UsageError
-from subcog_hooks.memory.model import IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.memory import globs, triggers
+from subcog_hooks.memory.cues import Room
+from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 
 TYPE_CHECKING = False
@@ -20,19 +23,25 @@ ATTEMPTS = 3  # of a chunk, when another process gets in between
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
 _OF_THE_FILE = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
+_OF_THE_USER = ("keywords", "triggers", "paths", "when", "priority", "expires_at")  # and those of which it says nothing
+_PATTERNS = {"triggers": triggers.check, "paths": globs.check}
 _STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived", "obsolete": "archived"}
 SECTION = "md-"  # begins the ids of Markdown sections, which follow from their place
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
 class Problem:
-    """Something in the source that was not taken, with its place."""
+    """Something in the source that was not taken, with its place.
 
-    __slots__ = ("message", "place")
+    is_entry: it is a trigger or a path, and the rest of its line was taken.
+    """
 
-    def __init__(self, place: str, message: str) -> None:
+    __slots__ = ("is_entry", "message", "place")
+
+    def __init__(self, place: str, message: str, *, is_entry: bool = False) -> None:
         self.place = place
         self.message = message
+        self.is_entry = is_entry
 
 
 class Report:
@@ -274,34 +283,73 @@ def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Op
 
 def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options) -> _Outcome:
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
+    room = store.room() if store else Room(used=0)
     found = _Outcome()
     hashes: set[tuple[str, str]] = set()
     for place, row in chunk:
         found.unknown.update(row.unknown)
         try:
-            memory, gone = cleaned(row.memory)
+            memory, gone, left_out = _held(row.memory)
             found.removed.append(gone)
+            found.problems += [Problem(place, f"{error}; the rest of it is kept", is_entry=True) for error in left_out]
             before = found.new.get(memory.id) or found.changed.get(memory.id) or existing.get(memory.id)
             if before is None:
                 if not row.has_id and _is_known(memory, hashes, store):
                     found.skipped += 1
                     continue
+                room.take(memory, before)
                 found.new[memory.id] = memory
             elif _is_same(before, memory, row, options):
                 found.skipped += 1
             elif memory.id in found.new and (options.replace or row.is_section):
+                room.take(memory, before)
                 found.new[memory.id] = memory
             else:
-                found.changed[memory.id] = _replacement(before, memory, row, options)
+                replacement = _replacement(before, memory, row, options)
+                room.take(replacement, before)
+                found.changed[memory.id] = replacement
         except InvalidMemory as error:
             found.problems.append(Problem(place, str(error)))
     return found
 
 
+def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
+    """The memory as it can be stored, what was removed from it, and the faults of triggers and paths that it is stored without.
+
+    Raises InvalidMemory for any other fault, and where the memory would come more often without them: at the start of each
+    session, or wherever its conditions hold.
+    """
+    try:
+        return (*cleaned(memory), [])
+    except InvalidMemory:
+        kept, faults = _without_faults(memory)
+        is_wider = not (kept.triggers or kept.paths) and (memory.when or memory.priority > MAX_IMPORTED_PRIORITY)
+        if not faults or is_wider:
+            raise
+        return (*cleaned(kept), faults)
+
+
+def _without_faults(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
+    """A memory without the triggers and paths that this version refuses, and why it does. Those with a secret go unnamed."""
+    faults: list[InvalidMemory] = []
+    kept: dict[str, object] = {}
+    for field, check in _PATTERNS.items():
+        entries = []
+        for entry in map(storable, getattr(memory, field)):
+            try:
+                if not redact(entry).removed:
+                    check(entry)
+                entries.append(entry)
+            except InvalidMemory as error:
+                faults.append(error)
+        kept[field] = tuple(entries)
+    return memory.replaced(**kept), faults
+
+
 def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> bool:
     """Whether a row brings nothing new. A section that the user has forgotten or superseded stays so."""
     if options.replace:
-        return jsonl.dump(before) == jsonl.dump(memory)
+        return jsonl.dump(before) == jsonl.dump(_updated(before, memory) if row.is_section else memory)
     if not row.is_section:
         return before.content_hash == memory.content_hash
     if before.status == "deleted" or before.superseded_by is not None:
@@ -313,19 +361,38 @@ def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -
 
 def _replacement(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> Memory:
     """What takes the place of `before`. Raises InvalidMemory unless --replace, or the file itself, allows it."""
-    if options.replace:
-        return memory
     if not row.is_section:
+        if options.replace:
+            return memory
         raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
-    if not _is_untouched(before):
+    if not options.replace and not _is_untouched(before):
         raise InvalidMemory(f"{memory.id} was edited since it was imported", "use --replace to take the file's text")
-    fields = {field: getattr(memory, field) for field in (*_OF_THE_FILE, "source", "created_at", "updated_at")}
-    return before.replaced(**fields)
+    return _updated(before, memory)
+
+
+def _updated(before: Memory, section: Memory) -> Memory:
+    """A section as its file has it now, with all that the user has added. Who vouched for a text has not for another."""
+    fields = {
+        field: getattr(section, field) for field in (*_OF_THE_FILE, "source", "created_at", "updated_at", "superseded_by")
+    }
+    after = before.replaced(**fields)
+    if section.trust == "user" or before.content_hash != section.content_hash:
+        after.trust = section.trust
+    if after.trust != "user":
+        after.priority = min(after.priority, MAX_IMPORTED_PRIORITY)
+    return after
 
 
 def _is_untouched(section: Memory) -> bool:
-    """Whether nothing but imports has written it: they leave both times equal."""
+    """Whether its text is still a file's: imports leave both times equal, and so does `adds_to_section`."""
     return section.updated_at == section.created_at
+
+
+def adds_to_section(before: Memory, after: Memory) -> bool:
+    """Whether a change of a Markdown section leaves alone what its file says: as long as `updated_at` is not moved then, that
+    goes on to update it."""
+    as_before = after.replaced(**{field: getattr(before, field) for field in _OF_THE_USER})
+    return before.id.startswith(SECTION) and jsonl.dump(as_before) == jsonl.dump(before)
 
 
 def _is_known(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:

@@ -37,7 +37,7 @@ _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
 
 class Memory:
     """One memory. Times are integer milliseconds since the epoch, UTC; lists are tuples; absent values are None.
-    `when` maps the names of state conditions to a value or a list of values (S3's state_conditions).
+    `when` maps the names of facts to conditions on them (S3's state_conditions; `conditions` says which there are).
 
     `seq` is the store's row number (0 before it is stored), which the caches use as their key.
     """
@@ -169,8 +169,12 @@ def _base32(number: int, width: int) -> str:
     return "".join(_BASE32[number >> shift & 31] for shift in range(5 * (width - 1), -1, -5))
 
 
-def check(memory: Memory) -> Memory:
-    """`memory` itself when every field holds. Raises InvalidMemory naming the first field that does not."""
+def check(memory: Memory, before: Memory | None = None) -> Memory:
+    """`memory` itself when every field holds. Raises InvalidMemory naming the first field that does not.
+
+    before: what is stored. Triggers, paths and conditions that it has are left as they are, since an earlier version may have
+    taken what this one refuses: it is no reason to refuse a change of something else.
+    """
     check_id(memory.id)
     if not memory.content.strip():
         raise InvalidMemory("content is empty", "give the text to remember")
@@ -199,10 +203,29 @@ def check(memory: Memory) -> Memory:
         check_id(memory.superseded_by, "superseded_by")
     for field in ("paths", "tags", "keywords", "triggers"):
         _check_list(field, getattr(memory, field))
-    _check_when(memory.when)
-    for trigger in memory.triggers:
-        _check_trigger(trigger)
+    if memory.triggers or memory.paths or memory.when:
+        _check_cues(memory, before)
     return memory
+
+
+_MOST_TAKEN = 2_000
+_taken: set[str] = set()  # triggers that hold: an import checks each twice, 50 µs a time
+
+
+def _check_cues(memory: Memory, before: Memory | None) -> None:
+    from subcog_hooks.memory import conditions, globs, triggers  # off the hook's path: only writers validate
+
+    for trigger in memory.triggers:
+        if (before is None or trigger not in before.triggers) and trigger not in _taken:
+            triggers.check(trigger)
+            if len(_taken) >= _MOST_TAKEN:
+                _taken.clear()
+            _taken.add(trigger)
+    for path in memory.paths:
+        if before is None or path not in before.paths:
+            globs.check(path)
+    if before is None or memory.when != before.when:
+        conditions.check(memory.when)
 
 
 def check_id(value: str, field: str = "id") -> None:
@@ -222,30 +245,3 @@ def _check_list(field: str, values: tuple[str, ...]) -> None:
     for value in values:
         if not value.strip() or len(value) > MAX_ENTRY:
             raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")
-
-
-def _check_when(when: dict[str, object]) -> None:
-    for key, value in when.items():
-        values = value if isinstance(value, list) else [value]
-        if not key or len(key) > 64 or not all(map(_is_scalar, values)):
-            raise InvalidMemory(f"when has {key[:80]!r}", "expected names with a text, a number, true, false or a list of them")
-    if len(when) > MAX_LIST:
-        raise InvalidMemory(f"when has {len(when)} conditions", f"at most {MAX_LIST} are kept")
-
-
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, str | int) or (isinstance(value, float) and abs(value) < float("inf"))
-
-
-def _check_trigger(trigger: str) -> None:
-    import re2  # off the hook's path: only writers validate
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        re2.compile(trigger, options)
-    except re2.error as error:
-        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
-        raise InvalidMemory(
-            f"triggers has {trigger[:80]!r}: {reason}", "use the RE2 syntax (no look-around, no back-references)"
-        ) from error

@@ -3,6 +3,10 @@
 import os
 
 MAX_GIT_FILE = 1_000_000  # bytes of .git/config that are read
+MAX_FOLDER = 4_096  # characters of a path, Linux' PATH_MAX: each part of a longer one would be looked for
+MAX_BRANCH = 1_000  # characters of a branch's name; git allows 250 on most disks
+
+_HEADS = "ref: refs/heads/"
 
 
 class Project:
@@ -24,6 +28,8 @@ def find(folder: str) -> Project | None:
 
     All worktrees of a repository, and all its clones with the same remote, are one project.
     """
+    if len(folder) > MAX_FOLDER:
+        return None
     try:
         root, git = _walk_up(os.path.realpath(folder))
         root.encode("utf-8")  # a name that is not Unicode could be stored, but not asked for again
@@ -35,6 +41,21 @@ def find(folder: str) -> Project | None:
         return None
     main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
     return Project(normalised(url, main) if url else main, root, main)
+
+
+def branch(root: str) -> str | None:
+    """The branch that a worktree is on, whether it has a commit or not; None where that is unknown, as during a rebase.
+
+    root: a project's, or any folder in it.
+    """
+    try:
+        _, git = _walk_up(os.path.realpath(root))
+        head = _read(os.path.join(git, "HEAD")).strip() if git else ""
+    except (OSError, ValueError):
+        return None
+    name = head.removeprefix(_HEADS) if head.startswith(_HEADS) else ""
+    # what another way of keeping branches leaves here for old programs is no branch
+    return name if 0 < len(name) <= MAX_BRANCH and name.isprintable() and not name.startswith(".") else None
 
 
 def _walk_up(folder: str) -> tuple[str, str | None]:

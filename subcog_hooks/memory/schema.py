@@ -6,6 +6,10 @@ meets a store of the version before.
 
 from subcog_hooks.database import Schema
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import apsw
+
 _VERSION_1 = """
 CREATE TABLE memories (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- the caches' key: never used twice
@@ -59,5 +63,63 @@ CREATE TRIGGER purged_marks AFTER DELETE ON memories
 BEGIN DELETE FROM marks WHERE seq = old.seq; END;
 """
 
+# what memories are found by without a search (`cues`): rows of the active ones alone, which the store writes anew whenever it
+# writes a memory; conditions and pinned memories have indexes, since their rows would hold nothing that the memory does not
+_VERSION_3 = """
+CREATE TABLE audiences (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;  -- a number for ever
+CREATE TABLE triggers (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice: a reader comes to them in two statements
+  seq INTEGER NOT NULL,  -- of the memory, as below
+  pattern TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  required TEXT NOT NULL  -- literals, with blanks between, all of which each match has
+) STRICT;
+CREATE INDEX triggers_by_memory ON triggers (seq);
+-- each match of a trigger has one of its literals; key '' and literal '' where it has none. Thousands of keys are asked for at
+-- once: to look at the audience of what is found takes half the time that it takes to look each key up for each audience
+CREATE TABLE trigger_keys (
+  key TEXT NOT NULL, literal TEXT NOT NULL, trigger INTEGER NOT NULL, audience INTEGER NOT NULL,
+  PRIMARY KEY (key, literal, trigger)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX trigger_keys_by_trigger ON trigger_keys (trigger);
+CREATE TABLE path_globs (
+  key TEXT NOT NULL, audience INTEGER NOT NULL, seq INTEGER NOT NULL, glob TEXT NOT NULL,
+  PRIMARY KEY (key, audience, seq, glob)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX path_globs_by_memory ON path_globs (seq);
+-- 19 MB for 100,000 memories; 40 with the audiences' names
+CREATE TABLE mentions (
+  name TEXT NOT NULL, audience INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, audience, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mentions_by_memory ON mentions (seq);
+CREATE TRIGGER changed_cues AFTER UPDATE ON memories BEGIN
+  DELETE FROM triggers WHERE seq = old.seq;
+  DELETE FROM path_globs WHERE seq = old.seq;
+  DELETE FROM mentions WHERE seq = old.seq;
+END;
+CREATE TRIGGER purged_cues AFTER DELETE ON memories BEGIN
+  DELETE FROM triggers WHERE seq = old.seq;
+  DELETE FROM path_globs WHERE seq = old.seq;
+  DELETE FROM mentions WHERE seq = old.seq;
+END;
+CREATE TRIGGER forgotten_trigger_keys AFTER DELETE ON triggers
+BEGIN DELETE FROM trigger_keys WHERE trigger = old.number; END;
+-- the columns of these two that stand behind the first answer a query without the memories' own rows
+CREATE INDEX memories_conditional ON memories (priority, seq, scope, project, expires_at, conditions)
+WHERE status = 'active' AND conditions <> '{}';
+CREATE INDEX memories_pinned ON memories (priority, seq, scope, project, expires_at)
+WHERE status = 'active' AND trust = 'user' AND priority >= 90 AND triggers = '[]' AND conditions = '{}';
+"""
+
+
+def _derive_cues(connection: "apsw.Connection") -> None:
+    from subcog_hooks.memory import cues  # only the store's writers migrate it
+
+    cues.rebuild(connection)
+
+
 MARKS_SINCE = 2  # the version that brought the marks
-SCHEMA = Schema(migrations=(_VERSION_1, _VERSION_2), synchronous="FULL", readable_from=1)
+CUES_SINCE = 3  # the version that brought triggers, path_globs, mentions, and the indexes of what is conditional or pinned
+SCHEMA = Schema(
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3), synchronous="FULL", readable_from=1, then={CUES_SINCE: _derive_cues}
+)

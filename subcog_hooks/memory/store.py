@@ -4,8 +4,9 @@ import apsw
 
 from subcog_hooks import database, wire
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
+from subcog_hooks.memory import cues
 from subcog_hooks.memory.model import Memory, check, now_ms
-from subcog_hooks.memory.schema import MARKS_SINCE, SCHEMA
+from subcog_hooks.memory.schema import CUES_SINCE, MARKS_SINCE, SCHEMA
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
@@ -99,6 +100,7 @@ class Store:
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self._connection = connection
         self.path = path
+        connection.create_scalar_function("is_met", _is_met, 2, deterministic=True)
 
     @classmethod
     def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> "Store":
@@ -233,11 +235,54 @@ class Store:
 
     def marks(self, seqs: "Sequence[int]") -> list[Mark]:
         """The marks of these memories, the oldest first; none in a store of a version that has no room for them yet."""
-        if self._run("PRAGMA user_version", ())[0][0] < MARKS_SINCE:  # asked each time: a writer may have migrated it since
+        if not self._has(MARKS_SINCE):
             return []
         numbers = ",".join(map(str, map(int, seqs)))
         sql = f"SELECT seq, decision, terms, at FROM marks WHERE seq IN ({numbers}) ORDER BY at, decision"  # noqa: S608 - whole numbers
         return [Mark(*row) for row in self._run(sql, ())]
+
+    def triggers(self, keys: "Sequence[str]", audiences: tuple[str, ...], text: str, now_ms: int = 0) -> list[cues.Trigger]:
+        """The triggers of these audiences of which `text` has a literal, and those without one, the highest priority first.
+
+        text: made `triggers.plain`; keys: its own, of `triggers.keys_in`. This and what follows until `pinned` is about active
+        memories alone, and finds nothing in a store of a version that has no room for it yet. now_ms: what has expired by then
+        is left out; 0: nothing is.
+        """
+        return cues.find_triggers(self._run, keys, audiences, text, now_ms) if self._has(CUES_SINCE) else []
+
+    def has_cues(self) -> tuple[bool, bool]:
+        """Whether any active memory has triggers, and whether any has conditions: most stores have none."""
+        return cues.are_there(self._run) if self._has(CUES_SINCE) else (False, False)
+
+    def globs(self, keys: "Sequence[str]", audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
+        """The globs of these audiences that have one of these keys (`globs.keys_of` of a path), each after its row number."""
+        return cues.find_globs(self._run, keys, audiences, now_ms) if self._has(CUES_SINCE) else []
+
+    def mentioning(
+        self, names: "Sequence[str]", audiences: tuple[str, ...], most: int, now_ms: int = 0
+    ) -> dict[str, list[int]]:
+        """The row numbers of the memories that name these things, the newest `most` for each that is named at all."""
+        return cues.find_mentioning(self._run, names, audiences, most, now_ms) if self._has(CUES_SINCE) else {}
+
+    def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> "list[tuple[int, dict[str, object]]]":
+        """The row numbers and conditions of memories that have some, the highest priority first, then the newest.
+
+        limit: how many at most; who has to know whether there are more asks for one more than is wanted.
+        """
+        try:
+            return cues.find_conditional(self._run, audiences, limit, now_ms) if self._has(CUES_SINCE) else []
+        except ValueError as error:
+            raise self._unreadable(error) from error
+
+    def pinned(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[Memory]:
+        """The user's own memories of a priority that pins, without triggers and conditions: what a session begins with."""
+        if not self._has(CUES_SINCE):
+            return []
+        return list(self._memories(cues.pinned(audiences, now_ms), (*audiences, limit)))
+
+    def room(self) -> cues.Room:
+        """The room for triggers without a literal."""
+        return cues.Room(cues.count_unkeyed(self._run))
 
     def problems(self) -> list[str]:
         """What SQLite's own check finds wrong, [] for a sound file."""
@@ -247,7 +292,10 @@ class Store:
     # writing
 
     def add(self, memories: "Iterable[Memory]") -> list[Memory]:
-        """Store new memories in one transaction; each gets its row number. Raises InvalidMemory for an id that is taken."""
+        """Store new memories in one transaction; each gets its row number.
+
+        Raises InvalidMemory for an id that is taken, and for a trigger without a literal for which there is no room.
+        """
         marks = ",".join("?" * 21)
         sql = f"INSERT INTO memories ({_COLUMNS.removeprefix('seq, ')}, revision) VALUES ({marks})"  # noqa: S608 - constants
         added = [check(memory) for memory in memories]
@@ -260,23 +308,25 @@ class Store:
                         raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
                     raise
                 memory.seq = self._connection.last_insert_rowid()
+                cues.put(self._connection, memory, audience_of(memory.scope, memory.project))
         return added
 
     def update(self, memories: "Iterable[Memory]") -> None:
-        """Write changed memories over the ones of the same ids, in one transaction. Raises NoMemory."""
-        changed = [check(memory) for memory in memories]
-        with _Transaction(self) as revision:
-            self._write(changed, revision)
+        """Write changed memories over the ones of the same ids, in one transaction. Raises NoMemory, InvalidMemory.
 
-    def modify(self, ids: "Sequence[str]", change: "Callable[[Memory], Memory]") -> "list[Memory]":
-        """Change memories as they are at this moment, in one transaction; what they have become. Raises NoMemory.
-
-        change: gives the new memory for the stored one, which another process may have changed since it was last read.
+        What a memory has had already may be what only an earlier version took; this holds for `modify` too.
         """
         with _Transaction(self) as revision:
-            changed = [check(change(self.get(id_))) for id_ in ids]
-            self._write(changed, revision)
-        return changed
+            self._write([(self.get(memory.id), memory) for memory in memories], revision)
+
+    def modify(self, ids: "Sequence[str]", change: "Callable[[Memory], Memory]") -> "list[Memory]":
+        """Change memories as they are at this moment, in one transaction; what they have become.
+
+        change: gives the new memory for the stored one, which another process may have changed since it was last read.
+        Raises NoMemory, InvalidMemory.
+        """
+        with _Transaction(self) as revision:
+            return self._write([(stored, change(stored)) for stored in map(self.get, ids)], revision)
 
     def purge(self, ids: "Sequence[str]") -> None:
         """Erase memories for good; `overwrite_log` takes the last of their bytes. Raises NoMemory."""
@@ -297,19 +347,33 @@ class Store:
         marks = ",".join("?" * len(decisions))
         self._run(f"DELETE FROM marks WHERE seq = ? AND decision IN ({marks})", (seq, *decisions))  # noqa: S608 - marks alone
 
+    def rebuild_cues(self) -> None:
+        """Derive anew what `triggers`, `globs` and `mentioning` find memories by."""
+        with _Transaction(self):
+            cues.rebuild(self._connection)
+
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""
         database.overwrite_log(self._connection, self.path)
 
     # inside
 
-    def _write(self, memories: "Iterable[Memory]", revision: int) -> None:
+    def _write(self, changes: "Iterable[tuple[Memory, Memory]]", revision: int) -> list[Memory]:
+        """Write what memories have become, given as (stored, changed)."""
         names = _COLUMNS.removeprefix("seq, id, ").split(", ")
-        sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE id = ?"  # noqa: S608 - constants
-        for memory in memories:
-            self._connection.execute(sql, (*_row(memory)[1:], revision, memory.id))
-            if not self._connection.changes():
-                raise NoMemory(f"no memory has the id {memory.id}", "`subcog list` shows the ids")
+        sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE seq = ?"  # noqa: S608 - constants
+        written = []
+        for stored, changed in changes:
+            check(changed, stored)
+            changed.seq = stored.seq
+            self._connection.execute(sql, (*_row(changed)[1:], revision, stored.seq))
+            cues.put(self._connection, changed, audience_of(changed.scope, changed.project), stored)
+            written.append(changed)
+        return written
+
+    def _has(self, version: int) -> bool:
+        """Whether the file has what this version has brought: asked each time, since a writer may have migrated it."""
+        return bool(self._run("PRAGMA user_version", ())[0][0] >= version)
 
     def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[tuple[Any, ...]]":
         try:
@@ -323,8 +387,12 @@ class Store:
                 yield _memory(row)
         except apsw.Error as error:
             raise database.translated(error, self.path) from error
-        except (UnicodeDecodeError, ValueError) as error:  # a text that is no UTF-8, a list that is no JSON
-            raise StoreCorrupt(f"{self.path} is damaged ({error})", "`subcog export FILE` saves what can be read") from error
+        except ValueError as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: ValueError) -> StoreCorrupt:
+        """What a text that is no UTF-8 comes to, or a list that is no JSON."""
+        return StoreCorrupt(f"{self.path} is damaged ({error})", "`subcog export FILE` saves what can be read")
 
     def _in_chunks(self, column: str, keys: "Sequence[int] | Sequence[str]") -> "Iterator[Memory]":
         for start in range(0, len(keys), _READ_CHUNK):
@@ -373,6 +441,13 @@ class _Transaction:
             connection.execute("ROLLBACK")
 
 
+def _is_met(*values: "apsw.SQLiteValue") -> bool:
+    from subcog_hooks.memory import globs  # no hook filters by paths
+
+    glob, path = map(str, values)
+    return globs.matches(globs.absolute(glob), path)
+
+
 def _condition(wanted: Filter, now: int) -> "tuple[str, tuple[apsw.SQLiteValue, ...]]":
     clauses: list[str] = ["1"]
     values: list[apsw.SQLiteValue] = []
@@ -389,7 +464,7 @@ def _condition(wanted: Filter, now: int) -> "tuple[str, tuple[apsw.SQLiteValue, 
         clauses.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE lower(value) = lower(?))")
         values.append(tag)
     for path in wanted.paths:
-        clauses.append("EXISTS (SELECT 1 FROM json_each(paths) WHERE ? GLOB value OR value = ?)")
+        clauses.append("EXISTS (SELECT 1 FROM json_each(paths) WHERE is_met(value, ?) OR value = ?)")
         values += (path, path)
     if wanted.since is not None:
         clauses.append("created_at >= ?")

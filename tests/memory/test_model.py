@@ -24,8 +24,10 @@ from tests.conftest import Maker
         ("tags", ("",), "tags has the entry ''"),
         ("tags", ("x" * 1_001,), "an entry has 1 to 1000 characters"),
         ("tags", tuple(str(i) for i in range(201)), "tags has 201 entries"),
-        ("triggers", ("(",), "triggers has '(': missing ):"),
-        ("triggers", (r"(?=x)",), "use the RE2 syntax"),
+        ("triggers", ("(",), "triggers has '(': missing ) at character 1"),
+        ("triggers", ("word", r"(?=x)"), "triggers has '(?=x)': look-around at character 1"),
+        ("paths", ("src/**", r"src\db"), "paths has"),
+        ("paths", ("x" * 1_001,), "an entry has 1 to 1000 characters"),
         ("superseded_by", "", "superseded_by is ''"),
         ("when", {"branch": None}, "when has 'branch'"),
     ],
@@ -42,6 +44,19 @@ def test_a_field_that_does_not_hold_is_named_with_its_remedy(make: Maker, field:
 )
 def test_the_most_that_a_field_may_hold_holds(make: Maker, field: str, value: object) -> None:
     assert getattr(check(make(**{field: value})), field) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("triggers", ("a*", "word")), ("paths", (r"src\db", "*.py")), ("when", {"platform": "amiga"})]
+)
+def test_what_is_stored_is_not_refused_any_more(make: Maker, field: str, value: object) -> None:
+    with pytest.raises(InvalidMemory):
+        check(make(**{field: value}))
+    with pytest.raises(InvalidMemory):
+        check(make(**{field: value}), make())
+    stored = make(**{field: value})
+    check(stored.replaced(tags=("new",)), stored)
+    check(stored.replaced(**{field: type(value)()}), stored)
 
 
 def test_only_memories_of_scope_project_have_a_project() -> None:

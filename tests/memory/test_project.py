@@ -31,6 +31,7 @@ def test_outside_of_any_repository_there_is_no_project(tmp_path: Path) -> None:
     assert project.find(str(tmp_path)) is None
     assert project.find(str(tmp_path / "nowhere" / "at all")) is None
     assert project.find("bad\0folder") is None
+    assert project.find("/" + "a/" * 1_000_000) is None
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -85,3 +86,52 @@ def test_garbage_in_git_files_is_no_project_or_a_path(tmp_path: Path) -> None:
     at = project.find(str(tmp_path / "b"))
     assert at is not None
     assert at.identity == str((tmp_path / "b").resolve())
+
+
+# ---- the branch -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_worktree_is_on_a_branch_of_its_own(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", "-b", "release/7", str(tmp_path / "other"))
+    (repository / "src").mkdir()
+    branches = [project.branch(str(folder)) for folder in (repository, repository / "src", tmp_path / "other")]
+    assert branches == ["main", "main", "release/7"]
+
+
+def test_a_branch_without_a_commit_is_one(tmp_path: Path, repository: Path) -> None:
+    git(repository, "checkout", "--orphan", "hafen-ö")
+    assert project.branch(str(repository)) == "hafen-ö"
+
+
+def test_a_detached_head_is_on_no_branch(repository: Path) -> None:
+    git(repository, "checkout", "--detach")
+    assert project.branch(str(repository)) is None
+
+
+def test_a_submodule_has_a_branch_of_its_own(repository: Path, tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    git(library, "init")
+    git(library, "checkout", "-b", "stable")
+    git(library, "commit", "--allow-empty", "-m", "first")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(library), "vendored")
+    assert project.branch(str(repository / "vendored")) == "stable"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *(b"", b"\xff\x00", b"ref: refs/heads/", b"ref: refs/remotes/origin/main", b"ref: refs/heads/.invalid"),
+        *(b"ref: refs/heads/a\nb", b"ref: refs/heads/\x1b[31m", b"ref: refs/heads/" + b"x" * 1_001),
+    ],
+)
+def test_garbage_in_head_is_no_branch(tmp_path: Path, head: bytes) -> None:
+    (tmp_path / ".git").mkdir()
+    assert project.branch(str(tmp_path)) is None
+    (tmp_path / ".git" / "HEAD").write_bytes(head)
+    assert project.branch(str(tmp_path)) is None
+
+
+def test_outside_of_any_repository_there_is_no_branch(tmp_path: Path) -> None:
+    assert project.branch(str(tmp_path)) is None
+    assert project.branch("bad\0folder") is None

@@ -1,0 +1,120 @@
+"""Lines of JSON: memories in and out, the fields by which they are called up among them."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.compose import cleaned
+from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Store
+from tests.conftest import Maker
+
+
+def parsed(fields: dict[str, object], *, trusted: bool = False) -> Memory:
+    return jsonl.parse(json.dumps(fields), lambda: "new", 1_000, trusted=trusted).memory
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(str.strip)
+SCALARS = st.booleans() | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False) | WORDS
+CONDITIONS = SCALARS | st.lists(SCALARS, min_size=1, max_size=3) | st.fixed_dictionaries({"not": SCALARS, "gte": st.integers()})
+
+
+@given(
+    st.lists(WORDS, max_size=4, unique=True),
+    st.lists(WORDS, max_size=4, unique=True),
+    st.lists(WORDS, max_size=4, unique=True),
+    st.dictionaries(st.sampled_from(["calm", "mood", "build"]), CONDITIONS),
+    st.integers(0, 100),
+)
+def test_what_is_written_is_read_and_written_as_the_same_bytes(
+    triggers: list[str], keywords: list[str], paths: list[str], when: dict[str, Any], priority: int
+) -> None:
+    memory = Memory(
+        id="a",
+        content="x",
+        triggers=tuple(triggers),
+        keywords=tuple(keywords),
+        paths=tuple(paths),
+        when=when,
+        priority=priority,
+    )
+    line = jsonl.dump(memory)
+    again = jsonl.parse(line, lambda: "new", 1_000, trusted=True).memory
+    assert jsonl.dump(again) == line
+    assert (again.triggers, again.keywords, again.paths) == (memory.triggers, memory.keywords, memory.paths)
+
+
+def test_the_store_gives_back_what_a_line_said(store: Store) -> None:
+    fields: dict[str, object] = {
+        "id": "a",
+        "content": "x",
+        "triggers": [r"\bdeploy(s|ed)?\b", "größe  東京", 'say "no"'],
+        "when": {
+            "prompts": {"gte": 3, "lte": 9.5},
+            "branch": ["main", "dev"],
+            "calm": True,
+            "n": 1,
+            "x": {"not": {"glob": "a*"}},
+        },
+        "priority": 90,
+        "trust": "user",
+    }
+    store.add([cleaned(parsed(fields, trusted=True))[0]])
+    line = json.loads(jsonl.dump(store.get("a")))
+    assert {name: line[name] for name in fields} == fields
+    assert json.dumps(line["when"]) == json.dumps(fields["when"])
+
+
+@pytest.mark.parametrize(
+    ("trust", "priority", "trusted", "kept"),
+    [
+        ("user", 95, False, ("import", 89)),
+        ("team", 90, False, ("team", 89)),
+        (None, 89, False, ("import", 89)),
+        (None, 95, True, ("user", 95)),
+        ("user", 100, True, ("user", 100)),
+    ],
+)
+def test_only_who_is_vouched_for_has_a_priority_that_pins(
+    trust: str | None, priority: int, trusted: bool, kept: tuple[str, int]
+) -> None:
+    memory = parsed({"content": "x", "trust": trust, "priority": priority}, trusted=trusted)
+    assert (memory.trust, memory.priority) == kept
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"triggers": "deploy"}, 'triggers is "deploy"; expected a list of texts'),
+        ({"triggers": [7]}, "triggers is [7]"),
+        ({"triggers": ["ok", "("]}, "triggers has '('"),
+        ({"triggers": ["(?=x)"]}, "triggers has '(?=x)'"),
+        ({"triggers": [""]}, "triggers has the entry ''"),
+        ({"keywords": {"a": 1}}, 'keywords is {"a": 1}; expected a list of texts'),
+        ({"paths": ["src/[a"]}, "paths has 'src/[a'"),
+        ({"paths": ["../up"]}, "paths has '../up'"),
+        ({"priority": 101}, "priority is 101; expected 0 to 100"),
+        ({"priority": -1}, "priority is -1; expected 0 to 100"),
+        ({"priority": 90.5}, "priority is 90.5; expected a whole number, 0 to 100"),
+        ({"priority": True}, "priority is true; expected a whole number, 0 to 100"),
+        ({"when": "branch=main"}, 'when is "branch=main"; expected an object of state conditions'),
+        ({"when": {"branch": 7}}, "when has 'branch'"),
+        ({"when": {"branch": {"like": "main"}}}, "when has 'branch'"),
+        ({"when": {"source": "reboot"}}, "when has 'source'"),
+    ],
+)
+def test_a_field_that_does_not_hold_is_named_in_one_line(fields: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidMemory) as raised:
+        cleaned(parsed({"content": "x", **fields}))
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("field", ["triggers", "keywords", "paths", "priority", "when"])
+def test_null_is_the_same_as_nothing(field: str, make: Maker) -> None:
+    assert jsonl.dump(parsed({"id": "a", "content": "x", field: None})) == jsonl.dump(parsed({"id": "a", "content": "x"}))
