@@ -22,7 +22,9 @@ from subcog_hooks.cli import (
     replay,
     search,
     settings,
+    state,
     stats,
+    trigger,
     why,
 )
 from subcog_hooks.cli.output import OutputFailed, ReaderGone, prefer_utf8, terminal
@@ -63,6 +65,7 @@ for module in (
     browse,
     change,
     exchange,
+    trigger,
     install,
     models,
     doctor,
@@ -70,6 +73,7 @@ for module in (
     replay,
     stats,
     settings,
+    state,
     hooking,
 ):
     module.register(app)

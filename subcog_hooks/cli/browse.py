@@ -1,18 +1,21 @@
 """`subcog list` and `subcog show`: looking at memories without searching."""
 
-import json
-from contextlib import nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from typing import Annotated
 
+import re2
 import typer
 from rich.text import Text
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli import session
+from subcog_hooks.cli import conditions, inputs, session
 from subcog_hooks.cli.output import DIM, day, safe, show_memories, terminal, where
 from subcog_hooks.cli.search import statuses
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
-from subcog_hooks.memory.model import STATUSES, Memory
+from subcog_hooks.memory import triggers
+from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, STATUSES, Memory
+from subcog_hooks.memory.store import Filter, Store
 
 _PREVIEW = 300  # characters of a memory in the table
 
@@ -29,6 +32,13 @@ def list_(
         list[str] | None, typer.Option("--namespace", "-s", help="Only this namespace; several are allowed.")
     ] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; several must all be there.")] = None,
+    keyword: Annotated[
+        list[str] | None, typer.Option("--keyword", help="Only with this keyword; several in the same way.")
+    ] = None,
+    trigger: Annotated[
+        str | None, typer.Option("--trigger", metavar="TEXT", help="Only with a trigger that matches this prompt or command.")
+    ] = None,
+    path: Annotated[list[str] | None, typer.Option("--path", metavar="FILE", help="Only about this file.")] = None,
     project: Annotated[str | None, typer.Option("--project", help="Another project than the one at hand.")] = None,
     all_projects: Annotated[bool, typer.Option("--all-projects", help="The memories of every project.")] = False,
     status: Annotated[
@@ -44,15 +54,14 @@ def list_(
     wanted = session.wanted(
         namespaces=namespace,
         tags=tag,
-        paths=None,
+        paths=inputs.files_of(path, session.root_of(project)),
         project_name=project,
         all_projects=all_projects,
         since=None,
         statuses=statuses(status),
     )
     with session.reading() as store:
-        memories = store.select(wanted, limit, (page - 1) * limit) if store else []
-        total = store.count(wanted) if store else 0
+        memories, total = _page(store, wanted, keyword or [], trigger, (page - 1) * limit, limit) if store else ([], 0)
         if store and not memories:
             session.note_unknown_project(store, project)
     if as_jsonl:
@@ -72,6 +81,30 @@ def list_(
     if not memories:
         terminal.say("no memories")
         raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
+def _page(
+    store: Store, wanted: Filter, keywords: list[str], trigger: str | None, offset: int, limit: int
+) -> tuple[list[Memory], int]:
+    """The memories of a page, and how many there are in all. What SQLite can not tell is looked for in all that it finds."""
+    if not keywords and trigger is None:
+        return store.select(wanted, limit, offset), store.count(wanted)
+    text = None if trigger is None else triggers.plain(inputs.readable(trigger))
+    folded = {keyword.casefold() for keyword in keywords}
+    found = [
+        memory
+        for memory in store.select(wanted)
+        if folded <= set(map(str.casefold, memory.keywords)) and (text is None or _is_called_up(memory, text))
+    ]
+    return found[offset : offset + limit], len(found)
+
+
+def _is_called_up(memory: Memory, text: str) -> bool:
+    for pattern in memory.triggers:
+        with suppress(re2.error):  # an earlier version took it
+            if triggers.compiled(pattern).search(text):
+                return True
+    return False
 
 
 def show(
@@ -112,11 +145,20 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
         ("branch", memory.branch or ""),
         ("tags", ", ".join(memory.tags)),
         ("keywords", ", ".join(memory.keywords)),
-        ("triggers", "  ".join(memory.triggers)),
-        ("paths", ", ".join(memory.paths)),
-        ("when", json.dumps(memory.when) if memory.when else ""),
-        ("priority", str(memory.priority) if memory.priority else ""),
+        *_one_a_line("triggers", memory.triggers),
+        *_one_a_line("paths", memory.paths),
+        *_one_a_line("when", conditions.written(memory.when)),
+        ("priority", str(memory.priority) + (", pinned" if _is_pinned(memory) else "") if memory.priority else ""),
         ("source", memory.source),
         ("trust", memory.trust),
     ]
     return [row for row in rows if row[1]]
+
+
+def _one_a_line(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
+    """A field of several values that may have commas and blanks in them, its name beside the first."""
+    return [("" if number else name, value) for number, value in enumerate(values)]
+
+
+def _is_pinned(memory: Memory) -> bool:
+    return memory.priority > MAX_IMPORTED_PRIORITY and memory.trust == "user"

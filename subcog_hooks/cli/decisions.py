@@ -16,7 +16,9 @@ from subcog_hooks.cli import bars, session
 from subcog_hooks.cli.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.decision import Candidate, Decision
 from subcog_hooks.errors import NoDecision, UsageError
+from subcog_hooks.hooks import session_start, tool
 from subcog_hooks.hooks.sanitise import cut
+from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall import relevance
 from subcog_hooks.state import MAX_DECISIONS, State
@@ -51,6 +53,7 @@ _SILENT = {  # why; those that need numbers are told below
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "it failed",
 }
+HAPPENED = {tool.EVENT: "a tool's call", session_start.EVENT: "a session's start"}  # where no prompt was typed
 LACKED = {  # what kept a candidate back
     outcomes.INJECTED: "handed over",
     outcomes.BELOW: "not relevant enough",
@@ -58,6 +61,7 @@ LACKED = {  # what kept a candidate back
     outcomes.DUPLICATE: "nearly repeats a better one",
     outcomes.COUNT: "others took the places",
     outcomes.ROOM: "others took the room",
+    outcomes.STALE: "the files that it is about are gone",
     outcomes.BAD: "marked as wrong for such prompts",
 }
 
@@ -90,6 +94,19 @@ def find(state: State, id_or_prefix: str | None) -> Decision:
         if len(ids) > 1:
             raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids[:3])}, …)", "give more of it")
     return found
+
+
+def find_prompt(state: State, id_or_prefix: str | None, hint: str) -> Decision:
+    """The same among prompts alone. hint: what to do where the id is another event's. Raises NoDecision, UsageError."""
+    if id_or_prefix:
+        found = find(state, id_or_prefix)
+        if found.event != EVENT:
+            raise UsageError(f"{found.id} was {occasion_of(found)}, and no prompt", hint)
+        return found
+    latest = state.decisions(1, event=EVENT)
+    if not latest:
+        raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
+    return latest[0]
 
 
 def described(decision: Decision) -> dict[str, object]:
@@ -139,7 +156,7 @@ def sentence(decision: Decision) -> str:
         why = f"the best of {looked_at} reached {against(best, limits.needed)} was needed"
         if marked := sum(candidate.outcome == outcomes.BAD for candidate in decision.candidates):
             why += f"; {marked} marked as wrong for such prompts"
-    return f"silent: {why}" + (f": {safe(decision.reason)}" if decision.reason else "")
+    return f"silent: {why}" + (f": {safe(decision.reason)}" if decision.reason and decision.event == EVENT else "")
 
 
 def against(value: float, bar: float) -> str:
@@ -169,13 +186,21 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def line(decision: Decision) -> str:
-    """A decision in a line: its id, when, what became of it, how many memories were handed over, the prompt's first words."""
+    """A decision in a line: its id, when, what became of it, how many memories were handed over, the prompt's first words or
+    the event."""
     injected = len(decision.injected)
     return f"{safe(decision.id)}  {moment(decision.at)}  {safe(decision.outcome):<13}  {injected}  {prompt_of(decision, WORDS)}"
 
 
 def prompt_of(decision: Decision, most: int) -> str:
+    """The prompt; where none was typed the event, and of what: the tool, or how the session began."""
+    if decision.event != EVENT:
+        return safe(f"{decision.event}: {decision.reason}" if decision.reason else decision.event)
     return NOT_KEPT if decision.prompt is None else cut(safe(decision.prompt), most)
+
+
+def occasion_of(decision: Decision) -> str:
+    return HAPPENED.get(decision.event, safe(decision.event))
 
 
 def why_not_kept() -> str:
@@ -202,6 +227,8 @@ def view(decision: Decision, memories: Mapping[str, Memory], given: Mapping[str,
     memories: the candidates, as far as the store still has them; given: with which decisions the session was given some before.
     """
     where = f"in {safe(decision.project)}" if decision.project else "in no project"
+    if decision.event != EVENT:
+        where += f", at {occasion_of(decision)}"
     parts: list[RenderableType] = [
         Text(f"{safe(decision.id)}  {moment(decision.at)}  {where}", style=DIM),
         Text(prompt_of(decision, PREVIEW)),
@@ -322,6 +349,8 @@ def _reasons(decision: Decision) -> Iterator[RenderableType]:
         yield ""
         yield Text(f"{safe(candidate.id)}: {_of(candidate)}", style=DIM)
         for name, value, adds in sorted(candidate.terms, key=lambda term: (-abs(term[2]), term[0])):
+            if f"{adds:.2f}" in ("0.00", "-0.00"):
+                continue
             drawn = Text(f"  {cut(safe(name), TERM):<{TERM}} {value:8.3g} {adds:+7.2f}  ")
             drawn += bars.bar(abs(adds) / most if most else 0.0, _room(drawn), GOOD if adds >= 0 else WRONG)
             meaning = relevance.NAMES.get(name, "")
@@ -336,9 +365,13 @@ def _of(candidate: Candidate) -> str:
 
     >>> _of(Candidate("a", "b", 0.55, 0.5, "injected")), _of(Candidate("a", "b", 0.0, 0.5, "bad"))
     ('relevance 0.50, 0.55 for its namespace', 'relevance 0.50, 0.00 as it is marked')
+    >>> _of(Candidate("a", "b", 0.25, 0.5, "stale"))
+    'relevance 0.50, 0.25 as it is marked, or about files that are gone'
     """
     told = f"relevance {candidate.raw:.2f}"
     if candidate.relevance == candidate.raw:
         return told
-    by = "as it is marked" if candidate.relevance < candidate.raw else "for its namespace"
+    by = "for its namespace"
+    if candidate.relevance < candidate.raw:
+        by = "as it is marked" + ("" if candidate.outcome == outcomes.BAD else ", or about files that are gone")
     return f"{told}, {candidate.relevance:.2f} {by}"

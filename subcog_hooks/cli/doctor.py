@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import config, llm_state, log
-from subcog_hooks.cli import install, session, sources
+from subcog_hooks.cli import install, session, sources, stale
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
@@ -48,6 +48,7 @@ from subcog_hooks.state import State, put_aside
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
 NEAREST = 3  # memories that are named when the hook is silent
+NAMED = 10  # memories whose files are gone that are named
 WAIT_MS = 2_000
 NO_LLM_NOW = "SUBCOG_SEARCH_INTENT_USE_LLM"
 _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
@@ -98,6 +99,7 @@ def doctor(
         with store:
             _index(home, store, findings)
             _embedding(home, store, findings)
+            _files(store, findings)
             trial = prompt or _trial_prompt(store)
     else:
         trial = prompt
@@ -232,6 +234,26 @@ def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None
         findings.note(f"{name}: {final} final, {pending} pending; {by} goes on with it{was}")
 
 
+def _files(store: Store, findings: Findings) -> None:
+    """The memories of this project whose files are gone: nothing that the agent touches brings them any more."""
+    at = session.here()
+    found = stale.find(store, at) if at else None
+    if found is None:
+        return
+    if found.gone:
+        ids = [memory.id for memory in found.gone]
+        more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
+        what = (
+            "1 memory is stale: no file matches its"
+            if len(ids) == 1
+            else f"{len(ids)} memories are stale: no file matches their"
+        )
+        findings.note(f"{what} paths, {' '.join(ids[:NAMED])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`")
+    if found.unknown:
+        many = f"more than {stale.MAX_ENTRIES:,} files and folders are here"
+        findings.note(f"{many}: whether {found.unknown} more {'is' if found.unknown == 1 else 'are'} stale is not known")
+
+
 def _state(home: Home, findings: Findings) -> None:
     if not os.path.exists(home.state_db):
         return
@@ -267,6 +289,12 @@ def _settings(home: Home, findings: Findings) -> config.Settings:
         if not settings[switch]:
             findings.is_silenced = True
             findings.note(f"{switch} is false: the hook is silent")
+    for switch, when in (
+        ("surfacing.tools", "when a tool touches a file"),
+        ("surfacing.session_start", "when a session begins"),
+    ):
+        if not settings[switch]:
+            findings.note(f"{switch} is false: the hook is silent {when}")
     if not settings.problems:
         findings.good("settings")
     return settings
@@ -315,7 +343,8 @@ def _registration(findings: Findings) -> list[str] | None:
     for name, path in install.settings_files().items():
         try:
             with open(path, encoding="utf-8") as file:
-                commands = install.registered_commands(file.read())
+                text = file.read()
+            commands, missing = install.registered_commands(text), install.unserved(text)
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
@@ -328,8 +357,10 @@ def _registration(findings: Findings) -> list[str] | None:
             else:
                 findings.bad(f"{path} runs {command[0]}, which is not there; run `subcog init` again", EXIT_CONFIG)
                 broken = True
-        if commands and (missing := [event for event in install.EVENTS if event not in commands]):
-            findings.note(f"the {name} settings do not run it for {', '.join(missing)}; `subcog init{_option(name)}` adds that")
+        if commands and missing:
+            findings.note(
+                f"the {name} settings do not run it for all of {', '.join(missing)}; `subcog init{_option(name)}` adds that"
+            )
     if found is None and not broken:
         on_path = shutil.which("subcog")
         findings.note("the hook is in no settings file; `subcog init` registers it (a plugin does so by itself)")

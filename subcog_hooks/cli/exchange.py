@@ -30,7 +30,9 @@ def import_(
         str,
         typer.Argument(help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."),
     ],
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite memories that have the same id.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite memories of the same id, and sections that were edited.")
+    ] = False,
     trust: Annotated[
         str, typer.Option("--trust", help="user: you vouch for the file, its trust and its priorities hold.")
     ] = "import",
@@ -38,7 +40,8 @@ def import_(
     user: Annotated[bool, typer.Option("--user", help="Markdown: for all your projects, not only this one.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Return when all are embedded by the neural model.")] = False,
 ) -> None:
-    """Import memories. Lines that do not hold are named and left out; the others are stored. Exit code 2 when there were any.
+    """Import memories. Lines that do not hold are named and left out, as is a trigger or a path of a line that holds otherwise;
+    all else is stored. Exit code 2 when there were any.
 
     A line without "project" is for all your projects; Markdown is for the project at hand. Importing Markdown again updates
     what has changed and archives the sections that are gone.
@@ -105,7 +108,8 @@ def _tell(report: importing.Report, *, dry_run: bool) -> None:
     parts += [f"{'would replace' if dry_run else 'replaced'} {report.replaced}"] if report.replaced else []
     parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
     parts += [f"already there {report.skipped}"] if report.skipped else []
-    parts += [f"refused {len(report.problems)}"] if report.problems else []
+    refused = sum(not problem.is_entry for problem in report.problems)
+    parts += [f"refused {refused}"] if refused else []
     terminal.result(", ".join(parts))
 
 
@@ -212,6 +216,7 @@ def reindex() -> None:
     Example: subcog reindex
     """
     with session.writing() as store:
+        store.rebuild_cues()
         count = sum(store.counts().values())
         with progress.of_items("indexing", count) as advance:
             index = sync.rebuild(session.home(), store, advance)

@@ -1,10 +1,12 @@
 """What a command is given to read: a text as arguments or from standard input, lines of JSONL to answer one by one."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 
 from subcog_hooks.errors import UsageError
+from subcog_hooks.memory import globs
 
 STDIN = "-"
 
@@ -35,6 +37,21 @@ def rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise UsageError(f"{name} line {number}: expected {shown}", "correct the line") from error
         yield key, readable(text), other
+
+
+def files_of(paths: list[str] | None, root: str | None) -> list[str]:
+    """Files as the globs of memories name them: from the project's root, where they are below it; with slashes.
+
+    A relative path is one from this folder where it leads to something, else one from the root.
+    """
+    return [_from_root(path, root) for path in paths or ()]
+
+
+def _from_root(path: str, root: str | None) -> str:
+    if root and path and not path.endswith("/"):
+        full = os.path.abspath(path if os.path.exists(path) else os.path.join(root, path))
+        path = globs.relative(full, root) or path
+    return path.replace(os.sep, "/").removeprefix("./")
 
 
 def readable(text: str) -> str:

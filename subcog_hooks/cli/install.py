@@ -13,10 +13,18 @@ from rich.text import Text
 from subcog_hooks.cli import json_edit, session
 from subcog_hooks.cli.output import terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
+from subcog_hooks.hooks.tool import TOOLS
 from subcog_hooks.paths import create_private_file
 
-EVENTS = {"UserPromptSubmit": "", "SessionStart": "compact"}  # with what the client matches: of sessions' starts, a compaction
-SECONDS = 5  # the client's time limit; the hook's own is 200 ms
+EVENTS = {  # with what the client matches of each, "" for all
+    "UserPromptSubmit": "",
+    "PreToolUse": "|".join(TOOLS),
+    "SessionStart": "",
+    "Stop": "",
+    "PreCompact": "",
+    "SessionEnd": "",
+}
+SECONDS = 5  # the client's time limit; the hook's own is 200 ms, or less
 _FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # how a file that init made begins and ends: then uninstall knows that it may go
 
 
@@ -134,6 +142,16 @@ def registered_commands(text: str) -> dict[str, list[list[str]]]:
             for hook in filter(_is_ours, _hooks_of(group.value)):
                 found.setdefault(event, []).append(_words(hook))
     return found
+
+
+def unserved(text: str) -> list[str]:
+    """The events for which a settings file does not run our hook, or for less than all it answers. Raises ValueError."""
+    missing = []
+    for event, matcher in EVENTS.items():
+        ours = [group.value for group in _groups(text, event) if any(map(_is_ours, _hooks_of(group.value)))]
+        if not any(isinstance(group, dict) and group.get("matcher", "") in ("", "*", matcher) for group in ours):
+            missing.append(event)
+    return missing
 
 
 def _group(command: list[str], matcher: str) -> dict[str, object]:

@@ -9,7 +9,8 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
 from subcog_hooks.capture.duplicates import near_duplicates
 from subcog_hooks.capture.redact import describe
-from subcog_hooks.cli import embedding, session
+from subcog_hooks.cli import conditions, embedding, session, state
+from subcog_hooks.cli.amendment import amend, changed, joined
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.errors import InvalidMemory, StoreError, UsageError
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE, NAMESPACES, IdMaker, Memory, now_ms
@@ -17,6 +18,15 @@ from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Store
 
 _PREVIEW = 100  # characters of a similar memory
+_TAKEN_OVER = {  # what a memory that has the text already takes over, and what it is called
+    "tags": "tags",
+    "keywords": "keywords",
+    "triggers": "triggers",
+    "paths": "paths",
+    "when": "conditions",
+    "priority": "priority",
+    "expires_at": "date of expiry",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -33,8 +43,29 @@ def remember(
     keyword: Annotated[
         list[str] | None, typer.Option("--keyword", help="A word it should be found by, though it has it not.")
     ] = None,
+    trigger: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trigger",
+            help="A regular expression (RE2) of prompts and commands that call it up; it matches inside words too, "
+            "and \\b ends it at a word's edge.",
+        ),
+    ] = None,
     path: Annotated[
-        list[str] | None, typer.Option("--path", help="A glob of the files it is about, for `search --path`.")
+        list[str] | None,
+        typer.Option("--path", help="A glob of the files it is about; it comes when a tool touches one: src/db/**, *.sql."),
+    ] = None,
+    when: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--when",
+            help="A condition: branch=main, prompts>=3, tool!=Bash, file~*.sql, or JSON. "
+            "It is handed over only while these hold; without triggers and paths, as soon as they do.",
+        ),
+    ] = None,
+    priority: Annotated[
+        int | None,
+        typer.Option("--priority", min=0, max=100, help="From 90 on it is always handed over where a trigger matches."),
     ] = None,
     user: Annotated[bool, typer.Option("--user", help="For all your projects, not only this one.")] = False,
     project: Annotated[str | None, typer.Option("--project", help="For this project instead of the one at hand.")] = None,
@@ -48,7 +79,8 @@ def remember(
 ) -> None:
     """Remember a text.
 
-    Inside a git repository it belongs to that project, elsewhere to you. Secrets and <private> blocks are left out.
+    Inside a git repository it belongs to that project, elsewhere to you. Secrets and <private> blocks are left out. A text that
+    is remembered already takes over what else is given.
 
     Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
     """
@@ -66,16 +98,21 @@ def remember(
             project=owner,
             tags=tuple(tag or ()),
             keywords=tuple(keyword or ()),
+            triggers=tuple(trigger or ()),
             paths=tuple(path or ()),
+            when=conditions.read(when or ()),
+            priority=priority or 0,
             created_at=now,
             updated_at=now,
             expires_at=expiry(expires, now) if expires else None,
         )
     )
     with session.writing() as store:
-        memory = _store(memory, store, supersedes)
+        memory = _store(memory, store, supersedes, has_priority=priority is not None)
     if removed:
         terminal.say(describe(removed))
+    if when:
+        state.note_unset(memory.when)
     if json_:
         terminal.raw(jsonl.dump(memory) + "\n")
     else:
@@ -83,14 +120,14 @@ def remember(
     embedding.afterwards()
 
 
-def _store(memory: Memory, store: Store, supersedes: str | None) -> Memory:
+def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:
     for same in store.by_hash(memory.content_hash):
         if session.audience(same) == session.audience(memory) and same.is_live(memory.created_at):
-            terminal.say(f"already remembered as {same.id}; `subcog edit {same.id}` changes its fields")
             old = session.find(store, supersedes) if supersedes else None
+            after = _add_to(same, _given(memory, has_priority=has_priority), store)
             if old and old.id != same.id:
-                _supersede(old, same, store)
-            return same
+                _supersede(old, after, store)
+            return after
     old = session.find(store, supersedes) if supersedes else None
     store.add([memory])  # first of all: whatever is wrong with the index, the memory is safe
     similar = [] if old else _similar(memory, store)
@@ -105,6 +142,26 @@ def _store(memory: Memory, store: Store, supersedes: str | None) -> Memory:
         terminal.say(f"if it takes the place of one: subcog supersede {similar[0][0].id} {memory.id}")
     session.follow(store)
     return memory
+
+
+def _given(memory: Memory, *, has_priority: bool) -> dict[str, object]:
+    """What of a memory was said beside its text, that one which is there can take over."""
+    given = {field: getattr(memory, field) for field in _TAKEN_OVER}
+    return {field: value for field, value in given.items() if value or (field == "priority" and has_priority)}
+
+
+def _add_to(same: Memory, given: dict[str, object], store: Store) -> Memory:
+    """Give a memory that has the text already what was said beside it. Raises InvalidMemory as `edit` does."""
+    fields = [_TAKEN_OVER[field] for field in joined(same, given)]
+    after = amend(same, lambda stored: changed(stored, joined(stored, given)), store, [])
+    if after is None:
+        terminal.say(f"already remembered as {same.id}; `subcog edit {same.id}` changes its fields")
+        return same
+    names = ", ".join(fields[:-1]) + " and " * (len(fields) > 1) + fields[-1]
+    is_one = fields in (["priority"], ["date of expiry"])
+    terminal.say(f"already remembered as {same.id}; its {names} {'is' if is_one else 'are'} taken over")
+    session.follow(store)
+    return after
 
 
 def _supersede(old: Memory, new: Memory, store: Store) -> None:

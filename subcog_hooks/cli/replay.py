@@ -8,7 +8,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks import config
+from subcog_hooks import config, session_state
 from subcog_hooks.capture.leaks import MASK
 from subcog_hooks.cli import decisions, session
 from subcog_hooks.cli.decisions import GOOD, WRONG
@@ -17,8 +17,9 @@ from subcog_hooks.config import Settings
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.decision import GIVEN, INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
 from subcog_hooks.errors import NoMemory, StoreError, UsageError
+from subcog_hooks.hooks.occasion import Occasion
 from subcog_hooks.hooks.prompt import decide
-from subcog_hooks.hooks.turn import Stages, Turn
+from subcog_hooks.hooks.turn import EVENT, Stages, Turn
 from subcog_hooks.keys import KEYS
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.project import Project
@@ -44,7 +45,9 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    decision: Annotated[str | None, typer.Argument(help="Its id, or the beginning of one; the latest without it.")] = None,
+    decision: Annotated[
+        str | None, typer.Argument(help="Its id, or the beginning of one; the latest prompt's without it.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object with both decisions and what differs.")] = False,
 ) -> None:
     """Decide on a prompt of before anew, as the hook would today, and show what has changed. Nothing is handed over or kept.
@@ -52,7 +55,7 @@ def replay(
     Example: subcog replay
     """
     with decisions.opened() as state:
-        was = decisions.find(state, decision)
+        was = decisions.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
         earlier = [other for other in state.decisions(MAX_DECISIONS) if other.session == was.session and other.at < was.at]
     if was.prompt is None:
         raise UsageError(f"the prompt of {was.id} was not kept, so it can not be asked again", decisions.why_not_kept())
@@ -102,7 +105,7 @@ def _again(was: Decision, prompt: str, given: set[str]) -> Decision:
             session.index_of(store)  # a hook that finds none is silent
     here = _project(was.project)
     deadline = Deadline(BUDGET_MS)
-    with tempfile.TemporaryDirectory(prefix="subcog-") as folder:
+    with tempfile.TemporaryDirectory(prefix="subcog-") as folder, decisions.opened() as kept:
         own = Home(folder)
         state = State.open(own, WAIT_MS)
         try:
@@ -111,7 +114,10 @@ def _again(was: Decision, prompt: str, given: set[str]) -> Decision:
             if was.borrowed:
                 state.keep_topics(was.session, Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0), now)
             settings = _settings(home, here)
-            turn = Turn(prompt, was.session, here, settings, state, home, deadline, Stages(deadline))
+            session_state.copy(kept, state)
+            payload = {"session_id": was.session, "cwd": here.root if here else "", "hook_event_name": EVENT}
+            happened = Occasion(payload, was.session, here, settings, state, home, deadline)
+            turn = Turn(happened, Stages(deadline), prompt)
             decide(turn, lambda _: None)
             decided = state.decision(turn.id)
         finally:

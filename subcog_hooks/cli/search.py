@@ -40,7 +40,7 @@ def search(
         list[str] | None, typer.Option("--namespace", "-s", help="Only this namespace; several are allowed.")
     ] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; several must all be there.")] = None,
-    path: Annotated[list[str] | None, typer.Option("--path", help="Only memories about this file.")] = None,
+    path: Annotated[list[str] | None, typer.Option("--path", metavar="FILE", help="Only memories about this file.")] = None,
     project: Annotated[str | None, typer.Option("--project", help="Another project than the one at hand.")] = None,
     all_projects: Annotated[bool, typer.Option("--all-projects", help="The memories of every project.")] = False,
     since: Annotated[str | None, typer.Option("--since", help="Only created on or after this date.")] = None,
@@ -70,7 +70,7 @@ def search(
     wanted = session.wanted(
         namespaces=namespace,
         tags=tag,
-        paths=path,
+        paths=inputs.files_of(path, session.root_of(project)),
         project_name=project,
         all_projects=all_projects,
         since=_since(since),

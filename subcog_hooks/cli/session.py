@@ -29,6 +29,12 @@ def here() -> project.Project | None:
         return None  # the folder has been removed
 
 
+def root_of(project_name: str | None) -> str | None:
+    """The folder that paths are named from: the project's at hand, None for another one."""
+    at = here() if project_name is None else None
+    return at.root if at else None
+
+
 def settings() -> config.Settings:
     """The settings in force. Raises ConfigError naming the first thing that is wrong in a file."""
     at = here()

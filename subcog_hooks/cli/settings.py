@@ -19,7 +19,7 @@ from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.intent import providers
 from subcog_hooks.keys import KEYS, PRESETS, Key, Value
 from subcog_hooks.paths import create_private_file
-from subcog_hooks.state import MAX_DECISIONS, delete_damaged
+from subcog_hooks.state import delete_damaged
 
 NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
@@ -132,7 +132,7 @@ def _preview(bar: float) -> None:
         return
     try:
         with decisions.opened() as state:
-            asked = [decision for decision in state.decisions(MAX_DECISIONS) if decision.event == EVENT][:LOOKED_AT]
+            asked = state.decisions(LOOKED_AT, event=EVENT)
     except StoreError as error:  # the setting is kept all the same
         terminal.say(error.message)
         return

@@ -9,9 +9,12 @@ from subcog_hooks.cli import decisions, session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.decision import GIVEN, Decision
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
+from subcog_hooks.hooks import session_start
+from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Mark, Store
 from subcog_hooks.recall import marks
+from subcog_hooks.state import MAX_DECISIONS, State
 
 LISTED = 20
 
@@ -33,7 +36,8 @@ def why(
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="With --bad: it was not, after all.")] = False,
 ) -> None:
-    """Show why the hook spoke or was silent: for the latest prompt, or another one. Exit code 1 when nothing is known of it.
+    """Show why the hook spoke or was silent: the last time that it had something to decide, or another time. A prompt, a tool's
+    call or a session's start may have been the occasion. Exit code 1 when nothing is known of it.
 
     Example: subcog why --list
     """
@@ -78,7 +82,11 @@ def _list(found: list[Decision], *, as_json: bool) -> None:
 def _mark(id_: str, decision: str | None) -> None:
     """Call a memory wrong for the prompt of a decision. Raises NoDecision, NoMemory, UsageError."""
     with decisions.opened() as state:
-        found = decisions.find(state, decision)
+        found = _meant(state, id_, decision)
+    if found.event != EVENT:
+        raise UsageError(
+            f"{found.id} was {decisions.occasion_of(found)}, and no prompt that others could be like", _instead(found, id_)
+        )
     if found.prompt is None:
         raise UsageError(
             f"the prompt of {found.id} was not kept, so nothing can be like it",
@@ -99,6 +107,23 @@ def _mark(id_: str, decision: str | None) -> None:
     terminal.say(f"`subcog why --bad {memory.id} {found.id} --undo` takes it back")
 
 
+def _meant(state: State, id_: str, decision: str | None) -> Decision:
+    """The decision where a memory was wrong: the one that is named; without one the latest prompt, unless the memory has been
+    handed over since, at another event. Raises NoDecision, UsageError."""
+    if decision:
+        return decisions.find(state, decision)
+    for one in state.decisions(MAX_DECISIONS):
+        if one.event == EVENT or (id_ and any(given.startswith(id_) for given in one.injected)):
+            return one
+    return decisions.find_prompt(state, None, "")
+
+
+def _instead(decision: Decision, id_: str) -> str:
+    """What helps where a mark does not."""
+    means = "priority and conditions" if decision.event == session_start.EVENT else "paths and triggers"
+    return f"`subcog edit {safe(id_)[:80]}` changes its {means}"
+
+
 def _take_back(id_: str, decision: str | None) -> None:
     """Take away the marks of a memory that were made for a prompt, or for one like it. Raises NoDecision, NoMemory, UsageError.
 
@@ -112,8 +137,7 @@ def _take_back(id_: str, decision: str | None) -> None:
             raise UsageError(f"{memory.id} is not marked", "`subcog why --bad MEMORY` marks one")
         gone = _of_decision(store, made, decision)
         if not gone:
-            ids = ", ".join(dict.fromkeys(mark.decision for mark in made))
-            raise UsageError(f"{memory.id} is not marked for that prompt", f"it is for those of {ids}: name one of them")
+            raise UsageError(f"{memory.id} is not marked for that prompt", f"it is for those of {_ids(made)}: name one of them")
         store.unmark(memory.seq, [mark.decision for mark in gone])
     terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in gone)}): {_shown(memory)}")
 
@@ -124,11 +148,15 @@ def _of_decision(store: Store, made: list[Mark], decision: str | None) -> list[M
     if len({mark.decision for mark in named}) == 1:
         return named
     with decisions.opened() as state:
-        found = decisions.find(state, decision)
+        found = decisions.find_prompt(state, decision, f"it is marked for those of {_ids(made)}: name one of them")
     asked = _terms(found, store)
     left = {mark.decision: marks.factor(marks.overlap(asked, marks.from_text(mark.terms))) for mark in made}
     of_it = [mark for mark in made if mark.decision == found.id or not left[mark.decision]]
     return of_it or [mark for mark in made if left[mark.decision] < 1.0]
+
+
+def _ids(made: list[Mark]) -> str:
+    return ", ".join(dict.fromkeys(mark.decision for mark in made))
 
 
 def _terms(decision: Decision, store: Store) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Decisions for the tests of the terminal: what a hook kept, without running one."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from subcog_hooks.decision import BELOW, INJECTED, SPOKE, Bars, Candidate, Decision, Understood
 from subcog_hooks.hooks.turn import EVENT
@@ -10,6 +11,9 @@ from subcog_hooks.state import State
 
 PROMPT = "How do we rotate the signing keys?"
 BAR = 0.25
+# fields of a decision on a tool's call, and on a session's start. Any: each of its own type
+TOOL: dict[str, Any] = {"event": "PreToolUse", "reason": "Edit", "prompt": None, "intent": None}
+BEGINNING: dict[str, Any] = {"event": "SessionStart", "reason": "startup", "prompt": None, "intent": None}
 TERMS = (("intercept", 1.0, -8.65), ("coverage", 0.8, 1.65), ("cosine", 0.61, 3.4))
 
 

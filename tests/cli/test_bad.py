@@ -1,6 +1,7 @@
 """`why --bad`: a memory that was wrong for a prompt is not handed over for such prompts again, and for others as ever."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from subcog_hooks.memory.store import Mark, Store
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import marks
 from tests.cli.conftest import Ask, Run
-from tests.cli.decided import PROMPT, candidate, decided, keep
+from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 
 QUESTION = "How do we rotate the signing keys of the release service?"
 PARAPHRASE = "What is the procedure for rotating the signing keys of our release service?"
@@ -190,6 +191,32 @@ def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, asked: Ask, hom
     done = subcog("why", "--bad", "keys")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.err.endswith("so nothing can be like it; surfacing.log_prompts is false; set it to true, and ask again\n")
+    assert marks_of(home) == []
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("event", "was", "means"),
+    [(TOOL, "a tool's call", "paths and triggers"), (BEGINNING, "a session's start", "priority and conditions")],
+)
+def test_what_came_without_a_prompt_is_changed_by_what_it_came_by(
+    subcog: Run, home: Home, event: dict[str, Any], was: str, means: str
+) -> None:
+    keep(home, decided("z", candidates=[candidate("keys", 0.7)], **event))
+    for named in ((), ("z",)):
+        done = subcog("why", "--bad", "keys", *named)
+        assert (done.code, done.out) == (2, "")
+        said = f"z was {was}, and no prompt that others could be like; `subcog edit keys` changes its {means}"
+        assert done.err == f"subcog: {said}\n"
+    assert marks_of(home) == []
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_call_that_handed_over_something_else_is_not_what_is_meant(subcog: Run, home: Home) -> None:
+    keep(home, decided("z", candidates=[candidate("cookie", 0.7)], **TOOL))
+    assert f"marked as wrong for prompts like {QUESTION!r}" in subcog("why", "--bad", "keys").err
+    assert subcog("why", "--bad", "keys", "z", "--undo").code == 2
+    assert subcog("why", "--bad", "keys", "--undo").code == 0
     assert marks_of(home) == []
 
 

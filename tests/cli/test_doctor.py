@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from subcog_hooks.cli import install, stale
 from subcog_hooks.embed import background
 from subcog_hooks.intent import breaker
 from subcog_hooks.memory import vector_sync
@@ -91,15 +92,28 @@ def test_a_hook_whose_executable_is_gone_is_named(registered: Run) -> None:
     assert "runs /nowhere/subcog, which is not there; run `subcog init` again" in done.out
 
 
-def test_settings_of_before_that_lack_an_event_are_named(registered: Run) -> None:
+@pytest.mark.parametrize("event", [*install.EVENTS][1:])
+def test_settings_of_before_that_lack_an_event_are_named(registered: Run, event: str) -> None:
     settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
     hooks = json.loads(settings.read_text())
-    del hooks["hooks"]["SessionStart"]
+    del hooks["hooks"][event]
     settings.write_text(json.dumps(hooks))
-    note = "note  the user settings do not run it for SessionStart; `subcog init` adds that"
+    note = f"note  the user settings do not run it for all of {event}; `subcog init` adds that"
     assert note in registered("doctor").out
     registered("init")
-    assert note not in registered("doctor").out
+    assert "do not run it" not in registered("doctor").out
+
+
+def test_settings_of_before_that_know_a_compaction_alone_are_named(registered: Run) -> None:
+    settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
+    hooks = json.loads(settings.read_text())
+    hooks["hooks"]["SessionStart"][0]["matcher"] = "compact"
+    settings.write_text(json.dumps(hooks, indent=2))
+    assert "do not run it for all of SessionStart; `subcog init` adds that" in registered("doctor").out
+    registered("init")
+    assert "do not run it" not in registered("doctor").out
+    registered("uninstall")
+    assert not settings.exists()
 
 
 def test_a_damaged_store_is_one_line_and_exit_code_three(registered: Run, home: Home) -> None:
@@ -212,6 +226,119 @@ def test_a_silence_that_was_asked_for_is_named_as_such(registered: Run) -> None:
     assert "reason: [nomem] is in the prompt" in registered("doctor", "--prompt", "where are the berths? [nomem]").err
     registered("pause")
     assert "reason" not in registered("doctor", "--prompt", "how do we paint the sky?").err
+
+
+@pytest.mark.parametrize(
+    ("switch", "when"),
+    [("surfacing.tools", "when a tool touches a file"), ("surfacing.session_start", "when a session begins")],
+)
+def test_a_hook_that_is_switched_off_for_an_event_is_named(registered: Run, switch: str, when: str) -> None:
+    registered("config", "set", switch, "false")
+    assert f"note  {switch} is false: the hook is silent {when}" in registered("doctor").out
+
+
+# ---- files that are gone --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def project(subcog: Run, tmp_path: Path) -> Run:
+    """The terminal in a repository that has a file of most kinds."""
+    (tmp_path / ".git").mkdir()
+    for file in ("src/db/pool.py", "src/db/deep/er/query.sql", "docs/[draft].md", "README.md"):
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    (tmp_path / "linked").symlink_to(tmp_path / "src")
+    (tmp_path / "src" / "back").symlink_to(tmp_path)
+    return subcog
+
+
+def stale_said(subcog: Run) -> list[str]:
+    return [line for line in subcog("doctor").out.splitlines() if " stale" in line]
+
+
+def about(subcog: Run, *paths: str) -> str:
+    """The id of a memory about these paths."""
+    options = [word for path in paths for word in ("--path", path)]
+    return subcog("remember", f"Something about {' '.join(paths)}", *options).out.strip()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "src/db/pool.py",
+            "src/db/**",
+            "src/**/*.sql",
+            "*.sql",
+            "pool.py",
+            "er/",
+            "docs/",
+            "docs/[[]draft].md",
+            "**",
+            "src/db",
+        ),
+        *("src/{app,db}/*.py", "linked/db/*", "linked/db/pool.py", "./README.md", "{tmp}/src/**", "{tmp}/README.md"),
+        "~/src/db/*.py",
+    ],
+)
+def test_a_memory_whose_file_is_there_is_not_stale(project: Run, tmp_path: Path, path: str) -> None:
+    about(project, path.replace("{tmp}", str(tmp_path)), "src/gone.py")
+    assert stale_said(project) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("src/db/pools.py", "src/app/**", "src/db/*.rs", "*.rs", "pools.py", "era/", "src/db/*/pool.py", "docs/[draft].md"),
+        *("{tmp}/lib/**", "{tmp}/src/*.rs", "{tmp}x/README.md", "~/notes/*.md", "~/src/gone.py", "config", "HEAD"),
+    ],
+)
+def test_a_memory_whose_files_are_all_gone_is_stale(project: Run, tmp_path: Path, path: str) -> None:
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main")  # nobody remembers what is git's own
+    (tmp_path / ".git" / "config").write_text("")
+    id_ = about(project, path.replace("{tmp}", str(tmp_path)))
+    hint = f"no file matches its paths, {id_}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
+    assert stale_said(project) == [f"note  1 memory is stale: {hint}"]
+    assert project("edit", id_, "--path", "src/**").code == 0
+    assert stale_said(project) == []
+
+
+def test_many_stale_memories_are_counted_and_the_first_are_named(project: Run, tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"id": f"gone-{n}", "content": f"About {n}", "paths": [f"lib/{n}.py"], "project": "/x"}) for n in range(12)
+    ]
+    (tmp_path / "gone.jsonl").write_text("\n".join(lines).replace("/x", str(tmp_path)))
+    project("import", str(tmp_path / "gone.jsonl"))
+    (line,) = stale_said(project)
+    assert line.startswith("note  12 memories are stale: no file matches their paths, gone-")
+    assert " and 2 more; " in line
+
+
+def test_memories_of_others_and_of_no_file_are_not_stale(project: Run, tmp_path: Path) -> None:
+    project("remember", "Nothing about files")
+    project("remember", "Of every project", "--user", "--path", "src/gone.py")
+    project("remember", "Of another one", "--project", "github.com/acme/shop", "--path", "src/gone.py")
+    project("forget", about(project, "src/gone.py"))
+    assert stale_said(project) == []
+
+
+def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = about(project, "lib/**")
+    about(project, "*.rs")
+    about(project, "src/db/*.py")
+    about(project, "./src/d?/*.rs")
+    monkeypatch.setattr(stale.find, "__defaults__", (3,))
+    monkeypatch.setattr(stale, "MAX_ENTRIES", 3)
+    assert stale_said(project) == [
+        f"note  1 memory is stale: no file matches its paths, {gone}; `subcog edit ID --path GLOB`, or `subcog forget ID`",
+        "note  more than 3 files and folders are here: whether 2 more are stale is not known",
+    ]
+
+
+def test_outside_of_projects_no_file_is_looked_for(subcog: Run) -> None:
+    about(subcog, "src/gone.py")
+    assert stale_said(subcog) == []
 
 
 # ---- vectors --------------------------------------------------------------------------------------------------------------

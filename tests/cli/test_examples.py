@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli import app, models, settings
+from subcog_hooks.cli import app, models, settings, state
 from subcog_hooks.embed.background import COMMAND
 from subcog_hooks.embed.models import PACKAGED
 from tests.cli.conftest import Ask, Run
@@ -27,7 +27,7 @@ BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass
 def examples() -> list[str]:
     """The example of each command, from its help text."""
     found = []
-    groups = (app.app, settings.commands, models.commands)
+    groups = (app.app, settings.commands, models.commands, state.commands)
     for command in (command for group in groups for command in group.registered_commands):
         callback = command.callback
         assert callback is not None
@@ -55,6 +55,7 @@ def prepared(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ask("How long before they expire are tokens refreshed?")
     subcog("init")
     subcog("pause")
+    subcog("state", "set", "clinician_mode=true")
     return subcog
 
 

@@ -24,7 +24,7 @@ EVERYTHING = {
     "keywords": ["k"],
     "triggers": ["err(or)?"],
     "paths": ["src/**/*.py"],
-    "when": {"branch": ["x", "y"], "n": 1},
+    "when": {"branch": ["x", "y"], "n": 1, "prompts": {"gte": 3, "not": [5, 7]}, "file": {"not": {"glob": "**/*.md"}}},
     "priority": 95,
     "created_at": "2026-03-02T10:00:00.123Z",
     "updated_at": "2026-03-03T10:00:00Z",
@@ -109,8 +109,12 @@ def test_an_id_twice_in_one_file_holds_to_the_same_rules(subcog: Run) -> None:
         ('{"content": "x", "priority": "high"}', 'priority is "high"'),
         ('{"content": "x", "scope": "project"}', "only scope project has a project"),
         ('{"content": "x", "id": "a b"}', "id is 'a b'"),
-        ('{"content": "x", "triggers": ["("]}', "triggers has '('"),
+        ('{"content": "x", "triggers": ["("], "when": {"calm": true}}', "triggers has '('"),
+        ('{"content": "x", "triggers": ["("], "namespace": "No!"}', "namespace is 'No!'"),
         ('{"content": "x", "when": []}', "when is []"),
+        ('{"content": "x", "when": {"source": "reboot"}}', "when has 'source'"),
+        ('{"content": "x", "when": {"branch": {"like": "a"}}}', "when has 'branch'"),
+        ('{"content": "x", "priority": 101}', "priority is 101; expected 0 to 100"),
         ('{"content": "<private>x</private>"}', "content is empty"),
     ],
 )
@@ -120,6 +124,37 @@ def test_a_line_that_does_not_hold_is_named_and_the_others_are_stored(subcog: Ru
     assert done.err.startswith("subcog: rows.jsonl line 2: ")
     assert said in done.err
     assert sorted(subcog("list", "--ids").out.split()) == ["also", "good"]
+
+
+def test_a_trigger_or_a_path_that_does_not_hold_is_left_out_of_its_line(subcog: Run) -> None:
+    cues = {"triggers": ["deploy", "a(?=b)", "("], "paths": ["src/[ab", "*.sql"]}
+    done = subcog("import", write([{"id": "a", "content": "x", **cues}, {"id": "b", "content": "y", "triggers": ["("]}]))
+    assert (done.code, done.out) == (2, "added 2 (for all your projects: 2)\n")
+    told = done.err.splitlines()
+    assert [line.partition(" has ")[0] for line in told] == [
+        *["subcog: rows.jsonl line 1: triggers"] * 2,
+        "subcog: rows.jsonl line 1: paths",
+        "subcog: rows.jsonl line 2: triggers",
+    ]
+    assert all(line.endswith("; the rest of it is kept") for line in told)
+    a, b = (json.loads(subcog("show", name, "--json").out) for name in "ab")
+    assert (a["triggers"], a["paths"], "triggers" in b) == (["deploy"], ["*.sql"], False)
+
+
+@pytest.mark.parametrize("narrowed", [{"when": {"calm": True}}, {"priority": 95}])
+def test_a_line_is_refused_where_without_its_trigger_it_would_come_more_often(subcog: Run, narrowed: dict[str, object]) -> None:
+    line: dict[str, object] = {"id": "a", "content": "x", "triggers": ["("], **narrowed}
+    done = subcog("import", write([line]), "--trust", "user")
+    assert (done.code, done.out) == (2, "added 0, refused 1\n")
+    line["paths"] = ["*.sql"]
+    assert subcog("import", write([line]), "--trust", "user").out == "added 1 (for all your projects: 1)\n"
+
+
+def test_a_trigger_with_a_secret_is_not_named_by_its_fault(subcog: Run) -> None:
+    done = subcog("import", write([{"id": "a", "content": "x", "triggers": [f"{KEY}(", "("]}]))
+    assert KEY not in done.err
+    assert "removed 1 AWS access key and 1 trigger" in done.err
+    assert "triggers" not in json.loads(subcog("show", "a", "--json").out)
 
 
 def test_bytes_that_are_not_utf8_stop_their_line_only(subcog: Run) -> None:
@@ -325,6 +360,75 @@ def test_importing_again_leaves_what_the_user_has_decided(subcog: Run, tmp_path:
     subcog("import", "notes.md")
     assert "careful" in str(sections(subcog)["Locks"]["content"])
     assert sections(subcog)["Locks"].get("status", "active") == "active"
+
+
+CUES = ("--trigger", "lock", "--path", "quay/**", "--when", "branch=main", "--keyword", "sluice", "--priority", "60")
+
+
+@pytest.fixture
+def lock(subcog: Run, tmp_path: Path) -> str:
+    """The id of a section to which the user has added all that calls a memory up."""
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md")
+    id_ = str(sections(subcog)["Locks"]["id"])
+    assert subcog("edit", id_, *CUES).code == 0
+    return id_
+
+
+def cues_of(subcog: Run) -> dict[str, object]:
+    names = ("keywords", "triggers", "paths", "when", "priority")
+    return {name: value for name, value in sections(subcog)["Locks"].items() if name in names}
+
+
+ADDED = {"keywords": ["sluice"], "triggers": ["lock"], "paths": ["quay/**"], "when": {"branch": "main"}, "priority": 60}
+
+
+@pytest.mark.usefixtures("lock")
+@pytest.mark.parametrize("replace", [[], ["--replace"]])
+def test_what_the_user_has_added_to_a_section_stays_when_its_text_changes(
+    subcog: Run, tmp_path: Path, replace: list[str]
+) -> None:
+    (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
+    done = subcog("import", "notes.md", *replace)
+    assert (done.code, done.err) == (0, "")
+    assert "evening" in str(sections(subcog)["Locks"]["content"])
+    assert cues_of(subcog) == ADDED
+    assert subcog("import", "notes.md", *replace).out == "added 0, already there 2\n"
+
+
+def test_a_text_that_was_edited_waits_for_replace_whatever_else_was_added(subcog: Run, lock: str, tmp_path: Path) -> None:
+    subcog("edit", lock, "--content", "Notes > Locks\n\nMy own careful text")
+    subcog("edit", lock, "--priority", "70")
+    (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
+    assert "was edited since it was imported; use --replace to take the file's text" in subcog("import", "notes.md").err
+    assert "careful" in str(sections(subcog)["Locks"]["content"])
+    assert subcog("import", "notes.md", "--replace").code == 0
+    assert "evening" in str(sections(subcog)["Locks"]["content"])
+    assert cues_of(subcog) == {**ADDED, "priority": 70}
+
+
+def test_who_vouched_for_a_sections_text_has_not_for_another(subcog: Run, lock: str, tmp_path: Path) -> None:
+    subcog("edit", lock, "--trust", "user", "--priority", "95")
+    (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
+    assert "was edited" in subcog("import", "notes.md").err
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md", "--replace")
+    assert (sections(subcog)["Locks"]["trust"], cues_of(subcog)["priority"]) == ("user", 95)
+    (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
+    subcog("import", "notes.md", "--replace")
+    assert (sections(subcog)["Locks"]["trust"], cues_of(subcog)["priority"]) == ("file", 89)
+    subcog("import", "notes.md", "--replace", "--trust", "user")
+    assert (sections(subcog)["Locks"]["trust"], cues_of(subcog)["triggers"]) == ("user", ["lock"])
+
+
+def test_a_section_with_additions_that_is_gone_is_archived_and_comes_back_with_them(
+    subcog: Run, lock: str, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_text("")
+    assert "archived 2" in subcog("import", "notes.md").out
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    assert "replaced 2" in subcog("import", "notes.md").out
+    assert cues_of(subcog) == ADDED
 
 
 def test_front_matter_that_changes_arrives(subcog: Run, tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ FILES = {
     "escapes": '{\n  "a\\"b": "\\u00e9 {[",\n  "c": [1, {"d": "}"}]\n}\n',
 }
 
+EARLIER = [{"UserPromptSubmit": ""}, {"UserPromptSubmit": "", "SessionStart": "compact"}]  # what init has registered before
+
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
 def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(text: str) -> None:
@@ -46,7 +48,10 @@ def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(text: str) -> None:
     data = json.loads(registered.removeprefix("\ufeff"))
     hook = {"type": "command", "command": "/opt/bin/subcog", "args": ["hook"], "timeout": 5}
     assert data["hooks"]["UserPromptSubmit"][-1] == {"hooks": [hook]}
-    assert data["hooks"]["SessionStart"][-1] == {"matcher": "compact", "hooks": [hook]}
+    tools = "Edit|Write|MultiEdit|NotebookEdit|Read|Bash|Grep|Glob"
+    assert data["hooks"]["PreToolUse"][-1] == {"matcher": tools, "hooks": [hook]}
+    for event in ("SessionStart", "Stop", "PreCompact", "SessionEnd"):  # of any source, trigger and reason
+        assert data["hooks"][event][-1] == {"hooks": [hook]}
     assert install.unregistered(registered) == text
 
 
@@ -76,16 +81,40 @@ def test_the_plugin_registers_what_init_does() -> None:
     assert plugin["hooks"] == json.loads(install.registered(None, ["subcog"]))["hooks"]
 
 
+@pytest.mark.parametrize("earlier", EARLIER, ids=", ".join)
 @pytest.mark.parametrize("text", [None, *FILES.values()])
-def test_an_installation_of_before_is_brought_up_to_date(text: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_of_before_is_brought_up_to_date(
+    text: str | None, earlier: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(install, "EVENTS", {"UserPromptSubmit": ""})
+        patched.setattr(install, "EVENTS", earlier)
         before = install.registered(text, COMMAND)
-    assert [*install.registered_commands(before)] == ["UserPromptSubmit"]
+    assert {*install.registered_commands(before)} == {*earlier}
+    assert install.unregistered(before) == text
     after = install.registered(before, COMMAND)
-    assert {*install.registered_commands(after)} == {*install.EVENTS}
+    assert install.registered_commands(after) == {event: [["/opt/bin/subcog", "hook"]] for event in install.EVENTS}
     assert install.registered(after, COMMAND) == after
     assert install.unregistered(after) == text
+
+
+def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    for earlier in EARLIER:
+        with monkeypatch.context() as patched:
+            patched.setattr(install, "EVENTS", earlier)
+            before = install.registered(FILES["another hook of ours' event"], COMMAND)
+        told.append(install.unserved(before))
+    assert told == [
+        ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],
+        ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],  # of sessions' starts only a compaction
+    ]
+    assert install.unserved(install.registered(None, COMMAND)) == []
+
+
+@pytest.mark.parametrize(("matcher", "serves"), [('"*"', True), ('""', True), ('"Edit"', False), ("null", False)])
+def test_a_matcher_that_somebody_has_changed_serves_if_it_leaves_nothing_out(matcher: str, serves: bool) -> None:
+    text = '{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "subcog hook"}], "matcher": ' + matcher + "}]}}"
+    assert ("PreToolUse" not in install.unserved(text)) is serves
 
 
 @pytest.mark.parametrize(

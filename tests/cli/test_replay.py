@@ -15,7 +15,7 @@ from subcog_hooks.hooks.turn import Turn
 from subcog_hooks.paths import Home
 from subcog_hooks.state import State
 from tests.cli.conftest import Ask, Run
-from tests.cli.decided import candidate, decided, keep
+from tests.cli.decided import BEGINNING, TOOL, candidate, decided, keep
 
 QUESTION = "How do we rotate the signing keys of the release service?"
 KEYS = "The signing keys of the release service are rotated every quarter, see the runbook."
@@ -144,6 +144,24 @@ def test_a_prompt_that_was_not_kept_can_not_be_replayed(subcog: Run, home: Home)
     assert done.err == f"subcog: the prompt of d1 was not kept, so it can not be asked again; {said}\n"
     subcog("config", "set", "surfacing.log_prompts", "false")
     assert subcog("replay").err.endswith("; surfacing.log_prompts is false; set it to true, and ask again\n")
+
+
+@pytest.mark.usefixtures("asked")
+def test_only_prompts_are_replayed(subcog: Run, home: Home) -> None:
+    keep(home, decided("d1", candidates=[candidate("keys", 0.7)], **TOOL), decided("d2", **BEGINNING))
+    assert subcog("replay").out.splitlines()[1] == QUESTION
+    for id_, was in (("d1", "a tool's call"), ("d2", "a session's start")):
+        done = subcog("replay", id_)
+        assert (done.code, done.out) == (2, "")
+        hint = "only a prompt can be replayed; `subcog why --list` shows them"
+        assert done.err == f"subcog: {id_} was {was}, and no prompt; {hint}\n"
+
+
+def test_without_a_prompt_there_is_nothing_to_replay(subcog: Run, home: Home) -> None:
+    keep(home, decided("d1", **TOOL))
+    done = subcog("replay")
+    said = "no prompt has been decided on yet; `subcog doctor` says whether the hook is registered"
+    assert (done.code, done.out, done.err) == (1, "", f"subcog: {said}\n")
 
 
 @pytest.mark.usefixtures("asked")

@@ -9,7 +9,7 @@ from subcog_hooks.keys import KEYS
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
-from tests.cli.decided import candidate, decided, keep
+from tests.cli.decided import TOOL, candidate, decided, keep
 
 WRONG = (
     ("SUBCOG_SEARCH_INTENT_ENABLED", "maybe", "expected true or false"),
@@ -141,6 +141,13 @@ def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, valu
     done = subcog("config", "set", "surfacing.min_relevance", value)
     assert (done.code, done.out) == (0, "")
     assert done.err.splitlines()[1:] == [f"with it the hook would have spoken to {would} of the last 100 prompts; it did to 17"]
+
+
+@pytest.mark.usefixtures("decisions")
+def test_only_prompts_are_counted(subcog: Run, home: Home) -> None:
+    keep(home, *(decided(f"tool{i}", candidates=[candidate("m", 0.9)], **TOOL) for i in range(30)))
+    said = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run").err
+    assert said.splitlines()[1] == "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17"
 
 
 @pytest.mark.usefixtures("decisions")

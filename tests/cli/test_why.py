@@ -20,7 +20,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.recall.relevance import NAMES
 from subcog_hooks.state import State
 from tests.cli.conftest import Run
-from tests.cli.decided import PROMPT, candidate, decided, keep
+from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 from tests.conftest import Maker
 
 NOW = now_ms()
@@ -213,6 +213,20 @@ def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: H
     assert "merge    both agree; the LLM took 87 ms" in out
     assert "borrowed vault, from the prompt before" in out
     assert "recall   lexical, semantic; semantic: out of time" in out
+
+
+def test_where_no_prompt_was_typed_it_says_what_happened(subcog: Run, home: Home) -> None:
+    keep(home, decided("d1", candidates=[candidate("m1", 0.7)]), decided("d2", candidates=[candidate("m1", 0.7)], **TOOL))
+    lines = subcog("why").out.splitlines()
+    assert lines[0].startswith("d2  ")
+    assert lines[0].endswith("  in github.com/acme/shop, at a tool's call")
+    assert lines[1:4] == ["PreToolUse: Edit", "", "spoke: 1 of 1 candidate handed over, 0 characters"]
+    keep(home, decided("d3", outcomes.BELOW, [candidate("m1", 0.2)], project="", **BEGINNING))
+    lines = subcog("why").out.splitlines()
+    assert lines[0].endswith("  in no project, at a session's start")
+    assert lines[1:4] == ["SessionStart: startup", "", "silent: the best of 1 candidate reached 0.20, 0.25 was needed"]
+    ends = [line.split("  ")[-1] for line in subcog("why", "--list").out.splitlines()]
+    assert ends == ["SessionStart: startup", "PreToolUse: Edit", PROMPT]
 
 
 # ---- in a sentence --------------------------------------------------------------------------------------------------------

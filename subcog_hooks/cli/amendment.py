@@ -1,0 +1,61 @@
+"""A change of a memory that is there: made to it as it is by now, redacted, checked, and dated."""
+
+from collections.abc import Callable, Mapping
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.compose import Removed, cleaned
+from subcog_hooks.capture.importing import adds_to_section
+from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, Memory, now_ms
+from subcog_hooks.memory.store import Store
+
+
+def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, removed: list[Removed]) -> Memory | None:
+    """The memory after the change, which is stored; None when it changes nothing. Raises InvalidMemory.
+
+    removed: what is taken out of the new texts is added to it.
+    """
+
+    def dated(stored: Memory) -> Memory:
+        after, gone = cleaned(change(stored), stored)
+        removed.append(gone)
+        if adds_to_section(stored, after):
+            return after
+        return after.replaced(updated_at=max(now_ms(), stored.updated_at + 1))
+
+    wanted, as_it_is = change(before), jsonl.dump(before)
+    if jsonl.dump(wanted) == as_it_is or jsonl.dump(cleaned(wanted, before)[0]) == as_it_is:
+        return None
+    return store.modify([before.id], dated)[0]
+
+
+def changed(memory: Memory, changes: Mapping[str, object]) -> Memory:
+    """A memory with these changes; one that is no longer superseded forgets by what. Raises InvalidMemory."""
+    if changes.get("status", "superseded") != "superseded":
+        changes = {**changes, "superseded_by": None}
+    after = memory.replaced(**changes)
+    if "priority" in changes and after.priority > MAX_IMPORTED_PRIORITY and after.trust != "user":
+        raise InvalidMemory(
+            f"priority is {after.priority} and trust is {after.trust}, which may have {MAX_IMPORTED_PRIORITY} at most",
+            f"`subcog edit {memory.id} --priority {after.priority} --trust user` vouches for it",
+        )
+    return after
+
+
+def joined(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
+    """The changes that give a memory these fields beside what it has: entries are added, a condition takes the place of one on
+    the same fact. What it has already is no change.
+
+    >>> joined(Memory(id="a", content="x", tags=("auth",), priority=95), {"tags": ("auth", "spa"), "priority": 95})
+    {'tags': ('auth', 'spa')}
+    """
+    changes: dict[str, object] = {}
+    for field, value in given.items():
+        has = getattr(memory, field)
+        if isinstance(value, tuple):
+            both: object = tuple(dict.fromkeys((*has, *value)))
+        else:
+            both = {**has, **value} if isinstance(value, dict) else value
+        if both != has:
+            changes[field] = both
+    return changes

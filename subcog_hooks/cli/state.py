@@ -1,0 +1,184 @@
+"""`subcog state`: the user's flags, by which memories with conditions are chosen, and the facts that can be known here."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from subcog_hooks import session_state
+from subcog_hooks.cli import session
+from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
+from subcog_hooks.hooks import facts
+from subcog_hooks.memory import conditions
+from subcog_hooks.memory.conditions import EQ, GTE, IN, KNOWN, LTE
+from subcog_hooks.state import State
+
+WAIT_MS = 2_000
+_LONG = 40  # characters of a value in a remark
+SET, KNOWN_HERE = "set by you", "known here"
+
+Value = bool | int | float | str
+
+commands = typer.Typer(
+    help="Set flags of your own, such as clinician_mode, that memories ask for with `when`.", no_args_is_help=True
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(commands, name="state")
+
+
+@commands.command(name="set")
+def set_(
+    flags: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="true, false, a number or a text.")],
+) -> None:
+    """Set flags, in every project. NAME alone is NAME=true; what stands in double quotes is a text.
+
+    They stay set until they are cleared, or state.db is deleted.
+
+    Example: subcog state set clinician_mode=true
+    """
+    given = [conditions.flag_from_text(flag) for flag in flags]
+    session.home().create()
+    with _opened() as state:
+        state.begin()
+        for name, value in given:
+            session_state.set_flag(state, name, value)
+        state.commit()
+    for name, value in given:
+        terminal.say(f"{name} = {_shown(value)}")
+
+
+@commands.command()
+def get(
+    name: Annotated[str | None, typer.Argument(help="One flag or fact; without it, all that are known here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, or the value of NAME.")] = False,
+) -> None:
+    """Show the flags that are set, and the facts that are known in this folder without a session.
+
+    Exit code 1 when NAME is not known.
+
+    Example: subcog state get
+    """
+    flags = _flags()
+    here = _facts()
+    if name is not None:
+        _show(name, {**flags, **here}, as_json=as_json)
+    elif as_json:
+        terminal.raw(json.dumps({"flags": flags, "facts": here}, ensure_ascii=False, indent=1) + "\n")
+    else:
+        rows = [(each, _shown(value), SET) for each, value in flags.items()]
+        rows += [(each, _shown(value), KNOWN_HERE) for each, value in here.items()]
+        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+        for row in rows:
+            terminal.result(f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}")
+        if not flags:
+            terminal.say("no flag is set; `subcog state set NAME=VALUE` sets one")
+
+
+def _show(name: str, known: dict[str, Value], *, as_json: bool) -> None:
+    if name not in known:
+        terminal.say(f"{safe(name)} {'is not known here' if name in KNOWN else 'is not set'}")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    if as_json:
+        terminal.raw(json.dumps(known[name], ensure_ascii=False) + "\n")
+    else:
+        terminal.result(_shown(known[name]))
+
+
+@commands.command()
+def clear(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="The flags to take away.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Take all flags away.")] = False,
+) -> None:
+    """Take flags away: what asks for them holds no longer. Exit code 1 when none of them was set.
+
+    Example: subcog state clear clinician_mode
+    """
+    if bool(names) == everything:
+        raise UsageError("name the flags to clear, or give --all", "`subcog state get` shows them")
+    for name in names or ():
+        conditions.check_flag(name)
+    if not os.path.exists(session.home().state_db):
+        cleared = []
+    else:
+        with _opened() as state:
+            state.begin()
+            wanted = list(session_state.flags(state)) if everything else list(dict.fromkeys(names or ()))
+            cleared = [name for name in wanted if session_state.clear_flag(state, name)]
+            state.commit()
+    for name in dict.fromkeys(names or cleared):
+        terminal.say(f"{name} {'is cleared' if name in cleared else 'was not set'}")
+    if not cleared:
+        if everything:
+            terminal.say("no flag was set")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
+def note_unset(when: Mapping[str, object]) -> None:
+    """Say which names of conditions are neither facts nor flags that are set: they may be misspelt, or are to be set."""
+    names = [name for name in when if name not in KNOWN]
+    try:
+        flags = _flags() if names else {}
+    except StoreError as error:
+        terminal.say(f"whether {', '.join(names)} is set can not be seen ({error.message})")
+        return
+    for name in names:
+        if name not in flags:
+            meant = conditions.near(name, flags)
+            told = f"{name} is a flag of yours, not set now (`subcog state set {name}={_value_for(when[name])}`)"
+            terminal.say(f"{told}; did you mean {meant}?" if meant else told)
+
+
+def _value_for(condition: object) -> str:
+    """What a flag is set to for a condition to hold, as far as that has one value.
+
+    >>> _value_for(True), _value_for(["tired", "ill"]), _value_for({"gte": 7}), _value_for({"not": "ill"})
+    ('true', 'tired', '7', '…')
+    """
+    if isinstance(condition, dict):
+        condition = next((condition[operator] for operator in (EQ, IN, GTE, LTE) if operator in condition), "…")
+    if isinstance(condition, list):
+        condition = condition[0]
+    text = _shown(condition) if isinstance(condition, Value) else "…"
+    return text if len(text) <= _LONG else "…"
+
+
+def _flags() -> dict[str, Value]:
+    if not os.path.exists(session.home().state_db):
+        return {}
+    with _opened() as state:
+        return {name: value for name, value in session_state.flags(state).items() if name not in KNOWN}
+
+
+def _facts() -> dict[str, Value]:
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:  # it has been removed
+        folder = ""
+    return facts.of_place(folder, session.here())
+
+
+@contextmanager
+def _opened() -> Iterator[State]:
+    state = State.open(session.home(), WAIT_MS)
+    try:
+        yield state
+    finally:
+        state.close()
+
+
+def _shown(value: Value) -> str:
+    """A value as `set` takes it.
+
+    >>> _shown(True), _shown(7), _shown("7"), _shown("tired")
+    ('true', '7', '"7"', 'tired')
+    """
+    if not isinstance(value, str):
+        return json.dumps(value)
+    _, read = conditions.flag_from_text(f"flag={value}")
+    return safe(value if read == value else json.dumps(value, ensure_ascii=False))

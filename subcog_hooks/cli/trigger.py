@@ -1,0 +1,128 @@
+"""`subcog test-trigger`: what a trigger would match, before a memory has it."""
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
+
+import typer
+
+from subcog_hooks.cli import decisions, inputs
+from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.decision import Decision
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, UsageError
+from subcog_hooks.hooks.sanitise import cut
+from subcog_hooks.memory import triggers
+from subcog_hooks.memory.cues import MAX_UNKEYED
+from subcog_hooks.state import MAX_DECISIONS
+
+TRIED = 100  # prompts
+SHOWN = 20  # matches, or prompts
+_PREVIEW = 100  # characters of a match
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re2 import _Regexp
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="test-trigger")(trial)
+
+
+class Match(NamedTuple):
+    """A place where a trigger matches. line, column: of its first character, from 1; start, end: in the whole text, from 0."""
+
+    line: int
+    column: int
+    start: int
+    end: int
+    text: str
+
+
+def trial(
+    pattern: Annotated[str, typer.Argument(metavar="REGEX", help="The trigger, in the syntax of RE2; case does not matter.")],
+    text: Annotated[
+        list[str] | None, typer.Argument(help="A prompt or a command to try it on; - reads it from standard input.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object with everything known about it.")] = False,
+) -> None:
+    """Test a regular expression before `remember --trigger` takes it; without a text, on the last prompts that are kept.
+
+    It matches inside words too: "api" is in "rapid". A \\b ends it at a word's edge, as in "\\bapi\\b".
+
+    Exit code 1 when it does not match the text, 2 when it would not be taken.
+
+    Example: subcog test-trigger "deploy(s|ed)?" "we deployed it on Friday"
+    """
+    if not pattern.isascii() and inputs.readable(pattern) != pattern:
+        raise UsageError("the trigger is not UTF-8", "convert it")
+    triggers.check(pattern)
+    tried_on = inputs.text_of(text) if text else None
+    literals = triggers.literals(pattern)
+    compiled = triggers.compiled(pattern)
+    if tried_on is None:
+        _try_on_prompts(pattern, literals, compiled, as_json=as_json)
+        return
+    found = list(_matches(compiled, triggers.plain(tried_on)))
+    if as_json:
+        _print({"trigger": pattern, "literals": list(literals), "matches": [one._asdict() for one in found]})
+    else:
+        terminal.result(_taken(literals))
+        for one in found[:SHOWN]:
+            last = one.column + max(1, one.end - one.start) - 1
+            shown = cut(safe(one.text), _PREVIEW)
+            terminal.result(f"line {one.line}, characters {one.column} to {last}: {shown}")
+        if len(found) > SHOWN:
+            terminal.say(f"and {len(found) - SHOWN:,} more")
+    if not found:
+        terminal.say("no match")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
+def _matches(compiled: "_Regexp", text: str) -> Iterator[Match]:
+    line, begins, seen = 1, 0, 0
+    for found in compiled.finditer(text):
+        start, end = found.span()
+        line += text.count("\n", seen, start)
+        begins = max(begins, text.rfind("\n", seen, start) + 1)
+        seen = start
+        yield Match(line, start - begins + 1, start, end, text[start:end])
+
+
+def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: "_Regexp", *, as_json: bool) -> None:
+    prompts = _prompts()
+    matched = [(decision, found) for decision, text in prompts if (found := compiled.search(triggers.plain(text)))]
+    if as_json:
+        rows = [{"decision": decision.id, "at": decision.at, "text": found.group()} for decision, found in matched]
+        _print({"trigger": pattern, "literals": list(literals), "prompts": len(prompts), "matched": rows})
+        return
+    terminal.result(_taken(literals))
+    if not prompts:
+        terminal.say("no prompts are kept to try it on; give a text")
+        return
+    of_all = "the only prompt" if len(prompts) == 1 else f"the last {len(prompts)} prompts"
+    terminal.result(f"would have matched {len(matched)} of {of_all}{':' if matched else ''}")
+    for decision, _ in matched[:SHOWN]:
+        terminal.result(f"  {safe(decision.id)}  {decisions.prompt_of(decision, decisions.WORDS)}")
+    if len(matched) > SHOWN:
+        terminal.say(f"and {len(matched) - SHOWN} more")
+
+
+def _prompts() -> list[tuple[Decision, str]]:
+    """The last prompts that are kept, the latest first, each with its decision."""
+    try:
+        with decisions.opened() as state:
+            kept = [(one, one.prompt) for one in state.decisions(MAX_DECISIONS) if one.prompt is not None]
+    except NoDecision:
+        return []
+    return kept[:TRIED]
+
+
+def _taken(literals: tuple[str, ...]) -> str:
+    if literals:
+        words = " or ".join(safe(json.dumps(one, ensure_ascii=False)) for one in literals)
+        return f"taken; looked for where a text has {words}"
+    return f"taken; each prompt is tried, since no word is in every match: at most {MAX_UNKEYED} such triggers are kept"
+
+
+def _print(known: dict[str, object]) -> None:
+    terminal.raw(json.dumps(known, indent=1) + "\n")

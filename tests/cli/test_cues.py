@@ -1,0 +1,312 @@
+"""Keywords, triggers, paths, conditions and priority at the terminal: given, changed, taken away, shown, looked for."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Run
+
+KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+GIVEN = (
+    *("--keyword", "rollout", "--trigger", r"deploy(s|ed)?\b", "--trigger", "ship it"),
+    *("--path", "src/{db,api}/**", "--path", "*.sql"),
+    *("--when", "branch=main", "--when", "prompts>=3", "--when", "prompts<=9", "--when", "clinician_mode"),
+    *("--priority", "95"),
+)
+FIELDS = {
+    "keywords": ["rollout"],
+    "triggers": [r"deploy(s|ed)?\b", "ship it"],
+    "paths": ["src/{db,api}/**", "*.sql"],
+    "when": {"branch": "main", "prompts": {"gte": 3, "lte": 9}, "clinician_mode": True},
+    "priority": 95,
+}
+
+
+def shown(subcog: Run, id_: str) -> dict[str, object]:
+    loaded: dict[str, object] = json.loads(subcog("show", id_, "--json").out)
+    return loaded
+
+
+def fields(subcog: Run, id_: str) -> dict[str, object]:
+    """Of the fields of this module those that a memory has."""
+    return {name: value for name, value in shown(subcog, id_).items() if name in FIELDS}
+
+
+@pytest.fixture
+def given(subcog: Run) -> str:
+    """The id of a memory that has all of the fields."""
+    return subcog("remember", "Deploys go out on Tuesdays", *GIVEN).out.strip()
+
+
+def edit_with(subcog: Run, id_: str, monkeypatch: pytest.MonkeyPatch, script: str) -> str:
+    """What `edit` says when the editor is this shell command on the file $1."""
+    path = Path("editor")
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("EDITOR", str(path.absolute()))
+    return subcog("edit", id_).err
+
+
+# ---- given ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_memory_is_remembered_with_all_that_calls_it_up(subcog: Run, given: str) -> None:
+    assert fields(subcog, given) == FIELDS
+    assert shown(subcog, given)["trust"] == "user"
+
+
+def test_conditions_that_need_more_than_a_sign_are_json(subcog: Run) -> None:
+    id_ = subcog("remember", "x", "--when", '{"branch": {"not": {"in": ["a", "b"]}}}', "--when", "tool!=Bash").out.strip()
+    assert shown(subcog, id_)["when"] == {"tool": {"not": "Bash"}, "branch": {"not": {"in": ["a", "b"]}}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--trigger", "deploy("], "triggers has 'deploy('"),
+        (["--trigger", "a(?!b)"], "triggers has 'a(?!b)'"),
+        (["--trigger", ""], "triggers has the entry ''"),
+        (["--path", "src\\db"], "paths has 'src"),
+        (["--path", "../up/*"], "paths has '../up/*'"),
+        (["--keyword", " "], "keywords has the entry ' '"),
+        (["--when", "branch"], "when has 'branch'"),
+        (["--when", "prompts>=many"], "when has 'prompts'"),
+        (["--when", "branch=main", "--when", "branch=dev"], "when has 'branch'"),
+        (["--when", "{"], "which is not JSON"),
+        (["--when", "{}"], "when is {}, which asks for nothing; for instance branch=main"),
+        (["--priority", "101"], "Invalid value for '--priority'"),
+        (["--priority", "high"], "Invalid value for '--priority'"),
+    ],
+)
+@pytest.mark.parametrize("command", ["remember", "edit"])
+def test_what_does_not_hold_is_one_line_and_changes_nothing(
+    subcog: Run, given: str, command: str, arguments: list[str], said: str
+) -> None:
+    if command == "edit" and arguments == ["--trigger", ""]:
+        arguments = ["--trigger", "", "--trigger", "ok"]  # alone it takes all away
+    before = subcog("export").out
+    done = subcog(command, "new" if command == "remember" else given, *arguments)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert said in done.err
+    assert subcog("export").out == before
+
+
+def test_secrets_do_not_get_in_by_these_fields(subcog: Run) -> None:
+    given = ("--trigger", KEY, "--keyword", KEY, "--path", f"src/{KEY}", "--when", f"mood={KEY}")
+    done = subcog("remember", "all is well", *given)
+    assert (done.code, done.err.splitlines()[0]) == (0, "removed 4 AWS access keys, 1 path and 1 trigger")
+    assert KEY not in done.err
+    assert KEY not in subcog("export").out
+    assert fields(subcog, done.out.strip()).keys() == {"keywords", "when"}
+
+
+@pytest.mark.parametrize("command", ["remember", "edit"])
+def test_a_flag_that_is_not_set_is_named_when_a_condition_asks_for_it(subcog: Run, given: str, command: str) -> None:
+    asks = ("--when", "brnach=main", "--when", "branch=main", "--when", "calm", "--when", "depth>=7", "--when", "mood!=ill")
+    subcog("state", "set", "calm=false")
+    done = subcog(command, "x" if command == "remember" else given, *asks)
+    assert (done.code, bool(done.out)) == (0, True)
+    assert done.err.splitlines() == [
+        "brnach is a flag of yours, not set now (`subcog state set brnach=main`); did you mean branch?",
+        "depth is a flag of yours, not set now (`subcog state set depth=7`)",
+        "mood is a flag of yours, not set now (`subcog state set mood=…`)",
+    ]
+
+
+def test_what_is_not_changed_of_conditions_is_not_remarked_upon(subcog: Run, given: str) -> None:
+    assert subcog("edit", given, "--priority", "3").err == ""
+    assert subcog("edit", given, "--when", "").err == ""
+
+
+def test_a_state_that_can_not_be_used_is_no_reason_not_to_remember(subcog: Run, home: Home) -> None:
+    Path(home.state_db).mkdir(parents=True)
+    done = subcog("remember", "x", "--when", "calm")
+    assert (done.code, fields(subcog, done.out.strip())) == (0, {"when": {"calm": True}})
+    assert done.err.startswith("whether calm is set can not be seen (")
+
+
+# ---- changed and taken away -----------------------------------------------------------------------------------------------
+
+
+def test_an_option_of_edit_replaces_its_field_alone(subcog: Run, given: str) -> None:
+    done = subcog("edit", given, "--trigger", "release", "--when", "tool=Bash", "--priority", "40")
+    assert (done.code, done.err) == (0, "")
+    assert fields(subcog, given) == {**FIELDS, "triggers": ["release"], "when": {"tool": "Bash"}, "priority": 40}
+
+
+@pytest.mark.parametrize(
+    ("option", "field"), [("--trigger", "triggers"), ("--keyword", "keywords"), ("--path", "paths"), ("--when", "when")]
+)
+def test_an_empty_text_takes_all_of_a_field_away(subcog: Run, given: str, option: str, field: str) -> None:
+    assert subcog("edit", given, option, "").code == 0
+    assert fields(subcog, given) == {name: value for name, value in FIELDS.items() if name != field}
+
+
+def test_tags_are_taken_away_in_the_same_way_and_a_priority_by_zero(subcog: Run) -> None:
+    id_ = subcog("remember", "x", "--tag", "a", "--priority", "7").out.strip()
+    subcog("edit", id_, "--tag", "", "--priority", "0")
+    assert shown(subcog, id_).keys() & {"tags", "priority"} == set()
+
+
+def test_the_editor_leaves_alone_what_was_not_changed(subcog: Run, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    subcog("edit", given, "--trigger", "  two  blanks", "--trigger", "a\nb", "--when", '{"mood": {"eq": "7"}}')
+    before = subcog("export").out
+    assert edit_with(subcog, given, monkeypatch, "true") == "nothing changed\n"
+    assert subcog("export").out == before
+    edit_with(subcog, given, monkeypatch, "sed -i 's/^trigger: two.*/&\\ntrigger: third/' \"$1\"")
+    assert fields(subcog, given)["triggers"] == ["  two  blanks", "third", "a\nb"]
+    assert fields(subcog, given)["when"] == {"mood": {"eq": "7"}}
+
+
+def test_the_editor_has_a_line_for_each_entry(subcog: Run, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change = "sed -i '/^trigger: ship/d; s/^when: branch=.*/when: branch=dev,main/' \"$1\""
+    edit_with(subcog, given, monkeypatch, f'cat "$1" > seen; {change}')
+    names = ("trigger", "path", "when", "priority")
+    assert [line for line in Path("seen").read_text().splitlines() if line.startswith(names)] == [
+        "priority: 95",
+        r"trigger: deploy(s|ed)?\b",
+        "trigger: ship it",
+        "path: src/{db,api}/**",
+        "path: *.sql",
+        "when: branch=main",
+        "when: prompts>=3",
+        "when: prompts<=9",
+        "when: clinician_mode",
+    ]
+    when = {"branch": ["dev", "main"], "prompts": {"gte": 3, "lte": 9}, "clinician_mode": True}
+    assert fields(subcog, given) == {**FIELDS, "triggers": [r"deploy(s|ed)?\b"], "when": when}
+
+
+def test_in_the_editor_a_memory_without_any_can_be_given_some(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    id_ = subcog("remember", "x").out.strip()
+    lines = ("trigger: a{1,3}: b", "path: {a,b}.py", "when: calm", "priority: 90")
+    changes = "; ".join(f"s/^{line.partition(':')[0]}:.*/{line}/" for line in lines)
+    edit_with(subcog, id_, monkeypatch, f"sed -i '{changes}' \"$1\"")
+    assert fields(subcog, id_) == {"triggers": ["a{1,3}: b"], "paths": ["{a,b}.py"], "when": {"calm": True}, "priority": 90}
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("s/^trigger: ship.*/trigger: ship(/", "triggers has 'ship('"),
+        ("s/^when: branch.*/when: branch/", "when has 'branch'"),
+        ("s/^path: .*/path: \\/..\\/up/", "paths has '/../up'"),
+        ("s/^priority: .*/priority: high/", "priority is 'high'"),
+        ("s/^priority: .*/priority: 101/", "priority is 101"),
+    ],
+)
+def test_what_the_editor_leaves_wrong_is_named_and_kept(
+    subcog: Run, given: str, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+) -> None:
+    before = subcog("export").out
+    told = edit_with(subcog, given, monkeypatch, f"sed -i '{script}' \"$1\"")
+    assert said in told
+    assert "nothing was changed; what you wrote is in" in told
+    assert subcog("export").out == before
+    Path(told.strip().rpartition(" ")[2]).unlink()
+
+
+# ---- a priority that pins -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def imported(subcog: Run) -> str:
+    """The id of a memory from somebody else's file, which asked for more than it may have."""
+    Path("rows.jsonl").write_text('{"id": "theirs", "content": "x", "priority": 100, "trust": "user"}\n')
+    assert subcog("import", "rows.jsonl").code == 0
+    return "theirs"
+
+
+def test_an_imported_memory_is_not_pinned_until_it_is_vouched_for(subcog: Run, imported: str) -> None:
+    assert (shown(subcog, imported)["priority"], shown(subcog, imported)["trust"]) == (89, "import")
+    done = subcog("edit", imported, "--priority", "90")
+    assert done.code == 2
+    assert done.err == (
+        "subcog: priority is 90 and trust is import, which may have 89 at most; "
+        "`subcog edit theirs --priority 90 --trust user` vouches for it\n"
+    )
+    assert subcog("edit", imported, "--priority", "90", "--trust", "user").code == 0
+    assert (shown(subcog, imported)["priority"], shown(subcog, imported)["trust"]) == (90, "user")
+
+
+def test_the_editor_does_not_pin_it_either(subcog: Run, imported: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = edit_with(subcog, imported, monkeypatch, "sed -i 's/^priority: .*/priority: 90/' \"$1\"")
+    assert "priority is 90 and trust is import" in told
+    assert shown(subcog, imported)["priority"] == 89
+
+
+def test_nobody_else_can_be_vouched_for(subcog: Run, imported: str) -> None:
+    done = subcog("edit", imported, "--trust", "team")
+    assert (done.code, done.err) == (2, "subcog: --trust is 'team'; expected user\n")
+
+
+# ---- shown and looked for -------------------------------------------------------------------------------------------------
+
+
+def test_all_of_it_is_shown(subcog: Run, given: str) -> None:
+    assert subcog("show", given).out.split("keywords", 1)[1].split("trust")[0].split("\n") == [
+        "      rollout",
+        r"triggers      deploy(s|ed)?\b",
+        "              ship it",
+        "paths         src/{db,api}/**",
+        "              *.sql",
+        "when          branch=main",
+        "              prompts>=3",
+        "              prompts<=9",
+        "              clinician_mode",
+        "priority      95, pinned",
+        "",
+    ]
+
+
+def test_what_is_shown_has_no_control_characters(subcog: Run) -> None:
+    given = ("--trigger", "red\x1b[31m", "--keyword", "a\x07b", "--when", "mood=\x1b]0;title\x07x", "--path", "a\x1bb")
+    out = subcog("show", subcog("remember", "x", *given).out.strip()).out
+    assert out.isascii()
+    assert all(line.isprintable() for line in out.splitlines())
+
+
+def test_a_list_is_narrowed_by_what_calls_a_memory_up(subcog: Run, given: str) -> None:
+    subcog("remember", "Something else", "--trigger", "release", "--path", "docs/*.md", "--keyword", "Release")
+    for arguments in (
+        ["--trigger", "we DEPLOYED it"],
+        ["--keyword", "ROLLOUT"],
+        ["--path", "src/db/pool.py"],
+        ["--path", "deep/down/schema.sql"],
+        ["--trigger", "please ship it", "--keyword", "rollout", "--path", "src/api/a/b.py"],
+    ):
+        assert subcog("list", "--ids", *arguments).out.split() == [given]
+    for arguments in (["--trigger", "unrelated"], ["--keyword", "roll"], ["--path", "src/ui/a.py"]):
+        done = subcog("list", *arguments)
+        assert (done.code, done.err) == (1, "no memories\n")
+
+
+def test_a_glob_of_the_home_folder_is_held_against_full_paths(subcog: Run, tmp_path: Path) -> None:
+    id_ = subcog("remember", "Tides are written down daily", "--path", "~/notes/*.md").out.strip()
+    assert subcog("list", "--ids", "--path", str(tmp_path / "notes" / "tides.md")).out.split() == [id_]
+    assert subcog("list", "--path", "notes/tides.md").code == 1
+
+
+def test_a_narrowed_list_has_pages(subcog: Run) -> None:
+    for number in range(5):
+        subcog("remember", f"note {number}", "--trigger", "tide")
+        subcog("remember", f"other {number}")
+    first, second = (subcog("list", "--trigger", "the tide", "-n", "3", "--page", page) for page in "12")
+    assert [line.split()[-1] for line in (first.out + second.out).splitlines()] == ["4", "3", "2", "1", "0"]
+    assert (first.err, second.err) == ("3 of 5; --page 2 shows more\n", "the last of 5\n")
+
+
+def test_a_search_for_a_file_heeds_globs_from_the_projects_root(
+    subcog: Run, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / "src" / "db").mkdir(parents=True)
+    (tmp_path / "shop" / "src" / "db" / "pool.py").touch()
+    monkeypatch.chdir(tmp_path / "shop" / "src")
+    for path in ("db/pool.py", "src/db/pool.py", "src/api/a/b.py", str(tmp_path / "shop" / "src" / "db" / "new.py"), "x.sql"):
+        assert subcog("search", "deploys", "--ids", "--fast", "--path", path).out.split() == [given]
+    for path in ("pool.py", "src/ui/a.py", "db/new.py"):
+        assert subcog("list", "--path", path).code == 1

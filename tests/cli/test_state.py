@@ -1,0 +1,137 @@
+"""`subcog state`: the user's flags are set, shown with the facts that are known here, and cleared; what holds by them."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks import session_state
+from subcog_hooks.cli.output import terminal
+from subcog_hooks.hooks import facts
+from subcog_hooks.memory import conditions
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+from tests.cli.conftest import Run
+
+
+def test_a_flag_is_set_shown_and_cleared(subcog: Run) -> None:
+    done = subcog("state", "set", "clinician_mode", "level=3", "mood=tired, but well")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.splitlines() == ["clinician_mode = true", "level = 3", "mood = tired, but well"]
+    assert [subcog("state", "get", name).out for name in ("clinician_mode", "level")] == ["true\n", "3\n"]
+    done = subcog("state", "clear", "clinician_mode", "mood")
+    assert (done.code, done.err.splitlines()) == (0, ["clinician_mode is cleared", "mood is cleared"])
+    assert subcog("state", "get", "mood").code == 1
+    assert subcog("state", "get", "level").out == "3\n"
+
+
+def test_a_hook_knows_the_flags_that_are_set(subcog: Run, home: Home) -> None:
+    subcog("state", "set", "clinician_mode=true")
+    found = facts.of_session({"session_id": "one"}, None, State.open(home, 100), 0)
+    assert conditions.holds({"clinician_mode": True}, found)
+    subcog("state", "clear", "--all")
+    found = facts.of_session({"session_id": "one"}, None, State.open(home, 100), 0)
+    assert not conditions.holds({"clinician_mode": True}, found)
+
+
+def test_flags_and_the_facts_of_this_folder_are_shown(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    git = tmp_path / "shop" / ".git"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/release/7\n")
+    monkeypatch.chdir(git.parent)
+    subcog("state", "set", "mood=tired")
+    shop = str(git.parent)
+    lines = [line.split("  ") for line in subcog("state", "get").out.splitlines()]
+    rows = [tuple(cell.strip() for cell in line if cell.strip()) for line in lines]
+    assert rows == [
+        ("mood", "tired", "set by you"),
+        ("cwd", shop, "known here"),
+        ("project", shop, "known here"),
+        ("branch", "release/7", "known here"),
+        ("platform", "linux", "known here"),
+    ]
+    assert json.loads(subcog("state", "get", "--json").out) == {
+        "flags": {"mood": "tired"},
+        "facts": {"cwd": shop, "project": shop, "branch": "release/7", "platform": "linux"},
+    }
+    assert subcog("state", "get", "branch").out == "release/7\n"
+    assert subcog("state", "get", "branch", "--json").out == '"release/7"\n'
+
+
+def test_without_flags_it_says_so_and_makes_no_file(subcog: Run, home: Home) -> None:
+    done = subcog("state", "get")
+    assert (done.code, done.err) == (0, "no flag is set; `subcog state set NAME=VALUE` sets one\n")
+    assert subcog("state", "clear", "mood").err == "mood was not set\n"
+    assert subcog("state", "clear", "--all").code == 1
+    assert not os.path.exists(home.state_db)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("mood", "mood is not set\n"), ("prompts", "prompts is not known here\n"), ("branch", "branch is not ")]
+)
+def test_what_is_not_known_is_said(subcog: Run, name: str, said: str) -> None:
+    done = subcog("state", "get", name)
+    assert (done.code, done.out, done.err[: len(said)]) == (1, "", said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("set", "branch=main"),
+            "branch is known without being set; a flag has a name of its own, for instance clinician_mode",
+        ),
+        (("set", "mood=tired", "first_prompt"), "first_prompt is known without being set"),
+        (("set", "two words=1"), "'two words' is no name of a flag; a name has 1 to 64 letters"),
+        (("set", "level>=3"), "'level>=3' does not set a flag"),
+        (("set", "mood=\x1b[31mred"), "a text has at most 1,000 characters, in one line"),
+        (("clear", "branch"), "branch is known without being set"),
+        (("clear",), "name the flags to clear, or give --all"),
+        (("clear", "mood", "--all"), "name the flags to clear, or give --all"),
+        (("set",), "Missing argument"),
+    ],
+)
+def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, arguments: tuple[str, ...], said: str) -> None:
+    done = subcog("state", *arguments)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert said in done.err
+    assert not os.path.exists(home.state_db)
+
+
+def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.session_state.MAX_FLAGS", 2)
+    done = subcog("state", "set", "a", "b", "c")
+    assert (done.code, done.err) == (2, "subcog: 2 flags are set; `subcog state clear NAME` takes one away\n")
+    assert session_state.flags(State.open(home, 100)) == {}
+
+
+@pytest.mark.parametrize("text", ["7", "true", "", " a ", "tired", 'say "hi"', '"7"', "1e5", "hafen-ö"])
+def test_what_is_shown_can_be_set_again(subcog: Run, text: str) -> None:
+    subcog("state", "set", f"flag={json.dumps(text)}")
+    shown = subcog("state", "get", "flag").out.removesuffix("\n")
+    subcog("state", "set", f"flag={shown}")
+    assert json.loads(subcog("state", "get", "flag", "--json").out) == text
+
+
+def test_clearing_says_which_were_not_set(subcog: Run) -> None:
+    subcog("state", "set", "mood=tired", "level=3")
+    done = subcog("state", "clear", "mood", "colour", "mood")
+    assert (done.code, done.err.splitlines()) == (0, ["mood is cleared", "colour was not set"])
+    assert subcog("state", "clear", "--all").err == "level is cleared\n"
+    assert subcog("state", "clear", "level").code == 1
+
+
+def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    subcog("state", "set", "mood=[red]tired[/red]")
+    monkeypatch.setattr(terminal.out, "_force_terminal", True)
+    assert "[red]tired[/red]" in subcog("state", "get").out
+
+
+def test_a_flag_is_set_while_hooks_write(subcog: Run, home: Home) -> None:
+    home.create()
+    hook = State.open(home, 100)
+    session_state.seen(hook, "one", "", 1000)
+    assert subcog("state", "set", "mood=tired").code == 0
+    assert session_state.flags(hook) == {"mood": "tired"}

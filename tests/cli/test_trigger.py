@@ -1,0 +1,124 @@
+"""`test-trigger`: what a trigger matches, before a memory has it."""
+
+import json
+
+import pytest
+
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Run
+from tests.cli.decided import decided, keep
+
+
+def test_a_match_is_told_with_its_place(subcog: Run) -> None:
+    done = subcog("test-trigger", r"deploy(s|ed)?\b", "-", stdin="Größe 東京\nwe Deployed it,\tand deploy".encode())
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        'taken; looked for where a text has "deploy"',
+        "line 2, characters 4 to 11: Deployed",
+        "line 2, characters 21 to 26: deploy",
+    ]
+
+
+def test_no_match_is_exit_code_one(subcog: Run) -> None:
+    done = subcog("test-trigger", "deploy", "we", "shipped it")
+    assert (done.code, done.out, done.err) == (1, 'taken; looked for where a text has "deploy"\n', "no match\n")
+
+
+def test_it_matches_inside_words_unless_it_ends_at_their_edges(subcog: Run) -> None:
+    assert "characters 2 to 4: api" in subcog("test-trigger", "api", "rapid").out
+    assert subcog("test-trigger", r"\bapi\b", "rapid").code == 1
+    for command in ("test-trigger", "remember"):
+        told = " ".join(subcog(command, "--help").out.replace("│", " ").split())
+        assert "inside words too" in told
+        assert r"\b ends it at a word's edge" in told
+
+
+def test_several_words_of_which_a_text_has_one_are_all_named(subcog: Run) -> None:
+    assert 'has "deploy" or "release"' in subcog("test-trigger", "deploy|release", "x").out
+
+
+def test_a_trigger_without_a_word_is_taken_and_it_is_said(subcog: Run) -> None:
+    done = subcog("test-trigger", r"\d\d:\d\d", "at 09:30")
+    assert "each prompt is tried, since no word is in every match: at most 50 such triggers are kept" in done.out
+    assert "characters 4 to 8: 09:30" in done.out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("deploy(", "missing )"),
+        ("a(?=b)", "look-around"),
+        (r"(a)\1", "back-reference"),
+        ("x*", "matches the empty text"),
+        ("(a+)+" * 200, "at most 500 are taken"),
+        ("x{1000}{1000}", "triggers has 'x{1000}{1000}'"),
+        ("\udcff", "is not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_what_would_not_be_taken_is_one_line_and_exit_code_two(subcog: Run, pattern: str, said: str, form: list[str]) -> None:
+    done = subcog("test-trigger", pattern, "some text", *form)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert said in done.err
+
+
+def test_the_place_of_a_fault_is_told(subcog: Run) -> None:
+    assert "at character" in subcog("test-trigger", "ok (deploy").err
+
+
+def test_scripts_get_all_of_it(subcog: Run) -> None:
+    done = subcog("test-trigger", "deploy", "first\nand deploy", "--json")
+    assert json.loads(done.out) == {
+        "trigger": "deploy",
+        "literals": ["deploy"],
+        "matches": [{"line": 2, "column": 5, "start": 10, "end": 16, "text": "deploy"}],
+    }
+    none = subcog("test-trigger", "deploy", "nothing of it", "--json")
+    assert (none.code, json.loads(none.out)["matches"]) == (1, [])
+
+
+def test_without_a_text_the_last_prompts_are_tried(subcog: Run, home: Home) -> None:
+    keep(
+        home,
+        decided("a", prompt="How do we rotate the signing keys?"),
+        decided("b", prompt=None),
+        decided("c", prompt="make it blue"),
+        decided("d", prompt="Rotate them \x1b[31mnow"),
+    )
+    done = subcog("test-trigger", "rotate")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[1:] == [
+        "would have matched 2 of the last 3 prompts:",
+        "  d  Rotate them now",
+        "  a  How do we rotate the signing keys?",
+    ]
+    known = json.loads(subcog("test-trigger", "rotate", "--json").out)
+    assert (known["prompts"], [row["decision"] for row in known["matched"]]) == (3, ["d", "a"])
+
+
+def test_a_trigger_that_no_prompt_had_is_taken_all_the_same(subcog: Run, home: Home) -> None:
+    keep(home, decided("a"))
+    done = subcog("test-trigger", "harbour")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "would have matched 0 of the only prompt")
+
+
+def test_without_prompts_a_text_is_asked_for(subcog: Run) -> None:
+    done = subcog("test-trigger", "harbour")
+    assert (done.code, done.err) == (0, "no prompts are kept to try it on; give a text\n")
+
+
+def test_many_matches_are_counted(subcog: Run) -> None:
+    done = subcog("test-trigger", "tide", "tide\n" * 100_000)
+    assert (done.code, len(done.out.splitlines())) == (0, 21)
+    assert done.err == "and 99,980 more\n"
+
+
+def test_control_characters_and_secrets_do_not_reach_the_terminal(subcog: Run) -> None:
+    key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+    done = subcog("test-trigger", "red.*done", f"red \x1b[31m\x07{key} done")
+    assert (done.code, done.out.splitlines()[1]) == (0, "line 1, characters 1 to 35: red [redacted] done")
+
+
+def test_an_apostrophe_as_an_editor_sets_it_is_one(subcog: Run) -> None:
+    assert subcog("test-trigger", "don't panic", "DON\u2019T PANIC now").code == 0
+    assert subcog("test-trigger", "don\u2019t panic", "don't panic").code == 0
