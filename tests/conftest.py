@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 from subcog_hooks.embed import background
-from subcog_hooks.hooks import prompt, surfacing
+from subcog_hooks.hooks import bookkeeping, occasion, surfacing
 from subcog_hooks.memory.model import IdMaker, Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
@@ -36,10 +36,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 def closed() -> Iterator[None]:
     """A hook leaves its files open, as its process ends; here a thousand hooks run in one."""
     yield
-    for opened in (*prompt._left_open, *surfacing._left_open):
-        opened.close()
-    prompt._left_open.clear()
-    surfacing._left_open.clear()
+    for left in (surfacing._left_open, occasion._left_open, bookkeeping._left_open):
+        for opened in left:
+            opened.close()
+        left.clear()
 
 
 @pytest.fixture

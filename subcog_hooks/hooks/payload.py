@@ -8,8 +8,10 @@ MAX_SESSION = 200  # characters of a session id that are kept
 TRIAL = "doctor-"  # begins the id of a session in which `subcog doctor` tries the hook; a client's ids are UUIDs
 
 
-def text_of(payload: "Mapping[str, object]", name: str) -> str:
+def text_of(payload: "Mapping[str, object]", name: str, most: int | None = None) -> str:
     """A field of the payload, "" when it is no text; half a surrogate pair, as a cut in JavaScript leaves it, becomes `?`.
+
+    most: characters of it that are read.
 
     >>> text_of({"prompt": "a\\ud83d", "cwd": 3}, "prompt"), text_of({"cwd": 3}, "cwd")
     ('a?', '')
@@ -17,6 +19,7 @@ def text_of(payload: "Mapping[str, object]", name: str) -> str:
     value = payload.get(name)
     if not isinstance(value, str):
         return ""
+    value = value[:most]
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -12,8 +12,6 @@ from subcog_hooks.decision import (
     Decision,
     Understood,
 )
-from subcog_hooks.hooks.turn import EVENT
-from subcog_hooks.intent.text import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +29,8 @@ _DIGITS = 4
 
 def of(turn: "Turn", outcome: str, reason: str = "") -> Decision:
     """The decision that a turn was. What its prompt says is left out where the user has asked for silence, or for no record."""
+    from subcog_hooks.hooks.turn import EVENT  # has been loaded; a tool's call has no turn
+
     was_read = turn.detected is not None or outcome == NOT_TYPED
     shown = may_be_kept(turn.prompt) if was_read and turn.keeps_texts else None
     answer, examined = turn.answer, turn.examined
@@ -51,7 +51,7 @@ def of(turn: "Turn", outcome: str, reason: str = "") -> Decision:
         strategies=answer.strategies if answer else (),
         note=answer.note if answer else None,
         borrowed=turn.borrowed,
-        candidates=_candidates(turn.judged, outcome),
+        candidates=candidates(turn.judged, outcome),
     )
 
 
@@ -63,6 +63,7 @@ def may_be_kept(prompt: str) -> str | None:
     """
     from subcog_hooks.capture import disclosure  # not where nothing is kept
     from subcog_hooks.capture.leaks import mask
+    from subcog_hooks.intent.text import ends_of
 
     return disclosure.shown(ends_of(mask(prompt))) if len(prompt) <= MAX_READ else None  # masked before it is cut
 
@@ -109,7 +110,7 @@ def _bars(settings: "Settings", examined: "Examined | None") -> Bars:
     )
 
 
-def _candidates(judged: "Sequence[Judged]", outcome: str) -> list[Candidate]:
+def candidates(judged: "Sequence[Judged]", outcome: str) -> list[Candidate]:
     """The first of them by relevance, and all that were injected. Where nothing was printed, those share the outcome."""
     chosen = sum(one.outcome == INJECTED for one in judged)
     ordered = sorted(judged, key=lambda one: (one.outcome != INJECTED, -one.hit.relevance))[: max(chosen, MAX_CANDIDATES)]

@@ -7,6 +7,10 @@ from subcog_hooks.capture.leaks import mask
 from subcog_hooks.hooks.sanitise import cut, disarm, neutralise, one_line, utf16_units
 from subcog_hooks.wire import quote
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB
 MIN_TEXT_UNITS = 80  # less of a longer memory says nothing
 
@@ -54,16 +58,24 @@ class _Line:
         self.units = units
 
 
-def render_block(entries: Sequence[Entry], *, intent: str, confidence: float, max_units: int) -> Rendered:
+def of_intent(intent: str, confidence: float) -> dict[str, str]:
+    """What the block for a prompt says of itself.
+
+    >>> of_intent("howto", 0.8237), of_intent("general", float("nan"))
+    ({'intent': 'howto', 'confidence': '0.82'}, {'intent': 'general', 'confidence': '0.00'})
+    """
+    return {"intent": intent, "confidence": f"{_probability(confidence):.2f}"}
+
+
+def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_units: int) -> Rendered:
     """The block of DESIGN section 8 with as many of `entries`, the best first, as fit into `max_units` UTF-16 units.
 
-    An entry is whole if it fits its fair share of the room, otherwise cut with " …"; one that would be left with less
-    than MIN_TEXT_UNITS is left out, unless it is the first. HARD_CAP_UNITS holds over `max_units`.
+    about: attributes, whose values are cut to the alphabet of ids. An entry is whole if it fits its fair share of the room,
+    otherwise cut with " …"; one that would be left with less than MIN_TEXT_UNITS is left out, unless it is the first.
+    HARD_CAP_UNITS holds over `max_units`.
     """
-    begin = (
-        '<subcog-memories source="the user\'s own notes, recalled by subcog" '
-        f'intent="{_label(intent)}" confidence="{_probability(confidence):.2f}">'
-    )
+    told = "".join(f' {name}="{_label(value)}"' for name, value in about.items())
+    begin = f'<subcog-memories source="the user\'s own notes, recalled by subcog"{told}>'
     room = min(max_units, HARD_CAP_UNITS) - len(begin) - len(_END) - 1
     placed, room = _place(entries, room)
     share = _fair_share([line.units for line in placed], room)

@@ -14,6 +14,14 @@ from subcog_hooks.deadline import Deadline
 from subcog_hooks.paths import Home
 
 BUDGET_MS = 200.0  # the whole process (DESIGN section 10)
+BUDGETS_MS = {  # of the same, by event; what is not here is not answered
+    "UserPromptSubmit": BUDGET_MS,
+    "SessionStart": BUDGET_MS,
+    "PreToolUse": 100.0,
+    "Stop": 50.0,
+    "PreCompact": 50.0,
+    "SessionEnd": 50.0,
+}
 STARTUP_MS = 25.0  # what the interpreter has used of it before the clock here starts, where that can not be read
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; larger ones are refused quietly
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms
@@ -58,10 +66,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a library that panics over a damaged file says so there
         answer = Answer()
         age_ms = _age_ms()
-        deadline = Deadline(BUDGET_MS - age_ms, age_ms)
-        _thread.start_new_thread(_watch, (answer, deadline))
+        _thread.start_new_thread(_watch, (answer, Deadline(BUDGET_MS - age_ms, age_ms)))
         if len(sys.argv) <= 2 or "--second-look" not in sys.argv[2:]:
-            _run(answer, deadline)
+            _run(answer)
     except BaseException as error:  # noqa: BLE001 - a hook can not hurt: not by an interrupt or a full memory either
         _report(error)
     finally:
@@ -87,7 +94,7 @@ def _watch(answer: Answer, deadline: Deadline) -> None:
     os._exit(0)
 
 
-def _run(answer: Answer, deadline: Deadline) -> None:
+def _run(answer: Answer) -> None:
     raw = _read_payload()
     if raw is None:
         _log(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
@@ -101,14 +108,28 @@ def _run(answer: Answer, deadline: Deadline) -> None:
     if not isinstance(payload, dict):
         return
     event = payload.get("hook_event_name")
+    if not isinstance(event, str) or event not in BUDGETS_MS:
+        return
+    age_ms = _age_ms()
+    deadline = Deadline(BUDGETS_MS[event] - age_ms, age_ms)
+    if BUDGETS_MS[event] < BUDGET_MS:
+        _thread.start_new_thread(_watch, (answer, deadline))
     if event == "UserPromptSubmit":
         from subcog_hooks.hooks import prompt  # the other events need none of what it loads
 
         prompt.respond(payload, Home.find(), answer.write, deadline)
+    elif event == "PreToolUse":
+        from subcog_hooks.hooks import tool  # as above
+
+        tool.respond(payload, Home.find(), answer.write, deadline)
     elif event == "SessionStart":
         from subcog_hooks.hooks import session_start  # as above
 
-        session_start.respond(payload, Home.find(), deadline)
+        session_start.respond(payload, Home.find(), answer.write, deadline)
+    else:
+        from subcog_hooks.hooks import bookkeeping  # as above
+
+        bookkeeping.respond(payload, Home.find(), deadline)
 
 
 def _read_payload() -> bytes | None:

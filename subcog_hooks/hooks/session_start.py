@@ -1,26 +1,123 @@
-"""SessionStart: after a compaction the session may hear its memories again, which went with the rest. It prints nothing.
+"""SessionStart: what holds when a session begins, and after a compaction what it had been given.
 
-`clear` starts a session with an id of its own, and a resumed one still has what it was given.
+`clear` starts a session with an id of its own. A resumed session hears what it heard last, byte for byte, which the client then
+does not add again.
 """
 
-import os
-
-from subcog_hooks.hooks.payload import session_of, text_of
+from subcog_hooks import session_state
+from subcog_hooks.errors import StoreBusy
+from subcog_hooks.hooks import occasion
+from subcog_hooks.hooks.payload import text_of
+from subcog_hooks.recall.hits import PINNED, STATE, USED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.hooks.occasion import Occasion
+    from subcog_hooks.memory.conditions import Scalar
+    from subcog_hooks.memory.model import Memory
     from subcog_hooks.paths import Home
 
-COMPACT = "compact"
-LOG_MS = 20.0  # what it takes to say that another process has the file
+EVENT = "SessionStart"
+COMPACT, RESUME = "compact", "resume"  # of the payload's sources
+MOST_UNITS = 1_500  # UTF-16 units: they stay in the context for the whole session
+MOST_PINNED = 5
+MOST_USED = 6
+MOST = 14  # memories: those, and three whose conditions hold
 
 
-def respond(payload: dict[str, object], home: "Home", deadline: "Deadline") -> None:
-    """Forget the session's ledger if it was compacted. Raises StoreError."""
-    session = session_of(payload)
-    if text_of(payload, "source") != COMPACT or not session or not os.path.exists(home.state_db):
+def respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+    """Begin a session: `write` is called once with the output, or not at all. Raises StoreError."""
+    occasion.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
+
+
+def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+    happened = occasion.opened(payload, home, deadline)
+    if happened is None:
         return
-    from subcog_hooks.state import State  # SQLite is loaded only when there is something to forget
+    source = text_of(payload, "source")
+    used = _forgotten(happened) if source == COMPACT else []
+    said = session_state.said(happened.state, happened.session) if source == RESUME else None
+    is_silent = _is_silent(happened)
+    facts = _facts(happened) if said is None and not is_silent else None
+    _note(happened, lambda: session_state.begin(happened.state, happened.session, _project(happened), source, happened.at))
+    if is_silent:
+        return
+    found = {USED: _live(said, happened)} if said is not None else _found(happened, facts, used)
+    ids: tuple[str, ...] = ()
+    if any(found.values()):
+        from subcog_hooks.hooks import handing  # most sessions begin with nothing
+        from subcog_hooks.recall.exact import Exact
 
-    State.open(home, max(1.0, deadline.left_ms() - LOG_MS)).forget_ledger(session)
+        units = min(MOST_UNITS, int(happened.settings["surfacing.max_characters"]))
+        terms = handing.Terms(0.0, MOST, units, float(happened.settings["diversity.near_duplicate"]), again=True)
+        ids = handing.hand_over(happened, EVENT, Exact(found), terms, write, reason=source)
+        if not ids:
+            return  # no time was left: a resumed session begins as if it were new
+    if said is None:
+        _note(happened, lambda: session_state.keep_said(happened.state, happened.session, ids))
+
+
+def _is_silent(happened: "Occasion") -> bool:
+    settings = happened.settings
+    return not settings["surfacing.enabled"] or not settings["surfacing.session_start"] or happened.state.paused(happened.at)
+
+
+def _project(happened: "Occasion") -> str:
+    return happened.here.identity if happened.here else ""
+
+
+def _forgotten(happened: "Occasion") -> list[str]:
+    """Let a session hear all of it again, since the client has forgotten it: the last that it was given. Raises StoreError."""
+    if not happened.session:
+        return []
+    used = happened.state.given_lately(happened.session, MOST_USED)
+    happened.state.forget_ledger(happened.session)
+    return used
+
+
+def _facts(happened: "Occasion") -> "Mapping[str, Scalar] | None":
+    """What conditions are judged by, as it is before the session is noted; None where no memory has any. Raises StoreError."""
+    return happened.facts() if happened.store.has_cues()[1] else None
+
+
+def _note(happened: "Occasion", note: "Callable[[], None]") -> None:
+    """Take note of a session, unless another process is writing. Not of a trial. Raises StoreError."""
+    if not happened.session or happened.is_trial:
+        return
+    try:
+        happened.state.begin_briefly()
+    except StoreBusy:
+        return
+    note()
+    happened.state.commit()
+
+
+def _found(happened: "Occasion", facts: "Mapping[str, Scalar] | None", used: "Sequence[str]") -> "dict[str, list[Memory]]":
+    """The live memories of each channel, in the order in which they are printed. Raises StoreError."""
+    store, audiences, now = happened.store, happened.audiences, happened.at
+    found = {PINNED: store.pinned(audiences, MOST_PINNED, now)}
+    if facts is not None:
+        from subcog_hooks.recall import exact  # where the store has conditions
+
+        found[STATE], note = exact.by_states(facts, store, audiences, set(), now)
+        if note:
+            happened.log(note)
+    found[USED] = _live(used, happened)
+    return found
+
+
+def _live(ids: "Sequence[str]", happened: "Occasion") -> "list[Memory]":
+    """The memories of these ids that may be handed over, in their order. Raises StoreError."""
+    if not ids:
+        return []
+    from subcog_hooks.memory.store import audience_of  # loaded by then
+
+    memories = happened.store.by_ids(ids)
+    return [
+        memory
+        for memory in map(memories.get, ids)
+        if memory and memory.is_live(happened.at) and audience_of(memory.scope, memory.project) in happened.audiences
+    ]

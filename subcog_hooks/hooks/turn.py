@@ -1,29 +1,27 @@
 """A prompt that is being answered: what is known of it so far, and what is kept of it in the end."""
 
+from subcog_hooks import session_state
 from subcog_hooks.config import EVERYTHING
 from subcog_hooks.decision import FAILED, NOMEM, OFF, OUT_OF_TIME, PAUSED
 from subcog_hooks.errors import StoreBusy, StoreError
-from subcog_hooks.hooks.payload import TRIAL
+from subcog_hooks.hooks.occasion import Occasion
+from subcog_hooks.hooks.payload import text_of
 from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.topics import topics
-from subcog_hooks.memory.model import IdMaker, now_ms
+from subcog_hooks.memory.model import IdMaker
 from subcog_hooks.state import Earlier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from subcog_hooks.config import Settings
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.hooks.gate import Judged
     from subcog_hooks.intent.detection import Detection, Examined
-    from subcog_hooks.memory.project import Project
-    from subcog_hooks.paths import Home
+    from subcog_hooks.recall.exact import Exact
     from subcog_hooks.recall.hits import Answer
-    from subcog_hooks.state import State
 
 EVENT = "UserPromptSubmit"
-PRINT_MS = 5.0  # what rendering and writing need at the end
 SETTLE_MS = 20.0  # left of the deadline when an LLM is waited for no longer: 2 ms of work, 15 for a machine that is busy
 MAX_REASON = 200  # characters of an error that are kept
 UNREAD = (NOMEM, OFF, PAUSED)  # outcomes of prompts of which nothing is known
@@ -47,73 +45,69 @@ class Stages:
         self._spent_ms = spent_ms
 
 
-class Turn:
+class Turn(Occasion):
     """A prompt that is being answered.
 
-    here: the project it was typed in; session: "" when the client names none; at: when, in milliseconds since the epoch; id: of
-    the decision that it will be. What is found out on the way: detected and examined, the intent; borrowed: topics of the
-    prompt before; answer: what recall has brought; judged: what becomes of it; units: UTF-16 units that were printed.
+    id: of the decision that it will be. What is found out on the way: detected and examined, the intent; borrowed: topics of
+    the prompt before; exact: what triggers and conditions have brought, None where the store has neither; answer: what recall
+    has brought; judged: what becomes of it; units: UTF-16 units that were printed.
     """
 
     __slots__ = (
         "_own",
         "answer",
-        "at",
         "borrowed",
-        "deadline",
         "detected",
+        "exact",
         "examined",
-        "here",
-        "home",
         "id",
         "judged",
         "prompt",
-        "session",
-        "settings",
         "stages",
-        "state",
         "units",
     )
 
-    def __init__(
-        self,
-        prompt: str,
-        session: str,
-        here: "Project | None",
-        settings: "Settings",
-        state: "State",
-        home: "Home",
-        deadline: "Deadline",
-        stages: Stages,
-    ) -> None:
-        self.prompt = prompt
-        self.session = session
-        self.here = here
-        self.settings = settings
-        self.state = state
-        self.home = home
-        self.deadline = deadline
+    def __init__(self, occasion: Occasion, stages: Stages, prompt: str | None = None) -> None:
+        """prompt: another than the payload's."""
+        super().__init__(
+            occasion.payload,
+            occasion.session,
+            occasion.here,
+            occasion.settings,
+            occasion.state,
+            occasion.home,
+            occasion.deadline,
+        )
+        self.prompt = text_of(occasion.payload, "prompt") if prompt is None else prompt
         self.stages = stages
-        self.at = now_ms()
         self.id = IdMaker().new(self.at)
         self.detected: Detection | None = None
         self.examined: Examined | None = None
         self.borrowed: tuple[str, ...] = ()
+        self.exact: Exact | None = None
         self.answer: Answer | None = None
         self.judged: Sequence[Judged] = ()
         self.units = 0
         self._own: tuple[str, ...] | None = None
 
     @property
-    def is_trial(self) -> bool:
-        """Whether `subcog doctor` tries the hook: nobody has typed this."""
-        return self.session.startswith(TRIAL)
-
-    @property
     def keeps_texts(self) -> bool:
         """Whether anything that the prompt says may be kept. A switch that can not be read is off."""
         is_doubtful = any(_may_be_about_prompts(name) for name in self.settings.left_out)
         return bool(self.settings["surfacing.log_prompts"]) and not is_doubtful
+
+    def find_exact(self) -> bool:
+        """Whether triggers or conditions bring something that the session has not been given. Raises StoreError."""
+        has_triggers, has_conditions = self.store.has_cues()
+        if not (has_triggers or has_conditions):
+            return False
+        from subcog_hooks.recall import exact  # most stores have neither
+
+        given = self.given()
+        text = self.prompt if has_triggers else ""
+        facts = self.facts() if has_conditions else None
+        self.exact = exact.of_prompt(text, facts, self.store, self.audiences, given, self.at, self.deadline, self.holds)
+        return self.exact.is_news(given)
 
     def borrow(self, detected: "Detection") -> None:
         """Take over what the prompt before was about, and how surely, if this one goes on from it. Raises StoreError."""
@@ -161,6 +155,7 @@ class Turn:
         if self.detected is not None and self.examined is not None:
             self.detected.count(self.examined, self.state)
             self.detected.learn(self.state, self.settings, keeps_answers=self.keeps_texts)
+        session_state.seen(self.state, self.session, self.here.identity if self.here else "", self.at)
         if not self.keeps_texts and self.state.has_prompts():
             self.state.forget_some_prompts()
         from subcog_hooks.hooks import record  # the answer, if there is one, has been written
@@ -202,11 +197,6 @@ class Turn:
             pass  # `error` is what is told
         outcome = OUT_OF_TIME if isinstance(error, TimeoutError) else FAILED
         self.keep_if_free(outcome, f"{type(error).__name__}: {error}"[:MAX_REASON])
-
-    def log(self, message: str) -> None:
-        from subcog_hooks import log  # only when there is something to say
-
-        log.write(self.home, message)
 
 
 def _may_be_about_prompts(name: str) -> bool:

@@ -9,7 +9,7 @@ from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store
-from subcog_hooks.recall import channel, fusion, labels, lexical, query, relevance
+from subcog_hooks.recall import channel, fusion, labels, lexical, logit, query, relevance
 from subcog_hooks.recall.hits import AGREED, LEXICAL, SEMANTIC, Hit
 from subcog_hooks.recall.semantic import Semantic, Space
 from subcog_hooks.recall.tuning import Tuning
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 HYBRID = "hybrid"
 MODES = (HYBRID, LEXICAL, SEMANTIC)
+EVERYDAY_WORD = 1 / 3  # what a keyword of small letters without a blank, a hyphen or a digit counts
 LABELS_DEPTH = 5  # memories that labels lift (S3's cap for keywords)
 
 
@@ -62,10 +63,11 @@ class Request:
     """What is asked of recall.
 
     mode: one of MODES; net: how closely a memory has to match; is_typed: a person's query, whose words may be misspelt, not a
-    prompt; by_labels: whether the tags and keywords that it names count (S2's opt-out).
+    prompt; by_labels: whether the tags and keywords that it names count (S2's opt-out); further: what was found without a
+    search.
     """
 
-    __slots__ = ("by_labels", "is_typed", "mode", "net", "scope", "text")
+    __slots__ = ("by_labels", "further", "is_typed", "mode", "net", "scope", "text")
 
     def __init__(
         self,
@@ -76,6 +78,7 @@ class Request:
         is_typed: bool = False,
         by_labels: bool = True,
         net: Net = PRIMARY,
+        further: "Sequence[channel.Found]" = (),
     ) -> None:
         self.text = text
         self.scope = scope
@@ -83,10 +86,19 @@ class Request:
         self.is_typed = is_typed
         self.by_labels = by_labels
         self.net = net
+        self.further = tuple(further)
 
     def wider(self, net: Net) -> "Request":
         """The same request with another net."""
-        return Request(self.text, self.scope, mode=self.mode, is_typed=self.is_typed, by_labels=self.by_labels, net=net)
+        return Request(
+            self.text,
+            self.scope,
+            mode=self.mode,
+            is_typed=self.is_typed,
+            by_labels=self.by_labels,
+            net=net,
+            further=self.further,
+        )
 
 
 class Candidates:
@@ -175,6 +187,10 @@ class Candidates:
         if self._standings is None:
             self._standings = relevance.Standings(self.words, self.cosines, self.full_words)
         terms = relevance.weighed(found | self._standings.of(seq, share))
+        ranks = {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks}
+        terms = logit.with_channels(terms, ranks)
+        if rarity := self._rarest_keyword(memory):
+            terms = logit.with_keyword(terms, rarity)
         scores = {name: round(known[seq], 4) for name, known in self._scores.items() if seq in known}
         if cosine is not None:
             scores[SEMANTIC] = round(cosine, 4)
@@ -182,13 +198,27 @@ class Candidates:
         return Hit(
             memory,
             score,
-            relevance.probability(terms),
-            {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks},
+            logit.probability(terms),
+            ranks,
             scores,
             agreement=self.agreement(seq),
             labels=[own[label] for label in self.named if label in own],
             recency=recency,
             terms=terms,
+        )
+
+    def _rarest_keyword(self, memory: Memory) -> float:
+        """The rarity of the rarest of a memory's keywords that the query names, 0.0 without one. A tag only sorts memories.
+
+        An everyday word that stands alone ("calm") counts less: a prompt may well use it in another sense.
+        """
+        if not self.named or not memory.keywords:
+            return 0.0
+        return max(
+            [
+                self.named.get(analysis.label_form(word), 0.0) * (EVERYDAY_WORD if word.isalpha() and word.islower() else 1.0)
+                for word in memory.keywords
+            ]
         )
 
 
@@ -216,6 +246,7 @@ def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int
     if named:
         carried = channel.run(labels.Labels(index, named), asked, scope, LABELS_DEPTH, deadline)
         found += [carried] if carried.ranked or carried.failure else []  # tags of other projects have no say
+    found += request.further
     full_words = lexical.full_score(index, asked)
     candidates = Candidates(asked, index, found, named, semantic, full_words=full_words, is_complete=is_complete)
     if semantic is not None:

@@ -6,6 +6,8 @@ if TYPE_CHECKING:
 
 LABELS_IN_RRF = 0.5  # what the list of labels weighs there, as a share of the words' weight, where it has its usual
 LABELS_IN_WEIGHTED = 0.1  # weight in the weighted sum
+PATTERN_IN_WEIGHTED, STATE_IN_WEIGHTED = 0.3, 0.3  # what DESIGN 7.3 starts with
+PATTERN_IN_RRF, STATE_IN_RRF = 0.8, 1.0  # S3's
 
 
 def weighted(words: "Mapping[int, float]", cosines: "Mapping[int, float]", alpha: float, full: float = 0.0) -> dict[int, float]:

@@ -8,6 +8,10 @@ if TYPE_CHECKING:
 
 LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one (S1)
 STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from here on (DESIGN 7.6)
+# what finds without a search: a memory's own triggers, conditions and paths; that it names a thing exactly; that it is pinned
+# to the start of sessions; that the session has been using it
+PATTERN, STATE, PATH, MENTION, PINNED, USED = "pattern", "state", "path", "mention", "pinned", "used"
+EXACT = frozenset((PATTERN, STATE, PATH, MENTION, PINNED, USED))
 AGREED = 5  # strategies agree on a memory when each has it among its first so many
 
 VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "medium", "low", "speculative", "no_results"
@@ -21,10 +25,26 @@ class Hit:
     score if it knows one. agreement: the share of the strategies that ran which have it among their first AGREED; labels: its
     tags and keywords that the query names; recency: the factor that its age had on the score. terms: what its relevance was
     made of, each a name, a value and what that adds to the logit. raw: the relevance before the intent's prior and marks;
-    marked: what the user's marks have left of it, 1.0 where there are none.
+    marked: what the user's marks have left of it, 1.0 where there are none. is_pinned: its trigger matched, and its priority
+    puts it before all others, whatever its relevance. is_stale: all files that it is about are gone, which lowers its
+    relevance.
     """
 
-    __slots__ = ("agreement", "labels", "marked", "memory", "ranks", "raw", "recency", "relevance", "score", "scores", "terms")
+    __slots__ = (
+        "agreement",
+        "is_pinned",
+        "is_stale",
+        "labels",
+        "marked",
+        "memory",
+        "ranks",
+        "raw",
+        "recency",
+        "relevance",
+        "score",
+        "scores",
+        "terms",
+    )
 
     def __init__(
         self,
@@ -49,6 +69,13 @@ class Hit:
         self.terms = tuple(terms)
         self.raw = relevance
         self.marked = 1.0
+        self.is_pinned = False
+        self.is_stale = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether something else than likeness has found it: its owner has said when it is wanted, or it names the thing."""
+        return not EXACT.isdisjoint(self.ranks)
 
     @property
     def found_by(self) -> tuple[str, ...]:

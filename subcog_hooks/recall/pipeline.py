@@ -5,9 +5,9 @@ from itertools import islice
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
-from subcog_hooks.recall import diversity, lexical, prior, ranking, relevance
+from subcog_hooks.recall import diversity, lexical, logit, prior, ranking, relevance
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather
-from subcog_hooks.recall.hits import Answer, Hit
+from subcog_hooks.recall.hits import PATTERN, STATE, Answer, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.intent.kinds import Intent
+    from subcog_hooks.recall.exact import Exact
     from subcog_hooks.recall.tuning import Tuning
 
     _Placed = tuple[Memory, float, float]  # its score, and what its age did to it
@@ -32,47 +33,78 @@ def for_prompt(
     deadline: "Deadline",
     given: "AbstractSet[str]" = frozenset(),
     prompt: str | None = None,
+    exact: "Exact | None" = None,
+    holds: "Callable[[Memory], bool]" = lambda _: True,
 ) -> Answer:
     """The hook's recall: the best candidates of this project, the user and the organisation, most relevant first.
 
     given: ids that the session has had; they are left out, but the others' lead is measured against them too. prompt: what of
-    `text` a decision keeps, which marks are compared with; None: all. Memories that were stored after the index's last commit
+    `text` a decision keeps, which marks are compared with; None: all. exact: what triggers and conditions have brought, which
+    is always among the hits. holds: whether a memory's conditions do. Memories that were stored after the index's last commit
     are looked through one by one, so that a crash or a busy writer hides nothing. Raises IndexUnusable, StoreError.
     """
     store, tuning = sources.store, sources.tuning
     scope = Filter(audiences=audiences)
-    found = gather(Request(text, scope), sources, deadline)
+    found = gather(Request(text, scope, further=exact.lists() if exact else ()), sources, deadline)
     alpha, why = ranking.alpha_of(found, tuning, lambda: lexical.count(sources.index, scope))
     now = now_ms()
 
     def may_be_given(memory: Memory) -> bool:
-        return memory.is_live(now) and audience_of(memory.scope, memory.project) in audiences
+        return memory.is_live(now) and audience_of(memory.scope, memory.project) in audiences and holds(memory)
 
     left_out = set(store.seqs_of(given)) if given else set()
     newer = [memory for memory in _behind(sources.index, store) if memory.id not in given and may_be_given(memory)]
     left_out.update(memory.seq for memory in newer)
     scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in left_out}
     best = islice(_in_order(scores, store, tuning, now, may_be_given), PROMPT_CANDIDATES)
-    hits = [found.hit(memory, score, factor) for memory, score, factor in best] + _unindexed(found, newer)
+    hits = [found.hit(memory, score, factor) for memory, score, factor in best]
+    if exact:
+        hits = _with_exact(hits, exact, found, left_out)
+    hits += _unindexed(found, newer)
+    if exact:
+        exact.pin(hits)
+    lower(hits, text if prompt is None else prompt, store, lambda: sources.index)
+    hits.sort(key=_by_relevance)
+    return _answer(hits, found, alpha, why)
+
+
+def _with_exact(hits: list[Hit], exact: "Exact", found: Candidates, left_out: set[int]) -> list[Hit]:
+    """The hits with all that triggers and conditions have brought, in the places of the last others."""
+    known = {hit.memory.seq for hit in hits} | left_out
+    missing = [found.hit(memory) for seq, memory in exact.memories.items() if seq not in known]
+    kept = [hit for hit in hits if not hit.is_exact][: max(0, PROMPT_CANDIDATES - len(exact.memories))]
+    return [hit for hit in hits if hit.is_exact] + missing + kept
+
+
+def lower(hits: "Sequence[Hit]", prompt: str, store: Store, index: "Callable[[], LexicalIndex]") -> None:
+    """Lower the relevance of the hits that the user has called wrong for such prompts. Raises IndexUnusable, StoreError.
+
+    index: opens it, where any of them was called wrong.
+    """
     if called_wrong := store.marks([hit.memory.seq for hit in hits]):
         from subcog_hooks.recall import marks  # .2 ms, and few memories are called wrong
 
-        marks.lower(hits, called_wrong, text if prompt is None else prompt, sources.index)
-    hits.sort(key=_by_relevance)
-    return _answer(hits, found, alpha, why)
+        marks.lower(hits, called_wrong, prompt, index())
 
 
 def favoured(hits: "Sequence[Hit]", intent: "Intent", tuning: "Tuning") -> list[Hit]:
     """The hits as a prompt of this intent asks for them, most relevant first: some namespaces suit its type better."""
     for hit in hits:
         hit.terms = relevance.for_intent(hit.terms, intent.confidence)
-        hit.raw = relevance.probability(hit.terms)
+        hit.raw = logit.probability(hit.terms)
         hit.relevance = prior.raised(hit.raw * hit.marked, hit.memory.namespace, intent.type, tuning.prior)
+    return ordered(hits)
+
+
+def ordered(hits: "Sequence[Hit]") -> list[Hit]:
+    """The hits in the order in which a prompt is given them."""
     return sorted(hits, key=_by_relevance)
 
 
-def _by_relevance(hit: Hit) -> tuple[float, float, int, str]:
-    return -hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id
+def _by_relevance(hit: Hit) -> tuple[bool, int, float, float, int, str]:
+    """What is pinned stands first, by its priority, and what only the session's state has brought last: nobody asked for it."""
+    place = -hit.memory.priority if hit.is_pinned else int(STATE in hit.ranks and PATTERN not in hit.ranks)
+    return not hit.is_pinned, place, -hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id
 
 
 def _behind(index: LexicalIndex, store: Store) -> list[Memory]:
@@ -88,9 +120,8 @@ def _unindexed(found: Candidates, memories: "Sequence[Memory]") -> list[Hit]:
     return [found.hit(memory, is_indexed=False) for memory in memories]
 
 
-def without_repeats(hits: "Sequence[Hit]", sources: Sources) -> list[Hit]:
+def without_repeats(hits: "Sequence[Hit]", tuning: "Tuning") -> list[Hit]:
     """The hits in their order, without those that nearly repeat a better one; like ones apart, when that is set."""
-    tuning = sources.tuning
     kept = [hits[place] for place in diversity.distinct([hit.memory.content for hit in hits], tuning.near_duplicate)]
     order = diversity.apart([hit.memory.content for hit in kept], [hit.relevance for hit in kept], tuning.mmr)
     return [kept[place] for place in order]

@@ -1,7 +1,7 @@
 """From candidates to an order: fusion of the lists, agreement, recency (DESIGN 7.3, 7.4). No searching here."""
 
 from subcog_hooks.recall import fusion, recency
-from subcog_hooks.recall.hits import LABELS, LEXICAL, SEMANTIC
+from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE
 from subcog_hooks.recall.labels import MANY, MANY_FACTOR
 
 TYPE_CHECKING = False
@@ -37,12 +37,17 @@ def fused(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[int, floa
     weight = tuning.tags * max(found.named.values(), default=0.0) * (MANY_FACTOR if len(found.named) >= MANY else 1.0)
     if tuning.is_weighted:
         scores = fusion.with_list(fusion.weighted(found.words, found.cosines, alpha, found.full_words), weight, by_labels)
+        for name, share in ((PATTERN, fusion.PATTERN_IN_WEIGHTED), (STATE, fusion.STATE_IN_WEIGHTED)):
+            if name in found.lists:
+                scores = fusion.with_list(scores, share, found.lists[name])
     else:
         by_words = fusion.ranks_of(
             sorted(((score, seq) for seq, score in found.words.items()), key=lambda hit: (-hit[0], hit[1]))
         )
         lists = [(alpha, found.lists.get(SEMANTIC, {})), (1.0 - alpha, by_words)]
         weight *= fusion.LABELS_IN_RRF * (1.0 - alpha) / fusion.LABELS_IN_WEIGHTED
+        for name, share in ((PATTERN, fusion.PATTERN_IN_RRF), (STATE, fusion.STATE_IN_RRF)):
+            lists.append((share, found.lists.get(name, {})))
         scores = fusion.reciprocal_ranks([*lists, (weight, by_labels)], tuning.rrf_k)
     if tuning.agreement:
         scores = {seq: score * (1.0 + tuning.agreement * found.agreement(seq)) for seq, score in scores.items()}

@@ -6,7 +6,7 @@ store to store: they are taken relative to a full match, to the runner-up and to
 """
 
 from itertools import pairwise
-from math import exp, log
+from math import log
 
 from subcog_hooks.memory import analysis
 from subcog_hooks.memory.model import Memory
@@ -16,8 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from subcog_hooks.recall.logit import Terms
+
     Evidence = dict[str, float]  # by name
-    Terms = tuple[tuple[str, float, float], ...]  # of a probability: name, value, what it adds to the logit
 
 # Weights by the name of the evidence, fitted by scripts/fit_relevance: to 1,439 headings of the documentation of 74 public
 # packages, each asked once with its section among the memories and once without, to real prompts about other work, and to the
@@ -75,6 +76,13 @@ NAMES = {  # what each evidence is
     "phrases": "the share of the prompt's pairs of words that it has side by side",
     "length": "its length",
     "chronicle": "it reports what was done, rather than what holds",
+    "keyword": "the prompt names one of its keywords, the rarer the more",
+    "pattern": "one of its triggers matches",
+    "state": "its conditions hold",
+    "path": "it is about this file",
+    "mention": "it names this file, command or symbol",
+    "pinned": "its priority puts it at the start of every session",
+    "used": "the session was using it",
 }
 
 NEUTRAL_INTENT = 0.8  # of a query that was typed to be answered
@@ -247,15 +255,6 @@ def weighed(evidence: "Evidence") -> "Terms":
 
 def for_intent(terms: "Terms", confidence: float) -> "Terms":
     """The same for a prompt whose intent is told with this confidence."""
-    weights = WITH_MEANING if len(terms) == len(WITH_MEANING) else WORDS_ALONE
+    weights = WITH_MEANING if any(name == "margin" for name, _, _ in terms) else WORDS_ALONE
     asked = ("intent", confidence, weights["intent"] * confidence)
     return tuple([asked if term[0] == "intent" else term for term in terms])
-
-
-def probability(terms: "Terms") -> float:
-    """How probable it is that the memory answers the query, 0.0 to 1.0.
-
-    >>> probability((("intercept", 1.0, -2.0), ("lead", 1.0, 2.0)))
-    0.5
-    """
-    return round(1.0 / (1.0 + exp(-sum([adds for _, _, adds in terms]))), _DIGITS)

@@ -1,5 +1,6 @@
 """What the tests of records share: prompts to a store about a lighthouse, and the decisions that they leave."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,3 +28,12 @@ def outcomes(decision: Decision) -> dict[str, str]:
 
 def configure(home: Home, text: str) -> None:
     Path(home.config).write_text(text)
+
+
+def shown(outputs: list[bytes]) -> list[str]:
+    """The ids of the memories that a hook has printed, in order; it prints once or not at all."""
+    assert len(outputs) <= 1
+    if not outputs:
+        return []
+    context = json.loads(outputs[0])["hookSpecificOutput"]["additionalContext"]
+    return [line.split("]")[0].split()[-1] for line in context.splitlines()[1:-1]]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from subcog_hooks.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, REPEATED
 from subcog_hooks.hooks.gate import Judged, Threshold, ceiling, held_back, judge, silence, threshold
 from subcog_hooks.memory.model import Memory
-from subcog_hooks.recall.hits import Hit
+from subcog_hooks.recall.hits import PATTERN, Hit
 
 BAR = 0.5
 USUAL = Threshold(BAR, BAR)
@@ -104,6 +104,35 @@ def test_asking_for_what_is_remembered_lowers_the_threshold_but_not_to_zero(leas
 
 def test_where_all_are_held_back_those_that_are_relevant_say_why() -> None:
     assert outcomes(held_back([hit("a", 0.9), hit("b", 0.4)], BAR, INTENT)) == {"a": INTENT, "b": BELOW}
+
+
+def exact(id_: str, relevance: float, marked: float = 1.0, *, is_pinned: bool = False) -> Hit:
+    """A hit that a trigger has found."""
+    found = hit(id_, relevance, marked)
+    found.ranks = {PATTERN: 1}
+    found.is_pinned = is_pinned
+    return found
+
+
+def test_what_a_trigger_has_found_needs_no_more_with_a_prompt_that_asks_for_nothing() -> None:
+    hits = [exact("a", 0.6), hit("b", 0.6), exact("c", 0.4)]
+    assert outcomes(judge(hits, set(), DOUBTFUL, 6, everything)) == {"a": INJECTED, "b": INTENT, "c": BELOW}
+    assert outcomes(judge(hits, set(), USUAL, 6, everything)) == {"a": INJECTED, "b": INJECTED, "c": BELOW}
+
+
+def test_what_is_pinned_needs_no_relevance_but_a_place_and_is_handed_over_once() -> None:
+    never = Threshold(1.0, 2.0)
+    hits = [exact(id_, 0.1, is_pinned=True) for id_ in "abc"] + [exact("d", 0.9)]
+    assert outcomes(judge(hits, {"a"}, never, 1, everything)) == {"a": GIVEN, "b": INJECTED, "c": COUNT, "d": BELOW}
+
+
+def test_what_was_called_wrong_is_not_handed_over_although_it_is_pinned() -> None:
+    hits = [
+        exact("a", 0.9, marked=0.0, is_pinned=True),
+        exact("b", 0.9, marked=0.5, is_pinned=True),
+        exact("c", 0.9, marked=0.5),
+    ]
+    assert outcomes(judge(hits, set(), USUAL, 6, everything)) == {"a": BAD, "b": INJECTED, "c": BAD}
 
 
 @pytest.mark.parametrize(("certainty", "most"), [(0.0, 3), (0.64, 3), (0.65, 4), (0.79, 4), (0.8, 6), (0.95, 6)])

@@ -48,23 +48,43 @@ STANDARD = {
     *("collections", "collections.abc", "_collections", "_operator", "operator", "itertools", "keyword", "reprlib"),  # apsw
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
-SILENT = {  # a prompt that asks for nothing
-    *("__main__", "config", "database", "deadline", "decision", "errors", "keys", "metrics", "paths", "state", "wire"),
+OF_ANY = {  # event that looks into the store
+    *("__main__", "config", "database", "deadline", "errors", "keys", "metrics", "paths", "state", "wire"),
+    *("hooks", "hooks.occasion", "hooks.payload", "hooks.runner"),
+    *("memory", "memory.cues", "memory.model", "memory.project", "memory.schema", "memory.store"),
+}
+SILENT = OF_ANY | {  # a prompt that asks for nothing
     *("capture", "capture.disclosure", "capture.leaks"),  # for the record of the decision
-    *("hooks", "hooks.payload", "hooks.prompt", "hooks.record", "hooks.runner", "hooks.turn"),
+    *("decision", "hooks.prompt", "hooks.record", "hooks.turn", "session_state"),
     *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape", "intent.signals"),
-    *("intent.pasted", "intent.text", "intent.topics", "intent.vocabulary", "memory", "memory.model", "memory.project"),
+    *("intent.pasted", "intent.text", "intent.topics", "intent.vocabulary"),
+}
+OF_TOOLS = OF_ANY | {"hooks.tool", "memory.familiar", "memory.globs", "memory.mentions", "recall", "recall.hits"}
+OF_STARTS = OF_ANY | {"hooks.session_start", "recall", "recall.hits", "session_state"}
+HANDED_OVER = {  # by these two
+    *("capture", "capture.leaks", "hooks.gate", "hooks.handing", "hooks.record", "hooks.render", "hooks.sanitise"),
+    *("decision", "recall.exact", "recall.logit"),
 }
 OWN = SILENT | {
     *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
     *("hooks.gate", "hooks.render", "hooks.sanitise", "hooks.surfacing"),
-    *("memory.analysis", "memory.index", "memory.irregular", "memory.schema", "memory.store", "memory.vector_file"),
+    *("memory.analysis", "memory.index", "memory.irregular", "memory.vector_file"),
     *("memory.vectors", "recall", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
-    *("recall.labels", "recall.lexical", "recall.pipeline", "recall.prior", "recall.query", "recall.ranking", "recall.recency"),
+    *(
+        "recall.labels",
+        "recall.lexical",
+        "recall.logit",
+        "recall.pipeline",
+        "recall.prior",
+        "recall.query",
+        "recall.ranking",
+        "recall.recency",
+    ),
     *("recall.relevance", "recall.semantic", "recall.tuning", "recall.words"),
 }
 
 OF_FEW_WORDS = {"intent.follow_up"}
+OF_CUES = {"memory.conditions", "memory.triggers", "memory.wildcards"}  # where the store has triggers and conditions
 
 # what only a call of an LLM needs
 OF_A_CALL = {"address", "breaker", "classifier", "merge", "post", "providers", "race"}
@@ -103,7 +123,7 @@ class Run(NamedTuple):
     out: bytes
 
 
-def run(event: dict[str, str]) -> Run:
+def run(event: dict[str, object]) -> Run:
     """One hook on one payload, asked again when the watchdog has ended it."""
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{RUN}"
     for _ in range(ATTEMPTS):
@@ -127,8 +147,14 @@ def speaking() -> Run:
     return done
 
 
-def payload(prompt: str, session: str = "s") -> dict[str, str]:
+def payload(prompt: str, session: str = "s") -> dict[str, object]:
     return {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": "/", "prompt": prompt}
+
+
+def edit(file: str, text: str, session: str = "s") -> dict[str, object]:
+    """A call of a tool."""
+    given = {"file_path": file, "old_string": "a", "new_string": text}
+    return {"hook_event_name": "PreToolUse", "session_id": session, "cwd": "/", "tool_name": "Edit", "tool_input": given}
 
 
 def assert_lean(modules: set[str]) -> None:
@@ -161,27 +187,57 @@ def test_a_silent_prompt_loads_nothing_of_recall(prompt: str, more: set[str]) ->
     assert done.out == b""
     assert done.own == SILENT | more
     assert_lean(done.modules)
-    assert "tantivy" not in done.modules
+    assert not {"tantivy", "re2"} & done.modules
 
 
 @pytest.mark.usefixtures("remembered")
-@pytest.mark.parametrize("event", ["Stop", "SessionStart"])
-def test_other_events_load_neither_sqlite_nor_tantivy(event: str) -> None:
-    done = run({"hook_event_name": event, "session_id": "s", "source": "resume"})
-    assert done.out == b""
-    assert not {"apsw", "tantivy"} & done.modules
-
-
-@pytest.mark.usefixtures("remembered")
-def test_a_compaction_loads_the_state_alone() -> None:
-    run(payload(ORDER))
-    done = run({"hook_event_name": "SessionStart", "session_id": "s", "source": "compact"})
+@pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
+def test_bookkeeping_loads_the_state_alone_and_nothing_where_there_is_none(event: str) -> None:
+    asked: dict[str, object] = {"hook_event_name": event, "session_id": "s"}
+    done = run(asked)
+    assert "apsw" not in done.modules
+    run(payload("ok"))
+    done = run(asked)
     assert done.out == b""
     assert done.own == {
-        *("__main__", "database", "deadline", "decision", "errors", "metrics", "paths", "state", "wire"),
-        *("hooks", "hooks.payload", "hooks.runner", "hooks.session_start"),
+        *("__main__", "database", "deadline", "errors", "metrics", "paths", "session_state", "state", "wire"),
+        *("hooks", "hooks.bookkeeping", "hooks.payload", "hooks.runner", "memory", "memory.model"),
     }
     assert_lean(done.modules)
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize("source", ["startup", "resume", "compact"])
+def test_a_session_that_begins_with_nothing_loads_neither_re2_nor_tantivy(source: str) -> None:
+    run(payload("ok"))
+    done = run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": source})
+    assert done.out == b""
+    assert done.own == OF_STARTS
+    assert_lean(done.modules)
+    assert not {"tantivy", "re2"} & done.modules
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_tool_that_nothing_is_remembered_of_loads_neither_re2_nor_tantivy() -> None:
+    done = run(edit("/srv/a.py", "x"))
+    assert done.out == b""
+    assert done.own == OF_TOOLS
+    assert_lean(done.modules)
+    assert not {"tantivy", "re2"} & done.modules
+
+
+def test_re2_is_loaded_where_the_words_of_a_trigger_stand_and_nowhere_else(store: Store, make: Maker) -> None:
+    store.add([make("Freeze first.", triggers=("deploy(ing)? to prod",), when={"permission_mode": {"not": "plan"}})])
+    for asked, more in ((edit("/srv/a.py", "x"), OF_TOOLS), (payload("ok"), SILENT | OF_FEW_WORDS)):
+        done = run(asked)
+        assert done.out == b""
+        assert done.own == more | {"recall.exact", "recall.hits", "recall", *OF_CUES, "hooks.facts", "session_state"}
+        assert not {"tantivy", "re2"} & done.modules
+    done = run(edit("/srv/a.py", "deploy it, to production, prod"))
+    assert (done.out, "re2" in done.modules, "tantivy" in done.modules) == (b"", True, False)
+    done = run({**edit("/srv/a.py", "deploying to prod", "another"), "permission_mode": "default"})
+    assert b"Freeze" in done.out
+    assert done.own == OF_TOOLS | HANDED_OVER | OF_CUES | {"hooks.facts", "session_state"}
     assert "tantivy" not in done.modules
 
 

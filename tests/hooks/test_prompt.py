@@ -14,7 +14,7 @@ import pytest
 from subcog_hooks import metrics
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import StoreBusy, StoreError
-from subcog_hooks.hooks import prompt, surfacing
+from subcog_hooks.hooks import occasion, prompt, surfacing
 from subcog_hooks.intent.detection import COMPLETED, DURATION
 from subcog_hooks.memory.store import Store
 from subcog_hooks.metrics import Counter
@@ -238,7 +238,7 @@ def test_a_damaged_ledger_is_made_anew_at_once(ask: Ask, home: Home) -> None:
             with open(home.state_db + suffix, "r+b") as file:
                 file.seek(4096)
                 file.write(b"\xff" * 60_000)
-    prompt._left_open.clear()
+    occasion._left_open.clear()
     assert ask() == first
 
 

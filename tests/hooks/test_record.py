@@ -13,6 +13,7 @@ from subcog_hooks.decision import (
     BELOW,
     COUNT,
     DUPLICATE,
+    EXACT,
     FAILED,
     GATE,
     GIVEN,
@@ -60,7 +61,7 @@ def test_an_answer_is_recorded_with_all_that_led_to_it(decide: Decide, home: Hom
     assert any(family == decision.intent.type and weight > 0 for _, family, weight in decision.intent.signals)
     assert decision.bars is not None
     assert (decision.bars.min_relevance, decision.bars.max_memories) == (0.1, 1)
-    assert [name for name, _ in decision.stages] == [START, OPEN, INTENT_READ, RECALL, GATE, RENDER]
+    assert [name for name, _ in decision.stages] == [START, OPEN, INTENT_READ, EXACT, RECALL, GATE, RENDER]
     assert decision.stages[0][1] >= 10.0
     assert 10.0 <= sum(ms for _, ms in decision.stages) <= decision.micros / 1000 < 5_000
     assert decision.strategies == ("lexical", "semantic")

@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.state import State
+from tests.conftest import Maker
 from tests.hooks.recorded import QUESTION, configure, decisions
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +28,19 @@ def both(payload: dict[str, object]) -> list[bytes]:
         process.stdin.write(json.dumps(payload).encode())
         process.stdin.flush()
     return [process.communicate(timeout=60)[0] for process in started]
+
+
+def test_of_two_calls_of_tools_at_once_one_hands_a_memory_over(home: Home, store: Store, make: Maker) -> None:
+    store.add([make(f"Rule {word} of the pool.", id=word, paths=("*.py",)) for word in ("anchor", "buoy", "crane", "dock")])
+    given = {"file_path": "/srv/pool.py", "old_string": "a", "new_string": "b"}
+    payload: dict[str, object] = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/", "tool_name": "Edit"}
+    printed: list[bytes] = []
+    for _ in range(ROUNDS):
+        printed += both({**payload, "tool_input": given})
+        if b"anchor" in b"".join(printed):
+            break
+    text = b"".join(printed)
+    assert [text.count(f" {id_}] ".encode()) for id_ in ("anchor", "buoy", "crane", "dock")] == [1, 1, 1, 1]
 
 
 def test_of_two_processes_at_once_each_memory_comes_from_one(home: Home, lighthouse: None) -> None:

@@ -16,6 +16,7 @@ from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline, semantic
 from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
+from subcog_hooks.recall.exact import Exact
 from subcog_hooks.recall.hits import Answer, Hit
 from subcog_hooks.recall.tuning import Tuning
 
@@ -133,9 +134,9 @@ def find(
     return pipeline.search(request, sources, deadline, limit, offset)
 
 
-def gathered(sources: Sources, text: str, deeper: int = 1) -> Candidates:
+def gathered(sources: Sources, text: str, deeper: int = 1, exact: Exact | None = None) -> Candidates:
     """What the channels bring for a text, before there is an order."""
-    return gather(Request(text, Filter()), sources, ENOUGH, deeper)
+    return gather(Request(text, Filter(), further=exact.lists() if exact else ()), sources, ENOUGH, deeper)
 
 
 def handed(
@@ -145,9 +146,10 @@ def handed(
     deadline: Deadline = ENOUGH,
     given: frozenset[str] = frozenset(),
     prompt: str | None = None,
+    exact: Exact | None = None,
 ) -> Answer:
-    """What the hook looks at for a prompt."""
-    return pipeline.for_prompt(text, sources, audiences_of(*projects), deadline, given, prompt)
+    """What the hook looks at for a prompt. exact: what triggers and conditions have brought."""
+    return pipeline.for_prompt(text, sources, audiences_of(*projects), deadline, given, prompt, exact)
 
 
 def ids(of: Answer | Sequence[Hit]) -> list[str]:

@@ -4,7 +4,10 @@ import pytest
 
 from subcog_hooks.keys import KEYS
 from subcog_hooks.memory.model import now_ms
-from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
+from subcog_hooks.memory.store import Mark
+from subcog_hooks.recall import marks, pipeline
+from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.hits import LEXICAL, PATTERN, SEMANTIC, STATE
 from subcog_hooks.recall.recency import DAY_MS
 from tests.recall.shelf import Held, Shelf, find, first, handed, ids, memory
 
@@ -115,6 +118,75 @@ def test_the_lead_of_the_others_is_measured_against_it_too(shelf: Shelf) -> None
     before = {hit.memory.id: hit.relevance for hit in handed(of, "crane berth quay").hits}
     after = {hit.memory.id: hit.relevance for hit in handed(of, "crane berth quay", given=frozenset({"had"})).hits}
     assert after == {"left": before["left"]}
+
+
+# ---- what triggers and conditions have brought ------------------------------------------------------------------------------
+
+
+def brought(shelf: Shelf, channel: str, *names: str) -> Exact:
+    """The memories of these ids as a channel of exact evidence brings them."""
+    by_id = shelf.store.by_ids(names)
+    return Exact({channel: [by_id[name] for name in names]})
+
+
+@pytest.mark.parametrize("mode", ["weighted", "rrf"])
+def test_what_a_trigger_has_brought_is_among_the_hits_whatever_is_found_besides(shelf: Shelf, mode: str) -> None:
+    shelf.add({f"w{i:02}": f"crane number {i} turns" for i in range(40)})
+    shelf.add({f"t{i}": f"harbour rule {i}" for i in range(5)})
+    names = [f"t{i}" for i in range(5)]
+    of = shelf.placed({f"w{i:02}": 0.9 for i in range(40)}, mode=mode)
+    answer = handed(of, "crane", exact=brought(shelf, PATTERN, *names))
+    assert len(answer.hits) == 15
+    assert {*names} < {*ids(answer)}
+    assert {hit.memory.id for hit in answer.hits if hit.is_exact} == {*names}
+    assert PATTERN in answer.strategies
+
+
+def test_a_memory_that_is_found_both_ways_is_surer_and_counts_once(shelf: Shelf) -> None:
+    shelf.add({"crane": "the crane turns", "hook": "the hook swings"})
+    of = shelf.placed({"crane": 0.6, "hook": 0.5})
+    alone = {hit.memory.id: hit for hit in handed(of, "crane").hits}
+    both = {hit.memory.id: hit for hit in handed(of, "crane", exact=brought(shelf, PATTERN, "crane")).hits}
+    assert both.keys() == alone.keys()
+    assert both["crane"].relevance > max(0.8, alone["crane"].relevance)
+    assert both["hook"].relevance == alone["hook"].relevance
+    assert both["crane"].found_by == tuple(sorted((*alone["crane"].found_by, PATTERN)))
+
+
+def test_what_is_pinned_comes_before_what_is_more_relevant(shelf: Shelf) -> None:
+    shelf.add({"crane": "the crane turns"})
+    shelf.add({"pinned": "the hook swings"}, priority=90)
+    of = shelf.placed({"crane": 0.95})
+    answer = handed(of, "the crane turns", exact=brought(shelf, PATTERN, "pinned"))
+    assert ids(answer) == ["pinned", "crane"]
+    assert [hit.is_pinned for hit in answer.hits] == [True, False]
+    by_state = handed(of, "the crane turns", exact=brought(shelf, STATE, "pinned"))
+    assert not any(hit.is_pinned for hit in by_state.hits)
+
+
+def test_what_the_index_has_not_reached_is_brought_by_a_trigger_once(shelf: Shelf) -> None:
+    shelf.add({"first": "nothing of the kind"})
+    of = shelf.by_words()
+    shelf.add({"new": "the hook swings"})
+    answer = handed(of, "crane", exact=brought(shelf, PATTERN, "new"))
+    assert ids(answer) == ["new"]
+    assert first(answer).relevance >= 0.8
+
+
+def test_what_the_user_has_called_wrong_counts_less_also_where_a_trigger_brought_it(shelf: Shelf) -> None:
+    shelf.add({"hook": "the hook swings", "other": "quay"})
+    of = shelf.by_words()
+    text = "commit the crane of the harbour"
+    exact = brought(shelf, PATTERN, "hook")
+    assert first(handed(of, text, exact=exact)).relevance >= 0.8
+    terms = marks.to_text(marks.terms(text, of.index))
+    shelf.store.mark(Mark(shelf.store.get("hook").seq, "d", terms, 1))
+    (hit,) = [hit for hit in handed(of, text, exact=exact).hits if hit.memory.id == "hook"]
+    assert (hit.marked, hit.relevance) == (0.0, 0.0)
+    alone = exact.hits()
+    pipeline.lower(alone, text, shelf.store, lambda: of.index)
+    assert [(hit.marked, hit.relevance) for hit in alone] == [(0.0, 0.0)]
+    pipeline.lower(exact.hits()[:0], text, shelf.store, lambda: pytest.fail("opened"))
 
 
 # ---- what the index has not reached ---------------------------------------------------------------------------------------

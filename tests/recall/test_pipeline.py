@@ -210,9 +210,9 @@ def test_nothing_is_taken_for_a_word_that_only_another_project_has(shelf: Shelf)
 def test_of_the_hooks_hits_near_repeats_are_left_out(shelf: Shelf) -> None:
     shelf.add({"a": "crane turns", "b": "Crane turns!", "c": "crane turns 30 degrees"})
     of = shelf.placed({"a": 0.9, "b": 0.8, "c": 0.7}, near_duplicate=0.95)
-    assert ids(pipeline.without_repeats(find(of, "crane").hits, of)) == ["a", "c"]
+    assert ids(pipeline.without_repeats(find(of, "crane").hits, of.tuning)) == ["a", "c"]
     of.tuning.near_duplicate = 1.0
-    assert len(pipeline.without_repeats(find(of, "crane").hits, of)) == 3
+    assert len(pipeline.without_repeats(find(of, "crane").hits, of.tuning)) == 3
 
 
 def test_of_the_hooks_hits_like_ones_stand_apart_when_that_is_set(shelf: Shelf) -> None:
@@ -221,6 +221,6 @@ def test_of_the_hooks_hits_like_ones_stand_apart_when_that_is_set(shelf: Shelf) 
     hits = find(of, "crane").hits
     for hit, relevance in zip(hits, (0.9, 0.8, 0.7), strict=True):
         hit.relevance = relevance
-    assert ids(pipeline.without_repeats(hits, of)) == ["a", "b", "c"]
+    assert ids(pipeline.without_repeats(hits, of.tuning)) == ["a", "b", "c"]
     of.tuning.mmr = 0.6
-    assert ids(pipeline.without_repeats(hits, of)) == ["a", "c", "b"]
+    assert ids(pipeline.without_repeats(hits, of.tuning)) == ["a", "c", "b"]

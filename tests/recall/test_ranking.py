@@ -5,7 +5,8 @@ import pytest
 from subcog_hooks.keys import PRESETS
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.recall import fusion, ranking
-from subcog_hooks.recall.hits import LABELS, SEMANTIC
+from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.hits import LABELS, PATTERN, SEMANTIC, STATE
 from subcog_hooks.recall.recency import DAY_MS
 from tests.recall.shelf import Shelf, find, gathered, ids, memory, tuned
 
@@ -78,6 +79,36 @@ def test_without_a_weight_labels_change_no_score(shelf: Shelf, mode: str) -> Non
     with_labels, without = (find(of, "lamp relay", by_labels=by_labels).hits[0] for by_labels in (True, False))
     assert (LABELS in with_labels.ranks, LABELS in without.ranks) == (True, False)
     assert with_labels.score == without.score
+
+
+@pytest.mark.parametrize(("mode", "pattern", "state"), [("weighted", 0.3, 0.3), ("rrf", 0.8, 1.0)])
+def test_what_triggers_and_conditions_bring_adds_its_weight_by_rank(
+    shelf: Shelf, mode: str, pattern: float, state: float
+) -> None:
+    shelf.add(TEXTS)
+    shelf.add({"rule": "harbour", "also": "quay"})
+    of = shelf.placed(PLACES, mode=mode, rrf_k=60)
+    by_id = shelf.store.by_ids(["words", "rule", "also"])
+    exact = Exact({PATTERN: [by_id["words"], by_id["rule"]], STATE: [by_id["also"], by_id["rule"]]})
+    before = ranking.fused(gathered(of, TEXT), of.tuning, 0.6)
+    after = ranking.fused(gathered(of, TEXT, exact=exact), of.tuning, 0.6)
+    added = {name: after[one.seq] - before.get(one.seq, 0.0) for name, one in by_id.items()}
+    first, second = (1.0, 0.5) if mode == "weighted" else (1 / 61, 1 / 62)
+    assert added == pytest.approx(
+        {"words": pattern * first, "rule": (pattern + state) * second, "also": state * first}, abs=1e-9
+    )
+
+
+def test_a_memory_that_a_trigger_finds_too_stands_before_one_that_is_as_near(shelf: Shelf) -> None:
+    shelf.add({"one": "crane turns", "two": "crane stands"})
+    exact = Exact({PATTERN: [shelf.store.get("two")]})
+    for mode in ("weighted", "rrf"):
+        of = shelf.placed({"one": 0.9, "two": 0.8}, mode=mode, agreement=0.2)
+        plain = ranking.fused(gathered(of, "crane"), of.tuning, 0.6)
+        fused = ranking.fused(gathered(of, "crane", exact=exact), of.tuning, 0.6)
+        one, two = (shelf.store.get(name).seq for name in ("one", "two"))
+        assert plain[one] > plain[two]
+        assert fused[one] < fused[two]
 
 
 def test_equal_scores_by_words_have_equal_ranks_in_reciprocal_rank_fusion(shelf: Shelf) -> None:

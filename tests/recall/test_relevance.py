@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.recall import pipeline, query, relevance
+from subcog_hooks.recall import logit, pipeline, query, relevance
+from subcog_hooks.recall.logit import CHANNELS, KEYWORD
 from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, Asked, Standings
 from tests.recall.shelf import Shelf, handed, memory, tuned
 
@@ -140,15 +141,15 @@ def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[i
         evidence = dict.fromkeys(WORDS_ALONE, 0.0) | standings.of(seq)
         terms = relevance.weighed(evidence)
         assert len(terms) == len(WITH_MEANING if seq in cosines else WORDS_ALONE)
-        assert 0.0 <= relevance.probability(terms) <= 1.0
+        assert 0.0 <= logit.probability(terms) <= 1.0
 
 
 # ---- the model ------------------------------------------------------------------------------------------------------------
 
 
 def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
-    assert WITH_MEANING.keys() == NAMES.keys()
-    assert WORDS_ALONE.keys() == NAMES.keys() - {"margin", "word_rank", "meaning_rank"}
+    assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {KEYWORD}
+    assert WORDS_ALONE.keys() == WITH_MEANING.keys() - {"margin", "word_rank", "meaning_rank"}
     assert len(WITH_MEANING) <= 24
 
 
@@ -165,7 +166,7 @@ def test_the_terms_add_up_to_the_relevance_of_a_hit(shelf: Shelf) -> None:
     shelf.add({"near": "the crane turns", "far": "a crane turns"})
     for of in (shelf.by_words(), shelf.placed({"near": 0.9, "far": 0.4})):
         for hit in handed(of, "turn the crane").hits:
-            assert hit.relevance == relevance.probability(hit.terms)
+            assert hit.relevance == logit.probability(hit.terms)
             assert {name for name, _, _ in hit.terms} == set(WITH_MEANING if "semantic" in hit.scores else WORDS_ALONE)
 
 
@@ -225,3 +226,36 @@ def test_a_memory_that_spells_an_acronym_out_covers_as_much_as_one_that_writes_i
     contents = ("FK uses plain floats.", "Forward kinematics uses plain floats.", "Plain floats are used.")
     short, long, bare = (found(shelf.index(), "which floats does FK use", content)["covered"] for content in contents)
     assert short == long > bare
+
+
+# ---- keywords -------------------------------------------------------------------------------------------------------------
+
+
+def relevance_of(shelf: Shelf, prompt: str) -> dict[str, float]:
+    return {hit.memory.id: hit.relevance for hit in handed(shelf.by_words(), prompt).hits}
+
+
+def test_a_keyword_that_the_prompt_names_speaks_for_a_memory_that_has_no_other_word_of_it(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add(None, memory("Short, flat, polite answers, like a stone.", id="named", keywords=("gray rock",)))
+    shelf.add(None, memory("Short, flat, polite answers, like a pebble.", id="tagged", tags=("gray rock",)))
+    of = relevance_of(shelf, "help me gray rock when he calls about the weekend")
+    assert of["named"] > 0.3
+    assert of["tagged"] < 0.05  # a tag sorts memories, it does not say when one is wanted
+    assert "keyword" in [term[0] for hit in handed(shelf.by_words(), "gray rock").hits for term in hit.terms]
+
+
+def test_an_everyday_word_is_a_weaker_keyword_than_a_name(shelf: Shelf) -> None:
+    shelf.fill()
+    texts = {"calm": "calm", "BIFF": "BIFF", "log4j": "log4j", "fan-mode": "fan-mode"}
+    shelf.add(None, *(memory("Wait for the next morning.", id=id_, keywords=(word,)) for id_, word in texts.items()))
+    of = {id_: relevance_of(shelf, f"please look at {word} of the fan curve").get(id_, 0.0) for id_, word in texts.items()}
+    assert of["calm"] < 0.22 < min(of["BIFF"], of["log4j"], of["fan-mode"])
+
+
+def test_a_keyword_that_many_memories_have_says_less(shelf: Shelf) -> None:
+    shelf.fill()
+    shelf.add(None, *(memory(f"Note {i} of the yard.", id=f"n{i}", keywords=("gray rock",)) for i in range(30)))
+    shelf.add(None, memory("Note of the pier.", id="rare", keywords=("night watch",)))
+    common, rare = relevance_of(shelf, "where is the gray rock"), relevance_of(shelf, "where is the night watch")
+    assert max(common.values()) < rare["rare"]

@@ -20,6 +20,7 @@ from subcog_hooks.embed import models
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.hooks import prompt as hook
 from subcog_hooks.hooks import surfacing
+from subcog_hooks.hooks.occasion import Occasion
 from subcog_hooks.hooks.turn import Stages, Turn
 from subcog_hooks.keys import KEYS, Value
 from subcog_hooks.memory.index import LexicalIndex
@@ -108,7 +109,9 @@ class Hook:
 
     def _trial(self, prompt: Prompt, settings: Settings) -> Trial:
         deadline = Deadline(PATIENCE_MS)
-        turn = Turn(prompt.text, "", None, settings, self._state, self._home, deadline, Stages(deadline))
+        asked = Occasion({}, "", None, settings, self._state, self._home, deadline)
+        asked._store = self._store  # opened once, as the rest
+        turn = Turn(asked, Stages(deadline), prompt.text)
         printed: list[bytes] = []
         hook.decide(turn, printed.append)
         hits = sorted((one.hit for one in turn.judged), key=lambda hit: -hit.relevance)

@@ -1,0 +1,35 @@
+"""Stop, PreCompact, SessionEnd: when a session was last at work. Nothing is printed: the model would go on, or read it."""
+
+import os
+
+from subcog_hooks.errors import StoreBusy
+from subcog_hooks.hooks.payload import session_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.paths import Home
+    from subcog_hooks.state import State
+
+EVENTS = ("Stop", "PreCompact", "SessionEnd")
+
+_left_open: "list[State]" = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
+
+
+def respond(payload: "dict[str, object]", home: "Home", deadline: "Deadline") -> None:
+    """Note that the session is there, unless another process is writing. Raises StoreError."""
+    session = session_of(payload)
+    if not session or not os.path.exists(home.state_db):
+        return
+    from subcog_hooks import session_state
+    from subcog_hooks.memory.model import now_ms
+    from subcog_hooks.state import State
+
+    state = State.open(home, max(1.0, deadline.left_ms()))
+    _left_open.append(state)
+    try:
+        state.begin_briefly()
+    except StoreBusy:
+        return
+    session_state.touched(state, session, now_ms())
+    state.commit()

@@ -1,0 +1,66 @@
+"""What can cheaply be known of a session and its place: the facts by which conditions are judged."""
+
+import os
+import sys
+
+from subcog_hooks import session_state
+from subcog_hooks.hooks.payload import session_of, text_of
+from subcog_hooks.memory import project
+from subcog_hooks.memory.conditions import KNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from subcog_hooks.memory.conditions import Scalar
+    from subcog_hooks.memory.project import Project
+    from subcog_hooks.state import State
+
+PROMPT = "UserPromptSubmit"
+_PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
+
+
+def of_session(payload: "Mapping[str, object]", here: "Project | None", state: "State", now_ms: int) -> "dict[str, Scalar]":
+    """What is known when a hook is called; what is not known is not in it. Raises StoreError.
+
+    To be asked for before the prompt at hand is counted (`session_state.seen`): it is counted here, so that the first prompt is
+    the first one also for the tools that work on it. The user's flags are in it, none of them in a fact's place.
+    """
+    session = session_of(payload)
+    facts = {name: value for name, value in session_state.flags(state).items() if name not in KNOWN}
+    facts.update(of_place(text_of(payload, "cwd"), here))
+    if mode := text_of(payload, "permission_mode"):
+        facts["permission_mode"] = mode
+    if tool := text_of(payload, "tool_name"):
+        facts["tool"] = tool
+    if session:
+        facts.update(_of_history(payload, session, here.identity if here else "", state, now_ms))
+    return facts
+
+
+def of_place(folder: str, here: "Project | None") -> "dict[str, Scalar]":
+    """What is known without a session. folder: the working directory, "" where it is unknown."""
+    facts: dict[str, Scalar] = {}
+    if folder:
+        facts["cwd"] = folder.replace(os.sep, "/")
+    if here is not None:
+        facts["project"] = here.identity
+        if branch := project.branch(here.root):
+            facts["branch"] = branch
+    if platform := _PLATFORMS.get(sys.platform):
+        facts["platform"] = platform
+    return facts
+
+
+def _of_history(
+    payload: "Mapping[str, object]", session: str, project_name: str, state: "State", now_ms: int
+) -> "dict[str, Scalar]":
+    known = session_state.known(state, session)
+    days = session_state.days_since_last(state, session, project_name, now_ms)
+    prompts = (known.prompts if known else 0) + (text_of(payload, "hook_event_name") == PROMPT)
+    facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1, "first_session": days is None}
+    if source := text_of(payload, "source") or (known.source if known else ""):
+        facts["source"] = source
+    if days is not None:
+        facts["days_since_last_session"] = days
+    return facts

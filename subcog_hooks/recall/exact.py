@@ -1,0 +1,199 @@
+"""What finds a memory without a search, above all because its owner has said when it is wanted: triggers, conditions (S3).
+
+The channel of patterns matches the triggers of the scope against the whole prompt, that of states judges the conditions by what
+is known of the session. They bring few memories and are sure of them: an intent that asks for nothing does not hold them back.
+"""
+
+from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, Memory
+from subcog_hooks.memory.store import audience_of
+from subcog_hooks.recall.hits import PATTERN, STATE, Hit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.memory.conditions import Scalar
+    from subcog_hooks.memory.store import Store
+    from subcog_hooks.recall.channel import Found
+
+PATTERN_DEPTH, STATE_DEPTH = 5, 3  # memories that each brings (S3's caps); five is also how many may be pinned (DESIGN 7.9)
+HEAD, TAIL = 65_536, 16_384  # characters of a longer text that are matched: its beginning and its end
+MAX_TRIED = 200  # triggers of which a literal stands in the text; a compiled one takes 30 to 100 µs
+MAX_JUDGED = 1_000  # memories with conditions, 5 µs each
+MAX_READ = 50  # matching memories that are looked at
+
+
+class Exact:
+    """The memories that such channels have brought, by the channel's name, the most urgent first; one may be in several.
+
+    note: what was left undone, "" for nothing.
+    """
+
+    __slots__ = ("channels", "note")
+
+    def __init__(self, channels: "Mapping[str, Sequence[Memory]]", note: str = "") -> None:
+        self.channels = {name: tuple(memories) for name, memories in channels.items() if memories}
+        self.note = note
+
+    def __bool__(self) -> bool:
+        return bool(self.channels)
+
+    @property
+    def memories(self) -> dict[int, Memory]:
+        """All of them, by row number."""
+        return {memory.seq: memory for memories in self.channels.values() for memory in memories}
+
+    def is_news(self, given: "AbstractSet[str]") -> bool:
+        """Whether they brought anything else than what the session has been given."""
+        return any(memory.id not in given for memories in self.channels.values() for memory in memories)
+
+    def lists(self) -> "list[Found]":
+        """What each channel has found, as those of a search give it."""
+        from subcog_hooks.recall.channel import Found  # with tantivy, which only a search has loaded
+
+        return [
+            Found(name, name, [(1.0 / rank, memory.seq) for rank, memory in enumerate(memories, 1)])
+            for name, memories in self.channels.items()
+        ]
+
+    def hits(self) -> list[Hit]:
+        """They as hits, where nothing was searched: these channels are all that is known of them."""
+        from subcog_hooks.recall import logit  # only where something was found
+
+        of = {name: {memory.seq: rank for rank, memory in enumerate(found, 1)} for name, found in self.channels.items()}
+        hits = []
+        for seq, memory in self.memories.items():
+            ranks = {name: ranks[seq] for name, ranks in of.items() if seq in ranks}
+            terms = logit.of_channels(ranks)
+            hits.append(Hit(memory, 0.0, logit.probability(terms), ranks, {}, terms=terms))
+        self.pin(hits)
+        return hits
+
+    def pin(self, hits: "Sequence[Hit]") -> None:
+        """Pin those that a trigger has found, and to which the user himself has given the priority for it (DESIGN 7.9)."""
+        found = self.channels.get(PATTERN, ())
+        pinned = {memory.seq for memory in found if memory.priority > MAX_IMPORTED_PRIORITY and memory.trust == "user"}
+        for hit in hits:
+            hit.is_pinned = hit.memory.seq in pinned
+
+
+def by_patterns(
+    text: str,
+    store: "Store",
+    audiences: tuple[str, ...],
+    given: "AbstractSet[str]",
+    now_ms: int,
+    deadline: "Deadline",
+    holds: "Callable[[Memory], bool]" = lambda _: True,
+) -> tuple[list[Memory], str]:
+    """The live memories of these audiences one of whose triggers matches the text, and what was left undone. Raises StoreError.
+
+    Those that the session has not been given come first, then those of the highest priority, then the newest. holds: whether a
+    memory's conditions do. Half of the time that is left is for them.
+    """
+    from subcog_hooks.memory import triggers  # only where the store has some
+
+    text = triggers.plain(cut(text))
+    seqs: dict[int, int] = {}
+    share = deadline.share(0.5)
+    data = text.encode("utf-8", "replace")
+    note = ""
+    candidates = store.triggers(triggers.keys_in(text), audiences, text, now_ms)
+    for tried, trigger in enumerate(candidates):
+        if trigger.seq in seqs:
+            continue
+        if tried >= MAX_TRIED or not share.left_ms():
+            note = f"patterns: of {len(candidates)} triggers that may match {tried} were tried"
+            break
+        if _matches(trigger.pattern, data):
+            seqs[trigger.seq] = trigger.priority
+    return _first(seqs, store, audiences, given, now_ms, PATTERN_DEPTH, holds), note
+
+
+def _matches(pattern: str, data: bytes) -> bool:
+    from subcog_hooks.memory import triggers  # has been loaded
+
+    try:
+        return triggers.search(pattern, data) is not None
+    except Exception:  # noqa: BLE001 - re2.error, of a pattern that another version has stored; it finds nothing
+        return False
+
+
+def by_states(
+    facts: "Mapping[str, Scalar]",
+    store: "Store",
+    audiences: tuple[str, ...],
+    given: "AbstractSet[str]",
+    now_ms: int,
+    naming: tuple[str, ...] = (),
+) -> tuple[list[Memory], str]:
+    """The live memories of these audiences whose conditions hold, in the same order, and what was left undone.
+
+    One with triggers or paths waits for these; its conditions only hold it back. naming: of these facts one must be among the
+    conditions; () for any. Raises StoreError.
+    """
+    from subcog_hooks.memory import conditions  # only where the store has some
+
+    found = store.conditional(audiences, MAX_JUDGED + 1, now_ms)
+    note = (
+        f"state: of more than {MAX_JUDGED} memories with conditions the last were not judged" if len(found) > MAX_JUDGED else ""
+    )
+    held = [
+        seq
+        for seq, when in found[:MAX_JUDGED]
+        if (not naming or any(name in when for name in naming)) and conditions.holds(when, facts)
+    ]
+    return _first(
+        held, store, audiences, given, now_ms, STATE_DEPTH, lambda memory: not (memory.triggers or memory.paths)
+    ), note
+
+
+def cut(text: str) -> str:
+    """What of a text is matched.
+
+    >>> len(cut("x" * 1_000_000)) == HEAD + 1 + TAIL
+    True
+    """
+    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
+
+
+def _first(
+    seqs: "Iterable[int]",
+    store: "Store",
+    audiences: tuple[str, ...],
+    given: "AbstractSet[str]",
+    now_ms: int,
+    most: int,
+    is_wanted: "Callable[[Memory], bool]",
+) -> list[Memory]:
+    wanted = list(seqs)
+    if not wanted:
+        return []
+    if len(wanted) > MAX_READ:
+        had = set(store.seqs_of(given))
+        wanted = [seq for seq in wanted if seq not in had][:MAX_READ]
+    live = [
+        memory
+        for memory in store.by_seqs(wanted).values()
+        if memory.is_live(now_ms) and audience_of(memory.scope, memory.project) in audiences and is_wanted(memory)
+    ]
+    live.sort(key=lambda memory: (memory.id in given, -memory.priority, -memory.created_at, memory.id))
+    return live[:most]
+
+
+def of_prompt(
+    text: str,
+    facts: "Mapping[str, Scalar] | None",
+    store: "Store",
+    audiences: tuple[str, ...],
+    given: "AbstractSet[str]",
+    now_ms: int,
+    deadline: "Deadline",
+    holds: "Callable[[Memory], bool]" = lambda _: True,
+) -> Exact:
+    """What a prompt brings. facts: what is known of its session, None where no memory has conditions. Raises StoreError."""
+    patterns, note = by_patterns(text, store, audiences, given, now_ms, deadline, holds) if text else ([], "")
+    states, other = by_states(facts, store, audiences, given, now_ms) if facts is not None else ([], "")
+    return Exact({PATTERN: patterns, STATE: states}, "; ".join(filter(None, (note, other))))

@@ -1,0 +1,73 @@
+"""Probabilities as sums of what each evidence adds to the logit, and what triggers and conditions add. Pure."""
+
+from math import exp, log
+
+from subcog_hooks.recall.hits import MENTION, PATH, PATTERN, PINNED, STATE, USED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Terms = tuple[tuple[str, float, float], ...]  # of a probability: name, value, what it adds to the logit
+
+CHANNELS = {  # the share of the doubt that each takes (S3's order of weights)
+    MENTION: 0.6,
+    PATTERN: 0.8,
+    PATH: 0.9,
+    PINNED: 0.9,
+    STATE: 0.9,
+    USED: 0.9,
+}
+KEYWORD = "keyword"
+KEYWORD_SHARE = 0.5  # S3's weight
+_CERTAIN = 20.0  # a logit beyond which nothing is surer
+_DIGITS = 4
+
+
+def probability(terms: "Terms") -> float:
+    """How probable it is that a memory answers the query, 0.0 to 1.0.
+
+    >>> probability((("intercept", 1.0, -2.0), ("lead", 1.0, 2.0)))
+    0.5
+    """
+    return round(_squashed(sum([adds for _, _, adds in terms])), _DIGITS)
+
+
+def with_channels(terms: "Terms", channels: "Iterable[str]") -> "Terms":
+    """The terms of a memory that these channels have found, say because its trigger matches, whatever else is known of it.
+
+    >>> probability(with_channels((("intercept", 1.0, 0.0),), ["pattern", "exact"]))
+    0.9
+    """
+    for name in sorted(CHANNELS.keys() & set(channels)):
+        terms = raised(terms, name, 1.0, CHANNELS[name])
+    return terms
+
+
+def with_keyword(terms: "Terms", rarity: float) -> "Terms":
+    """The same of a memory one of whose keywords the query names. rarity: of the keyword in the store, 0.0 to 1.0."""
+    return raised(terms, KEYWORD, rarity, KEYWORD_SHARE * rarity)
+
+
+def raised(terms: "Terms", name: str, value: float, share: float) -> "Terms":
+    """The terms with one more, which takes `share` of the doubt that is left.
+
+    >>> probability(raised((("intercept", 1.0, 0.0),), "keyword", 1.0, 0.5))
+    0.75
+    """
+    logit = max(-_CERTAIN, min(_CERTAIN, sum([adds for _, _, adds in terms])))
+    likely = 1.0 - (1.0 - _squashed(logit)) * (1.0 - share)
+    return (*terms, (name, round(value, _DIGITS), round(log(likely / (1.0 - likely)) - logit, _DIGITS)))
+
+
+def of_channels(channels: "Iterable[str]") -> "Terms":
+    """The same of a memory of which nothing else is known.
+
+    >>> probability(of_channels(["pattern"])), probability(of_channels(["pattern", "state"]))
+    (0.8, 0.98)
+    """
+    return with_channels((("intercept", 1.0, -_CERTAIN),), channels)
+
+
+def _squashed(logit: float) -> float:
+    return 1.0 / (1.0 + exp(-max(-_CERTAIN, min(_CERTAIN, logit))))

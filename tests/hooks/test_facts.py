@@ -1,0 +1,130 @@
+"""The facts that a hook knows: of the payload, of git's files, of state.db; what is not known is not among them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks import session_state
+from subcog_hooks.hooks import facts
+from subcog_hooks.memory import conditions, project
+from subcog_hooks.memory.conditions import KNOWN
+from subcog_hooks.memory.project import Project
+from subcog_hooks.paths import Home
+from subcog_hooks.state import State
+
+DAY = 86_400_000
+HISTORY = {"prompts", "first_prompt", "first_session", "source", "days_since_last_session"}
+
+
+@pytest.fixture
+def state(home: Home) -> State:
+    home.create()
+    return State.open(home, 100)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A repository on the branch release/7."""
+    git = tmp_path / "shop" / ".git"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/release/7\n")
+    (git / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    return git.parent
+
+
+@pytest.fixture
+def here(shop: Path) -> Project | None:
+    return project.find(str(shop))
+
+
+def prompted(session: object = "one", **more: object) -> dict[str, object]:
+    return {"hook_event_name": "UserPromptSubmit", "session_id": session, **more}
+
+
+def used(tool: str, **given: object) -> dict[str, object]:
+    """The payload before a tool is used."""
+    return {"hook_event_name": "PreToolUse", "session_id": "one", "tool_name": tool, "tool_input": given}
+
+
+def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) -> None:
+    found = facts.of_session(prompted(cwd=f"{shop}/src", permission_mode="plan"), here, state, DAY)
+    known = {name: value for name, value in found.items() if name not in HISTORY | {"platform"}}
+    assert known == {
+        "cwd": f"{shop}/src",
+        "project": "github.com/acme/shop",
+        "branch": "release/7",
+        "permission_mode": "plan",
+    }
+    when: dict[str, object] = {"branch": {"glob": "release/*"}, "project": "github.com/acme/shop", "first_prompt": True}
+    conditions.check(when)
+    assert conditions.holds(when, found)
+
+
+def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Project, shop: Path) -> None:
+    session_state.begin(state, "zero", "github.com/acme/shop", "startup", 0)
+    session_state.begin(state, "one", "github.com/acme/shop", "startup", 0)
+    payload = {**used("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
+    found = facts.of_session(payload, here, state, DAY)
+    assert {*found} == {*KNOWN} - {"file"}  # which the tool's own hook knows
+    conditions.check(dict(found))
+    assert conditions.holds(dict(found), found)
+
+
+def test_the_first_prompt_is_the_first_also_for_the_tools_that_work_on_it(state: State) -> None:
+    start = {"hook_event_name": "SessionStart", "session_id": "one", "source": "startup"}
+    seen = []
+    for payload in (start, prompted(), used("Read"), prompted(), used("Read")):
+        found = facts.of_session(payload, None, state, DAY)
+        seen.append((found["prompts"], found["first_prompt"]))
+        if payload["hook_event_name"] == "UserPromptSubmit":
+            session_state.seen(state, "one", "", DAY)
+    assert seen == [(0, False), (1, True), (1, True), (2, False), (2, False)]
+
+
+def test_how_a_session_began_is_known_until_it_begins_anew(state: State) -> None:
+    assert "source" not in facts.of_session(prompted(), None, state, DAY)
+    session_state.begin(state, "one", "", "startup", DAY)
+    assert facts.of_session(prompted(), None, state, DAY)["source"] == "startup"
+    compacted = {"hook_event_name": "SessionStart", "session_id": "one", "source": "compact"}
+    assert facts.of_session(compacted, None, state, DAY)["source"] == "compact"
+
+
+def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) -> None:
+    session_state.begin(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
+    new = facts.of_session(prompted(), here, state, 9 * DAY)
+    assert (new["first_session"], "days_since_last_session" in new) == (True, False)
+    session_state.begin(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
+    returning = facts.of_session(prompted(), here, state, 9 * DAY)
+    assert (returning["first_session"], returning["days_since_last_session"]) == (False, 7.0)
+
+
+def test_of_a_client_that_names_no_session_no_history_is_known(state: State) -> None:
+    assert not {*facts.of_session({"hook_event_name": "UserPromptSubmit"}, None, state, DAY)} & HISTORY
+
+
+def test_flags_are_facts_but_never_in_the_place_of_one(state: State) -> None:
+    session_state.set_flag(state, "clinician_mode", value=True)
+    session_state.set_flag(state, "branch", "main")  # an older version let it be set
+    found = facts.of_session(prompted(), None, state, DAY)
+    assert found["clinician_mode"] is True
+    assert "branch" not in found
+
+
+@pytest.mark.parametrize("odd", [None, 7, [], {"a": 1}, "x" * 100_000, "\ud83d"])
+def test_whatever_a_payload_has_in_it_nothing_is_raised(state: State, here: Project, odd: object) -> None:
+    for event in ("UserPromptSubmit", "SessionStart", "PreToolUse", odd):
+        payload = {"hook_event_name": event, "tool_input": {"file_path": odd, "notebook_path": odd}}
+        payload |= dict.fromkeys(("session_id", "cwd", "permission_mode", "tool_name", "source"), odd)
+        facts.of_session(payload, here, state, DAY)
+        facts.of_session({**payload, "tool_input": odd}, here, state, DAY)
+
+
+@pytest.mark.parametrize(
+    ("platform", "fact"), [("linux", "linux"), ("darwin", "macos"), ("win32", "windows"), ("sunos5", None)]
+)
+def test_the_platform_has_the_name_that_conditions_know(
+    monkeypatch: pytest.MonkeyPatch, platform: str, fact: str | None
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    assert facts.of_place("", None).get("platform") == fact

@@ -1,0 +1,185 @@
+"""Handing over without a search: the ledger's word, what is recorded, and what becomes of failures."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from subcog_hooks.config import load
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.decision import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPOKE
+from subcog_hooks.errors import StoreBusy, StoreError
+from subcog_hooks.hooks import handing
+from subcog_hooks.hooks.handing import Terms
+from subcog_hooks.hooks.occasion import Occasion
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.paths import Home
+from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
+from subcog_hooks.state import State
+from tests.hooks.recorded import decisions, outcomes, shown
+
+Opened = Callable[..., Occasion]
+EVENT = "PreToolUse"
+
+
+@pytest.fixture
+def opened(home: Home) -> Opened:
+    def occasion(session: str = "s", budget_ms: float = 5_000, busy_ms: float = 100) -> Occasion:
+        home.create()
+        return Occasion({}, session, None, load(home), State.open(home, busy_ms), home, Deadline(budget_ms))
+
+    return occasion
+
+
+def found(*ids: str, channel: str = PATH) -> Exact:
+    return Exact({channel: [Memory(id=id_, content=f"Rule of {id_}.", seq=ord(id_[0])) for id_ in ids]}, "some were left out")
+
+
+def terms(least: float = 0.5, most: int = 3, units: int = 2_000, nearly: float = 1.0, *, again: bool = False) -> Terms:
+    return Terms(least, most, units, nearly, again=again)
+
+
+def hand_over(occasion: Occasion, exact: Exact, on: Terms) -> list[str]:
+    """The ids that are printed, which are those that are said to be."""
+    printed: list[bytes] = []
+    ids = handing.hand_over(occasion, EVENT, exact, on, printed.append, reason="Edit")
+    assert [*ids] == shown(printed)
+    return [*ids]
+
+
+def test_what_passes_is_printed_kept_in_the_ledger_and_recorded(opened: Opened, home: Home) -> None:
+    occasion = opened()
+    assert hand_over(occasion, found("anchor", "buoy"), terms()) == ["anchor", "buoy"]
+    assert occasion.state.injected("s") == {"anchor", "buoy"}
+    (decision,) = decisions(home)
+    assert (decision.outcome, decision.reason, decision.event, decision.session) == (SPOKE, "Edit", EVENT, "s")
+    assert (decision.strategies, decision.note, decision.prompt) == ((PATH,), "some were left out", None)
+    assert decision.bars is not None
+    assert (decision.bars.min_relevance, decision.bars.max_memories, decision.bars.max_characters) == (0.5, 3, 2_000)
+    assert occasion.state.given_with("s", "buoy") == decision.id
+    assert decision.units > 100
+
+
+def test_each_candidate_is_told_what_it_lacked(opened: Opened, home: Home) -> None:
+    occasion = opened()
+    occasion.state.record("s", ("given",), 1, "d")
+    exact = found("given", "anchor", "buoy", "crane")
+    exact.channels[MENTION] = (Memory(id="named", content="x", seq=1),)
+    assert hand_over(occasion, exact, terms(0.7, most=2)) == ["anchor", "buoy"]
+    assert outcomes(decisions(home)[0]) == {
+        "given": GIVEN,
+        "anchor": INJECTED,
+        "buoy": INJECTED,
+        "crane": COUNT,
+        "named": BELOW,
+    }
+
+
+def test_what_repeats_a_better_one_or_does_not_fit_stays_behind(opened: Opened, home: Home) -> None:
+    exact = found("anchor", "buoy")
+    exact.channels[PATH] = (*exact.channels[PATH], Memory(id="again", content="Rule of anchor!", seq=7))
+    assert hand_over(opened(), exact, terms(nearly=0.9, units=150)) == ["anchor"]
+    assert outcomes(decisions(home)[0]) == {"anchor": INJECTED, "buoy": ROOM, "again": DUPLICATE}
+
+
+def test_where_all_was_given_before_nothing_is_printed_or_recorded(opened: Opened, home: Home) -> None:
+    assert hand_over(opened(), found("anchor"), terms()) == ["anchor"]
+    assert hand_over(opened(), found("anchor"), terms()) == []
+    assert hand_over(opened(), found("anchor"), terms(again=True)) == ["anchor"]
+    assert [decision.outcome for decision in decisions(home)] == [SPOKE, SPOKE]
+
+
+def test_a_pinned_memory_needs_no_relevance_and_comes_first(opened: Opened) -> None:
+    pinned = Memory(id="pinned", content="x", seq=1, priority=90)
+    exact = Exact({PATH: found("anchor").channels[PATH], PATTERN: [pinned]})
+    assert hand_over(opened(), exact, terms(0.85)) == ["pinned", "anchor"]
+    assert hand_over(opened("2"), exact, terms(0.95)) == ["pinned"]
+
+
+def test_without_a_session_there_is_no_ledger_to_wait_for(opened: Opened, home: Home) -> None:
+    home.create()
+    other = State.open(home, 100)
+    other.begin()
+    occasion = opened("")
+    assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]
+    other.commit()
+    assert decisions(home) == []
+    assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]
+    assert [decision.outcome for decision in decisions(home)] == [SPOKE]
+
+
+def test_a_ledger_that_can_not_be_locked_keeps_it_silent(opened: Opened, home: Home) -> None:
+    occasion = opened(busy_ms=5)
+    other = State.open(home, 100)
+    other.begin()
+    with pytest.raises(StoreBusy):
+        handing.hand_over(occasion, EVENT, found("anchor"), terms(), lambda _: pytest.fail("spoke"))
+    other.commit()
+    assert occasion.state.injected("s") == set()
+
+
+def test_where_no_time_is_left_nothing_is_printed_and_it_is_told(opened: Opened, home: Home) -> None:
+    occasion = opened(budget_ms=1)
+    assert handing.hand_over(occasion, EVENT, found("anchor"), terms(), lambda _: pytest.fail("spoke")) == ()
+    assert [(decision.outcome, decision.injected) for decision in decisions(home)] == [(OUT_OF_TIME, ())]
+    assert occasion.state.injected("s") == set()
+
+
+@pytest.mark.parametrize("error", [TimeoutError("the deadline has passed"), BrokenPipeError()])
+def test_an_answer_that_nobody_took_was_not_given(opened: Opened, error: OSError) -> None:
+    def refuse(_: bytes) -> NoReturn:
+        raise error
+
+    occasion = opened()
+    with pytest.raises(type(error)):
+        handing.hand_over(occasion, EVENT, found("anchor"), terms(), refuse)
+    assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]  # nothing is left open
+
+
+def test_a_ledger_that_can_not_be_kept_is_a_line_in_the_log(
+    opened: Opened, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(State, "record", fail)
+    occasion = opened()
+    assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]
+    assert "the ledger was not kept: the disk is full" in Path(home.log, "hook.log").read_text()
+    monkeypatch.undo()
+    assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]
+
+
+def test_a_record_that_fails_loses_neither_the_answer_nor_the_ledger(
+    opened: Opened, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(State, "keep_decision", fail)
+    occasion = opened()
+    assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]
+    assert occasion.state.injected("s") == {"anchor"}
+    assert "a decision was not recorded: the disk is full" in Path(home.log, "hook.log").read_text()
+
+
+def test_the_answer_is_written_before_the_ledger_is_kept(opened: Opened, home: Home) -> None:
+    home.create()
+    other = State.open(home, 100)
+
+    def write(_: bytes) -> None:
+        assert other.injected("s") == set()
+        with pytest.raises(StoreBusy):
+            other.begin()
+
+    assert handing.hand_over(opened(), EVENT, found("anchor"), terms(), write) == ("anchor",)
+    assert other.injected("s") == {"anchor"}
+
+
+def test_what_no_relevance_suffices_for_is_told_as_such(opened: Opened, home: Home) -> None:
+    assert hand_over(opened(), found("anchor"), terms(0.95)) == []
+    (decision,) = decisions(home)
+    assert (decision.outcome, outcomes(decision)) == (BELOW, {"anchor": BELOW})
+    assert decision.outcome != REPEATED
