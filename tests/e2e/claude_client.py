@@ -21,9 +21,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.e2e.messages_api import MessagesAPI, Request
+from tests.e2e.messages_api import MessagesAPI, Request, ToolCall
 
 PACKAGE = "@anthropic-ai/claude-code"
+VERSIONS = ("2.1.329", "2.1.197")  # npm installs the second where Node is older than 22
+MODELS = ("sonnet", "claude-sonnet-4-5")  # a hook's text reaches them as a system message, or inside the user's
 FETCH_SECONDS = 600  # about 100 MB a version
 COMMAND_SECONDS = 60
 START_SECONDS = 30
@@ -164,9 +166,13 @@ class Conversation:
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
-    def say(self, prompt: str) -> Turn:
-        """Send a prompt, or a command such as /clear, and wait for its result. Raises ClientFailed."""
+    def say(self, prompt: str, *calls: ToolCall) -> Turn:
+        """Send a prompt, or a command such as /clear, and wait for its result. Raises ClientFailed.
+
+        calls: what the model asks tools to do, one after the other, before it answers.
+        """
         assert self._process.stdin is not None
+        self._api.calls.extend(calls)
         before = len(self._api.requests)
         hooks: list[HookResponse] = []
         notices: list[str] = []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.claude_client import MODELS, VERSIONS, ClientUnavailable, fetched
 from tests.e2e.machine import ANSWER, DATA, QUESTION, Machine
 
 
@@ -17,6 +18,23 @@ def subcog_command() -> str:
     found = beside if os.path.exists(beside) else shutil.which("subcog")
     assert found, "subcog is not installed: pip install '.[dev]'"
     return found
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def client(request: pytest.FixtureRequest) -> str:
+    """The executable of Claude Code's client."""
+    try:
+        return fetched(request.param)
+    except ClientUnavailable as reason:
+        if os.environ.get("SUBCOG_REQUIRE_CLIENT") == "1":
+            pytest.fail(f"SUBCOG_REQUIRE_CLIENT is set, and {reason}", pytrace=False)
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request: pytest.FixtureRequest) -> str:
+    """What the client calls the model."""
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")

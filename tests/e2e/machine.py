@@ -115,7 +115,7 @@ class Machine:
         """The hook on one prompt."""
         return self.hook(self.asking(text, session, cwd))
 
-    def answer(self, payload: bytes) -> str:
+    def answer(self, payload: bytes, event: str = "UserPromptSubmit") -> str:
         """The text for the model that a payload brings, "" for none.
 
         The hook is asked again when it is silent, which a busy machine can make it.
@@ -123,8 +123,25 @@ class Machine:
         for _ in range(ATTEMPTS):
             done = self.hook(payload)
             if done.stdout:
-                return context_of(done)
+                return context_of(done, event)
         return ""
+
+    def calling(self, tool: str, session: str | None = None, cwd: Path | None = None, **given: object) -> bytes:
+        """The payload of a tool's call."""
+        fields = {**OF_A_TURN, "effort": {"level": "medium"}, "tool_name": tool, "tool_input": given, "tool_use_id": "toolu_01"}
+        return self.payload("PreToolUse", fields, session, cwd)
+
+    def at_call(self, tool: str, session: str | None = None, cwd: Path | None = None, **given: object) -> list[str]:
+        """The ids that a tool's call brings."""
+        return ids_in(self.answer(self.calling(tool, session, cwd, **given), "PreToolUse"))
+
+    def beginning(self, source: str, session: str | None = None, cwd: Path | None = None) -> bytes:
+        """The payload of a session's start."""
+        return self.payload("SessionStart", {"source": source}, session, cwd)
+
+    def begun(self, source: str, session: str | None = None, cwd: Path | None = None) -> str:
+        """What a session's start brings."""
+        return self.answer(self.beginning(source, session, cwd), "SessionStart")
 
     def recall(self, text: str, session: str | None = None, cwd: Path | None = None) -> list[str]:
         """The ids that a prompt brings."""
@@ -153,8 +170,8 @@ class Machine:
 # ---- what is expected of every answer -------------------------------------------------------------------------------------
 
 
-def context_of(done: Done) -> str:
-    """The text for the model; the output around it has to be exactly what the client reads."""
+def context_of(done: Done, event: str = "UserPromptSubmit") -> str:
+    """The text for the model at an event; the output around it has to be exactly what the client reads."""
     assert_harmless(done)
     assert done.stdout.isascii()
     assert done.stdout.endswith(b"\n")
@@ -162,7 +179,7 @@ def context_of(done: Done) -> str:
     answer = json.loads(done.stdout)
     assert answer.keys() == {"hookSpecificOutput"}
     assert answer["hookSpecificOutput"].keys() == {"hookEventName", "additionalContext"}
-    assert answer["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert answer["hookSpecificOutput"]["hookEventName"] == event
     context = answer["hookSpecificOutput"]["additionalContext"]
     assert isinstance(context, str)
     return context

@@ -1,17 +1,26 @@
-"""The Messages API on loopback: answers every request with one short text and keeps what was asked.
+"""The Messages API on loopback: answers with the calls of tools it was told, else with one short text; keeps what was asked.
 
 Nothing here knows about the client or the memories; it serves JSON and server-sent events.
 """
 
+import itertools
 import json
 import socket
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple, Self
 
 ANSWER = "Understood."
 IDLE_SECONDS = 60  # a connection that stays silent for so long is given up, so that close() always ends
+
+
+class ToolCall(NamedTuple):
+    """What the model asks a tool to do."""
+
+    name: str
+    given: Mapping[str, object]
 
 
 class Request(NamedTuple):
@@ -31,6 +40,20 @@ class Request(NamedTuple):
         """All that the request puts in front of the model, its system prompt and its messages, one text a line."""
         return "\n".join([*_texts(self.body.get("system")), *_texts(self.body.get("messages"))])
 
+    @property
+    def results(self) -> list[tuple[str, bool]]:
+        """What the tools have given so far, each as its text and whether it is an error."""
+        blocks = [block for message in _list(self.body.get("messages")) for block in _list(message.get("content"))]
+        return [
+            ("\n".join(_texts(block.get("content"))), bool(block.get("is_error")))
+            for block in blocks
+            if block.get("type") == "tool_result"
+        ]
+
+
+def _list(value: object) -> list[dict[str, object]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
 
 def _texts(value: object) -> Iterator[str]:
     """The texts inside a message, a block, or a list of either."""
@@ -47,13 +70,16 @@ def _texts(value: object) -> Iterator[str]:
 class MessagesAPI:
     """The server; `requests` holds all it was asked, in order. Use it as a context manager.
 
+    `calls` are what the next turns of the agent are answered with, one a request; when there are none, it is a text.
+
     listener: a listening loopback socket, which the server closes at the end. It may belong to another network
     namespace than this process.
     """
 
     def __init__(self, listener: socket.socket) -> None:
         self.requests: list[Request] = []
-        self._server = _Server(listener, self.requests)
+        self.calls: deque[ToolCall] = deque()
+        self._server = _Server(listener, self.requests, self.calls)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
 
     def __enter__(self) -> Self:
@@ -69,11 +95,13 @@ class MessagesAPI:
 class _Server(ThreadingHTTPServer):
     daemon_threads = False  # server_close() then waits for the connections' threads
 
-    def __init__(self, listener: socket.socket, requests: list[Request]) -> None:
+    def __init__(self, listener: socket.socket, requests: list[Request], calls: deque[ToolCall]) -> None:
         super().__init__(listener.getsockname(), _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listener
         self.requests = requests
+        self.calls = calls
+        self.numbers = itertools.count(1)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -106,10 +134,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(200, {"input_tokens": len(raw) // 4 + 1})
         elif path != "/v1/messages":
             self._send_not_found()
-        elif request.body.get("stream"):
-            self._send(200, "text/event-stream; charset=utf-8", _event_stream(str(request.body.get("model"))))
         else:
-            self._send_json(200, _message(str(request.body.get("model"))))
+            call = self.server.calls.popleft() if request.is_main and self.server.calls else None
+            number = next(self.server.numbers)
+            block = _block(call, number)
+            message = _message(str(request.body.get("model")), number, block)
+            if request.body.get("stream"):
+                self._send(200, "text/event-stream; charset=utf-8", _event_stream(message, block))
+            else:
+                self._send_json(200, message)
 
     def _record(self, method: str, raw: bytes) -> Request:
         try:
@@ -142,30 +175,39 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
-def _message(model: str) -> dict[str, object]:
+def _block(call: ToolCall | None, number: int) -> dict[str, object]:
+    """What an answer consists of: the call of a tool, or the one text. number: the answer's, from which an id is made."""
+    if call is None:
+        return {"type": "text", "text": ANSWER}
+    return {"type": "tool_use", "id": f"toolu_{number:024}", "name": call.name, "input": dict(call.given)}
+
+
+def _message(model: str, number: int, block: Mapping[str, object]) -> dict[str, object]:
     return {
-        "id": "msg_000000000000000000000001",
+        "id": f"msg_{number:024}",
         "type": "message",
         "role": "assistant",
         "model": model,
-        "content": [{"type": "text", "text": ANSWER}],
-        "stop_reason": "end_turn",
+        "content": [block],
+        "stop_reason": "tool_use" if block["type"] == "tool_use" else "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": 10, "output_tokens": 5},
     }
 
 
-def _event_stream(model: str) -> bytes:
-    """The message above as the events of a streamed answer."""
-    message = _message(model) | {"content": [], "stop_reason": None}
+def _event_stream(message: Mapping[str, object], block: Mapping[str, object]) -> bytes:
+    """A message of one block as the events of a streamed answer."""
+    empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block.get("text")}
+    if block["type"] == "tool_use":
+        empty, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
     events: list[dict[str, object]] = [
-        {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": ANSWER}},
+        {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": empty},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
         {
             "type": "message_delta",
-            "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+            "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
             "usage": {"output_tokens": 5},
         },
         {"type": "message_stop"},

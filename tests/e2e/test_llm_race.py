@@ -149,7 +149,7 @@ def served(machine: Machine, behaviour: Behaviour, settings: str = ALWAYS, **oth
 # ---- the race -------------------------------------------------------------------------------------------------------------
 
 IN_TIME, TOO_LATE = "success", "timeout"
-BY_MACHINE = "either"  # what is left of 200 ms when the interpreter and the modules are there: 110 ms, or 60 where they are slow
+BY_MACHINE = "either"  # what is left of 200 ms when interpreter and modules are there: 110 ms, or 60 where they are slow
 SERVERS = [
     pytest.param(says(*COMPARISON, delay_ms=20), IN_TIME, id="20 ms"),
     pytest.param(says(*COMPARISON, delay_ms=100), BY_MACHINE, id="100 ms"),

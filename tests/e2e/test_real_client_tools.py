@@ -1,0 +1,304 @@
+"""The real client where tools are called and where sessions begin again: what the model is told, and what stays as it was."""
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.e2e.claude_client import MODELS, Sandbox, Turn, conversation
+from tests.e2e.messages_api import ToolCall
+from tests.e2e.subcog_client import BLOCK, assert_silent, copied_plugin, events, in_time, initialised, model_text
+
+REMOTE = "git@github.com:tidepool/harbour.git"
+POOL, OTHER = "src/db/pool.py", "src/app.py"
+FILE_TEXT = "SIZE = 30\n"
+
+OF_THE_POOL = "Connections are handed back by whoever took them; a leak brought the booking site down in May."
+OF_LOGIN = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the security audit."
+OF_BACKUPS = "Nightly Postgres backups go to the cold bucket; restores are rehearsed every quarter."
+ALWAYS = "Releases of this project leave from the branch harbour-stable, on Tuesdays."
+AT_FIRST = "The tide tables are read before any other file."
+
+LOGIN = "How does the OAuth2 login flow in the SPA work, did we use PKCE?"
+RAISE_POOL, RAISE_OTHER = f"Raise the number in @{POOL}", f"Raise the number in @{OTHER}"
+ORDER = "make it blue"
+
+
+class Work(NamedTuple):
+    """A session in which files are edited, turn by turn."""
+
+    login: Turn
+    elsewhere: Turn
+    pool: Turn
+    pool_again: Turn
+    compaction: Turn
+    pool_compacted: Turn
+    clear: Turn
+    cleared: Turn
+    pool_cleared: Turn
+
+    @property
+    def has_told(self) -> bool:
+        """Whether the hook was in time wherever it has something to say."""
+        turns = (self.login, self.pool, self.compaction, self.pool_cleared)
+        return all(any(hook.stdout for hook in turn.hooks) for turn in turns)
+
+
+@pytest.fixture(scope="module")
+def memories(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with memories of a project, one of them about files, to be copied."""
+    sandbox = with_files(Sandbox(tmp_path_factory.mktemp("remembered")))
+    sandbox.run(subcog_command, "remember", OF_THE_POOL, "-s", "learnings", "--path", "src/db/**")
+    for text in (OF_LOGIN, OF_BACKUPS):
+        sandbox.run(subcog_command, "remember", text, "-s", "decisions")
+    sandbox.run(subcog_command, "reindex")
+    return sandbox.memories
+
+
+@pytest.fixture
+def sandbox(subcog_command: str, memories: Path, tmp_path: Path) -> Sandbox:
+    """A project with files, the memories, and the hook where `subcog init` puts it."""
+    return with_files(initialised(tmp_path / "sandbox", subcog_command, memories))
+
+
+@pytest.fixture(scope="module")
+def work(client: str, model: str, subcog_command: str, memories: Path, tmp_path_factory: pytest.TempPathFactory) -> Work:
+    """A session with the hook where `subcog init` puts it."""
+    sandbox = initialised(tmp_path_factory.mktemp("work"), subcog_command, memories)
+
+    def session() -> Work:
+        with_files(sandbox)
+        with conversation(client, sandbox, model, "--permission-mode", "acceptEdits") as talk:
+            return Work(
+                talk.say(LOGIN),
+                talk.say(RAISE_OTHER, edit(sandbox, OTHER, 30, 31)),
+                talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31)),
+                talk.say(RAISE_POOL, edit(sandbox, POOL, 31, 32)),
+                talk.say("/compact"),
+                talk.say(RAISE_POOL, edit(sandbox, POOL, 32, 33)),
+                talk.say("/clear"),
+                talk.say(ORDER),
+                talk.say(RAISE_POOL, edit(sandbox, POOL, 33, 34)),
+            )
+
+    return in_time(session, lambda done: done.has_told)
+
+
+@pytest.fixture(scope="module")
+def plain_result(client: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the client tells of an edit where no hook is registered."""
+    sandbox = with_files(Sandbox(tmp_path_factory.mktemp("plain")))
+    with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
+        return result_of(talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31)), sandbox)
+
+
+# ---- a tool at a file -----------------------------------------------------------------------------------------------------
+
+
+def test_edit_of_its_file_brings_the_memory_next_to_the_result_once(work: Work) -> None:
+    before, after = [request.model_text for request in work.pool.requests]
+    assert OF_THE_POOL not in before
+    assert after.count(OF_THE_POOL) == 1
+    result = work.pool.requests[-1].results[-1][0]
+    assert after.index(result) < after.index(OF_THE_POOL)
+    assert after.count(BLOCK) == before.count(BLOCK) + 1
+
+
+def test_edit_elsewhere_brings_nothing(work: Work) -> None:
+    before, after = [request.model_text for request in work.elsewhere.requests]
+    assert after.count(BLOCK) == before.count(BLOCK)
+    assert [hook.stdout for hook in work.elsewhere.hooks] == ["", "", ""]
+
+
+def test_second_edit_of_a_session_does_not_bring_the_memory_again(work: Work) -> None:
+    assert work.pool_again.requests[-1].model_text.count(OF_THE_POOL) == 1
+    assert [hook.stdout for hook in work.pool_again.hooks] == ["", "", ""]
+
+
+def test_hook_leaves_the_tools_alone_and_tells_the_user_nothing(work: Work) -> None:
+    for turn in (work.elsewhere, work.pool, work.pool_again, work.pool_compacted, work.pool_cleared):
+        assert events(turn) == ["UserPromptSubmit", "PreToolUse", "Stop"]
+        assert not turn.requests[-1].results[-1][1]
+    for turn in work:
+        assert_silent(turn)
+
+
+def test_result_of_an_edit_is_what_it_is_without_the_hook(client: str, sandbox: Sandbox, plain_result: str) -> None:
+    def run() -> Turn:
+        with_files(sandbox)
+        with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
+            return talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
+
+    turn = in_time(run, lambda turn: OF_THE_POOL in turn.requests[-1].model_text)
+    assert OF_THE_POOL in turn.requests[-1].model_text
+    assert result_of(turn, sandbox) == plain_result
+    assert (sandbox.project / POOL).read_text() == "SIZE = 31\n"
+
+
+def test_plugin_brings_the_memory_to_an_edit(client: str, subcog_command: str, memories: Path, tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path / "sandbox", path=[os.path.dirname(subcog_command)])
+    shutil.copytree(memories, sandbox.memories)
+    plugin = ("--plugin-dir", str(copied_plugin(tmp_path / "plugin")))
+
+    def run() -> Turn:
+        with_files(sandbox)
+        with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits", *plugin) as talk:
+            return talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
+
+    turn = in_time(run, lambda turn: OF_THE_POOL in turn.requests[-1].model_text)
+    assert turn.requests[-1].model_text.count(OF_THE_POOL) == 1
+    assert events(turn) == ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"]
+    assert_silent(turn)
+
+
+# ---- a hook that fails, a tool that is denied -----------------------------------------------------------------------------
+
+
+def _garbage(sandbox: Sandbox) -> None:
+    for name in ("memories.db", "state.db"):
+        (sandbox.memories / name).write_bytes(b"garbage " * 4_000)
+
+
+def _file_for_a_home(sandbox: Sandbox) -> None:
+    shutil.rmtree(sandbox.memories)
+    sandbox.memories.write_text("")
+
+
+def _unreadable_home(sandbox: Sandbox) -> None:
+    shutil.rmtree(sandbox.memories)
+    sandbox.memories.symlink_to(sandbox.memories)  # for root as well
+
+
+def _folder_for_the_state(sandbox: Sandbox) -> None:
+    (sandbox.memories / "state.db").unlink(missing_ok=True)
+    (sandbox.memories / "state.db").mkdir()
+
+
+@pytest.mark.parametrize("fault", [_garbage, _file_for_a_home, _unreadable_home, _folder_for_the_state])
+def test_hook_that_fails_changes_neither_the_call_nor_its_result(
+    client: str, sandbox: Sandbox, plain_result: str, fault: Callable[[Sandbox], None]
+) -> None:
+    fault(sandbox)
+    with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
+        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
+    assert result_of(turn, sandbox) == plain_result
+    assert (sandbox.project / POOL).read_text() == "SIZE = 31\n"
+    assert BLOCK not in turn.requests[-1].model_text
+    assert events(turn) == ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"]
+    assert_silent(turn)
+
+
+def test_hook_whose_command_is_gone_changes_neither_the_call_nor_its_result(
+    client: str, sandbox: Sandbox, subcog_command: str, plain_result: str
+) -> None:
+    settings = sandbox.config / "settings.json"
+    settings.write_text(settings.read_text().replace(subcog_command, "/nowhere/subcog"))
+    assert settings.read_text().count("/nowhere/subcog") == 6
+    with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
+        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
+    assert result_of(turn, sandbox) == plain_result
+    assert (sandbox.project / POOL).read_text() == "SIZE = 31\n"
+
+
+def test_tool_that_nobody_has_allowed_stays_denied(client: str, sandbox: Sandbox) -> None:
+    with conversation(client, sandbox, MODELS[0]) as talk:
+        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
+    text, is_error = turn.requests[-1].results[-1]
+    assert is_error
+    assert "permission" in text
+    assert (sandbox.project / POOL).read_text() == FILE_TEXT
+    assert "PreToolUse" in events(turn)
+    assert_silent(turn)
+
+
+def test_tool_that_another_hook_denies_stays_denied(client: str, subcog_command: str, memories: Path, tmp_path: Path) -> None:
+    sandbox = with_files(Sandbox(tmp_path / "sandbox"))
+    shutil.copytree(memories, sandbox.memories)
+    guard = {"type": "command", "command": "echo the pool is frozen >&2; exit 2"}
+    settings = sandbox.config / "settings.json"
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "Edit", "hooks": [guard]}]}}))
+    sandbox.run(subcog_command, "init", "--user")
+    with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
+        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
+    text, is_error = turn.requests[-1].results[-1]
+    assert is_error
+    assert "the pool is frozen" in text
+    assert (sandbox.project / POOL).read_text() == FILE_TEXT
+    assert events(turn).count("PreToolUse") == 2
+
+
+# ---- sessions that begin again --------------------------------------------------------------------------------------------
+
+
+def test_compaction_hands_over_again_what_the_session_was_using(work: Work) -> None:
+    assert events(work.compaction) == ["SessionStart"]
+    before, after = [request.model_text for request in work.pool_compacted.requests]
+    for memory in (OF_LOGIN, OF_THE_POOL):
+        assert before.count(memory) == after.count(memory) == 1
+    assert before.count(BLOCK) == after.count(BLOCK) == 1
+    assert [hook.stdout for hook in work.pool_compacted.hooks] == ["", "", ""]
+
+
+def test_clear_starts_clean_and_the_edit_brings_the_memory_again(work: Work) -> None:
+    assert [(hook.event, hook.stdout) for hook in work.clear.hooks] == [("SessionStart", "")]
+    assert BLOCK not in model_text(work.cleared)
+    before, after = [request.model_text for request in work.pool_cleared.requests]
+    assert (before.count(BLOCK), after.count(BLOCK), after.count(OF_THE_POOL)) == (0, 1, 1)
+
+
+def test_memory_of_another_matter_never_reaches_the_model(work: Work) -> None:
+    assert not [request for turn in work for request in turn.requests if OF_BACKUPS in request.model_text]
+
+
+def test_resumed_session_is_told_again_what_it_knows_and_the_client_adds_it_once(
+    client: str, model: str, sandbox: Sandbox, subcog_command: str
+) -> None:
+    sandbox.run(subcog_command, "remember", ALWAYS, "--priority", "95")
+    sandbox.run(subcog_command, "remember", AT_FIRST, "--when", "source=startup")
+
+    def run() -> tuple[Turn, Turn]:
+        session = str(uuid.uuid4())
+        with conversation(client, sandbox, model, "--session-id", session) as talk:
+            begun = talk.say(ORDER)
+        with conversation(client, sandbox, model, "--resume", session) as talk:
+            return begun, talk.say(ORDER)
+
+    begun, resumed = in_time(run, lambda turns: all(turn.hooks[0].stdout for turn in turns))
+    assert ALWAYS in begun.hooks[0].stdout
+    assert AT_FIRST in begun.hooks[0].stdout
+    assert resumed.hooks[0] == begun.hooks[0]
+    for turn in (begun, resumed):
+        assert turn.hooks[0].event == "SessionStart"
+        assert_silent(turn)
+        assert [model_text(turn).count(memory) for memory in (ALWAYS, AT_FIRST)] == [1, 1]
+    assert model_text(resumed).count(ORDER) == 2
+
+
+def with_files(sandbox: Sandbox) -> Sandbox:
+    """The sandbox, its project a clone with the files as they are before an edit."""
+    git = sandbox.project / ".git"
+    git.mkdir(exist_ok=True)
+    (git / "config").write_text(f'[remote "origin"]\n\turl = {REMOTE}\n')
+    for name in (POOL, OTHER):
+        file = sandbox.project / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(FILE_TEXT)
+    return sandbox
+
+
+def edit(sandbox: Sandbox, file: str, old: int, new: int) -> ToolCall:
+    """The model puts another number into a file."""
+    given = {"file_path": str(sandbox.project / file), "old_string": f"SIZE = {old}", "new_string": f"SIZE = {new}"}
+    return ToolCall("Edit", given)
+
+
+def result_of(turn: Turn, sandbox: Sandbox) -> str:
+    """What the last tool has given, the sandbox's own folder and the client's reminders left out."""
+    text, is_error = turn.requests[-1].results[-1]
+    assert not is_error
+    return text.replace(str(sandbox.root), "").partition("\n\n<system-reminder>")[0]

@@ -1,0 +1,107 @@
+"""S3's example situations, with memories written for them, through the installed executable.
+
+What S3 found missing: handlers that meaning alone never brings, since a phrase or the state of the session tells that they are
+wanted.
+"""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from subcog_hooks.decision import FAILED, OUT_OF_TIME
+from subcog_hooks.paths import Home
+from subcog_hooks.recall.hits import PATTERN
+from subcog_hooks.state import State
+from tests.e2e.machine import ATTEMPTS, Machine, assert_harmless, ids_in
+
+HERE = Path(__file__).parent / "situations"
+PROMPTS = Path(__file__).parents[1] / "eval" / "ground_truth" / "prompts.jsonl"
+UNRELATED = 200  # prompts of programmers
+DAY_MS = 86_400_000
+
+
+def rows(file: Path) -> list[dict[str, Any]]:  # Any: what JSON holds
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+SITUATIONS = rows(HERE / "situations.jsonl")
+
+
+def of_channels(*channels: str) -> list[Any]:
+    return [pytest.param(one, id=one["situation"]) for one in SITUATIONS if one["channel"] in channels]
+
+
+@pytest.fixture
+def handlers(machine: Machine) -> Machine:
+    """A machine that has nothing but the memories of these situations, which are their owner's own."""
+    file = HERE / "entities.jsonl"
+    machine.environment["SUBCOG_HOME"] = str(machine.root / "handlers")
+    machine.home = machine.root / "handlers"
+    done = machine.run("import", str(file), "--trust", "user", "--wait")
+    assert done.code == 0, done.stderr
+    assert machine.run("search", "warm up", "--fast").code in (0, 1)  # modules are compiled, settings read
+    return machine
+
+
+@pytest.mark.parametrize("situation", of_channels("pattern"))
+def test_a_phrase_brings_its_handler_first(handlers: Machine, situation: dict[str, Any]) -> None:
+    assert handlers.recall(situation["says"])[:1] == [situation["expects"]]
+
+
+@pytest.mark.parametrize("situation", of_channels("state"))
+def test_a_state_brings_its_handler_when_the_session_begins(handlers: Machine, situation: dict[str, Any]) -> None:
+    begins = situation["begins"]
+    for flag in begins.get("flags", ()):
+        assert handlers.run("state", "set", flag).code == 0
+    if days := begins.get("last_seen_days"):
+        assert begun(handlers, "before")
+        changed(handlers, "UPDATE sessions SET last_at = ?", int(time.time() * 1000) - days * DAY_MS)
+    ids = begun(handlers, "now")
+    states = {one["expects"] for one in SITUATIONS if one["channel"] == "state"}
+    others = {"first-conversation"} if "flags" in begins else set()  # which a first session is as well
+    assert states & {*ids} == {situation["expects"], *others}
+
+
+def changed(machine: Machine, sql: str, value: str | int) -> None:
+    state = State.open(Home(str(machine.home)), 1_000)
+    state.run(sql, (value,))
+    state.close()
+
+
+def begun(machine: Machine, session: str) -> list[str]:
+    """The ids that the start of a session brings; asked again in other sessions where a busy machine has silenced it."""
+    for attempt in range(ATTEMPTS):
+        changed(machine, "DELETE FROM sessions WHERE session LIKE ?", f"{session}-%")
+        done = machine.hook(machine.payload("SessionStart", {"source": "startup"}, f"{session}-{attempt}"))
+        if done.stdout:
+            assert_harmless(done)
+            return ids_in(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])
+    return []
+
+
+@pytest.mark.parametrize("situation", of_channels("keyword"))
+def test_what_is_asked_for_by_name_comes_first(handlers: Machine, situation: dict[str, Any]) -> None:
+    assert handlers.recall(situation["says"])[:1] == [situation["expects"]]
+    done = handlers.run("search", situation["says"], "--ids", "--fast")
+    assert done.stdout.decode().split()[0] == situation["expects"]
+
+
+@pytest.mark.parametrize("situation", of_channels("semantic"))
+def test_what_has_no_handler_is_found_by_meaning(handlers: Machine, situation: dict[str, Any]) -> None:
+    assert situation["expects"] in handlers.recall(situation["says"])
+
+
+def test_no_phrase_is_seen_in_prompts_about_other_things(handlers: Machine) -> None:
+    prompts = [row["prompt"] for row in rows(PROMPTS)][:UNRELATED]
+    assert len(prompts) == UNRELATED
+    for prompt in prompts:
+        handlers.prompt(prompt)
+    state = State.open(Home(str(handlers.home)), 1_000)
+    kept = state.decisions(2 * UNRELATED)
+    state.close()
+    read = [decision for decision in kept if decision.outcome not in (OUT_OF_TIME, FAILED)]
+    assert len(read) > UNRELATED // 2  # a busy machine ends some runs before they are noted
+    assert [one.id for decision in read for one in decision.candidates if PATTERN in one.ranks] == []
