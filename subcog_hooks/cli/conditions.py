@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory import conditions
+from subcog_hooks.memory import condition_checks, condition_texts
 from subcog_hooks.memory.conditions import EQ, GLOB, GTE, IN, LTE, NOT
 
 _SIGN_OF = {EQ: "=", IN: "=", GTE: ">=", LTE: "<=", GLOB: "~", NOT: "!="}
@@ -20,7 +20,7 @@ def read(texts: Iterable[str]) -> dict[str, object]:
     """
     given = list(texts)
     objects = [text for text in given if text.lstrip().startswith("{")]
-    when = conditions.from_texts([text for text in given if text not in objects])
+    when = condition_texts.from_texts([text for text in given if text not in objects])
     for text in objects:
         loaded = _loaded(text)
         if not loaded:
@@ -29,7 +29,7 @@ def read(texts: Iterable[str]) -> dict[str, object]:
             if name in when:
                 raise InvalidMemory(f"when has {name[:80]!r} twice", "give all of it as JSON")
             when[name] = condition
-    conditions.check(when)
+    condition_checks.check(when)
     return when
 
 
@@ -74,6 +74,6 @@ def _short(name: str, operator: str, operand: object, quote: str) -> str:
 def _says(texts: list[str], name: str, condition: object) -> bool:
     """Whether these texts are read as this condition; true and 1, and 1 and 1.0, are not the same."""
     try:
-        return json.dumps(conditions.from_texts(texts)) == json.dumps({name: condition})
+        return json.dumps(condition_texts.from_texts(texts)) == json.dumps({name: condition})
     except InvalidMemory:
         return False

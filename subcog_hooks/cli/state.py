@@ -13,7 +13,7 @@ from subcog_hooks.cli import session
 from subcog_hooks.cli.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.hooks import facts
-from subcog_hooks.memory import conditions
+from subcog_hooks.memory import condition_texts
 from subcog_hooks.memory.conditions import EQ, GTE, IN, KNOWN, LTE
 from subcog_hooks.state import State
 
@@ -42,7 +42,7 @@ def set_(
 
     Example: subcog state set clinician_mode=true
     """
-    given = [conditions.flag_from_text(flag) for flag in flags]
+    given = [condition_texts.flag_from_text(flag) for flag in flags]
     session.home().create()
     with _opened() as state:
         state.begin()
@@ -102,7 +102,7 @@ def clear(
     if bool(names) == everything:
         raise UsageError("name the flags to clear, or give --all", "`subcog state get` shows them")
     for name in names or ():
-        conditions.check_flag(name)
+        condition_texts.check_flag(name)
     if not os.path.exists(session.home().state_db):
         cleared = []
     else:
@@ -129,7 +129,7 @@ def note_unset(when: Mapping[str, object]) -> None:
         return
     for name in names:
         if name not in flags:
-            meant = conditions.near(name, flags)
+            meant = condition_texts.near(name, flags)
             told = f"{name} is a flag of yours, not set now (`subcog state set {name}={_value_for(when[name])}`)"
             terminal.say(f"{told}; did you mean {meant}?" if meant else told)
 
@@ -180,5 +180,5 @@ def _shown(value: Value) -> str:
     """
     if not isinstance(value, str):
         return json.dumps(value)
-    _, read = conditions.flag_from_text(f"flag={value}")
+    _, read = condition_texts.flag_from_text(f"flag={value}")
     return safe(value if read == value else json.dumps(value, ensure_ascii=False))

@@ -213,7 +213,7 @@ _taken: set[str] = set()  # triggers that hold: an import checks each twice, 50 
 
 
 def _check_cues(memory: Memory, before: Memory | None) -> None:
-    from subcog_hooks.memory import conditions, globs, triggers  # off the hook's path: only writers validate
+    from subcog_hooks.memory import condition_checks, globs, triggers  # off the hook's path: only writers validate
 
     for trigger in memory.triggers:
         if (before is None or trigger not in before.triggers) and trigger not in _taken:
@@ -225,7 +225,7 @@ def _check_cues(memory: Memory, before: Memory | None) -> None:
         if before is None or path not in before.paths:
             globs.check(path)
     if before is None or memory.when != before.when:
-        conditions.check(memory.when)
+        condition_checks.check(memory.when)
 
 
 def check_id(value: str, field: str = "id") -> None:

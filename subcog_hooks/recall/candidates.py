@@ -90,6 +90,13 @@ class Request:
 
     def wider(self, net: Net) -> "Request":
         """The same request with another net."""
+        return self._with(net, self.further)
+
+    def with_further(self, further: "Sequence[channel.Found]") -> "Request":
+        """The same request with lists that were found without a search."""
+        return self._with(self.net, further)
+
+    def _with(self, net: Net, further: "Sequence[channel.Found]") -> "Request":
         return Request(
             self.text,
             self.scope,
@@ -97,7 +104,7 @@ class Request:
             is_typed=self.is_typed,
             by_labels=self.by_labels,
             net=net,
-            further=self.further,
+            further=further,
         )
 
 

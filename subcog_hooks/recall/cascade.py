@@ -3,9 +3,11 @@
 For people alone. A prompt that nothing answers is answered by silence.
 """
 
-from subcog_hooks.recall import lexical, pipeline, suggestions
-from subcog_hooks.recall.candidates import Net, Request, Sources
-from subcog_hooks.recall.hits import LOW, SPECULATIVE, Answer
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.store import audience_of, audiences_of
+from subcog_hooks.recall import exact, lexical, pipeline, suggestions
+from subcog_hooks.recall.candidates import HYBRID, Net, Request, Sources
+from subcog_hooks.recall.hits import LOW, PATTERN, SPECULATIVE, Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
 
     Raises IndexUnusable, StoreError.
     """
+    request = _with_patterns(request, sources, deadline)
     answer = pipeline.search(request, sources, deadline.share(PRIMARY_SHARE), limit, offset)
     notes = [answer.note]
     for label, net, share, note in STAGES:
@@ -40,6 +43,17 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
         answer.suggestions = suggestions.near(request, sources.index)
     answer.note = "; ".join(dict.fromkeys(filter(None, notes))) or None
     return answer
+
+
+def _with_patterns(request: Request, sources: Sources, deadline: "Deadline") -> Request:
+    """The request with what the triggers of its scope bring: a person may ask in the words of a prompt. Raises StoreError."""
+    if request.mode != HYBRID or not sources.store.has_cues()[0]:
+        return request
+    audiences = request.scope.audiences
+    if audiences is None:
+        audiences = (*audiences_of(), *(audience_of("project", name) for name in sources.store.projects()))
+    found, _ = exact.by_patterns(request.text, sources.store, audiences, frozenset(), now_ms(), deadline)
+    return request.with_further(exact.Exact({PATTERN: found}).lists())
 
 
 def _finds(request: Request, sources: Sources, deadline: "Deadline") -> bool:

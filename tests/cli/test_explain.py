@@ -156,3 +156,18 @@ def test_a_batch_carries_it_when_it_is_asked_for(filled: Run, options: list[str]
     assert [row["results"] for row in map(json.loads, plain.splitlines())] == [
         [{name: value for name, value in hit.items() if name != "explain"} for hit in results] for results in answers.values()
     ]
+
+
+def test_a_trigger_that_matches_the_query_finds_its_memory_in_its_scope(filled: Run) -> None:
+    for id_, scope in (("mine", ["--user"]), ("other", ["--project", "github.com/acme/other"])):
+        words = f"Look at the freeze calendar of {id_} first."
+        assert filled("remember", words, "--trigger", "roll(ing)?[ -]?out", *scope).code == 0
+    found = hits(filled, "when is the rollout", "--fast")
+    (hit,) = (hit for hit in found.values() if "mine" in hit["content"])
+    assert (hit["ranks"]["pattern"], "pattern" in hit["found_by"]) == (1, True)
+    assert not any("of other" in hit["content"] for hit in found.values())
+    everywhere = hits(filled, "when is the rollout", "--fast", "--all-projects")
+    assert sum("pattern" in hit["found_by"] for hit in everywhere.values()) == 2
+    assert not any("pattern" in hit["ranks"] for hit in hits(filled, "when is the roll call", "--fast").values())
+    for mode in ("lexical", "semantic"):  # which are what they say
+        assert not any("pattern" in hit["ranks"] for hit in hits(filled, "when is the rollout", "--mode", mode).values())

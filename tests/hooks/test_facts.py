@@ -7,7 +7,7 @@ import pytest
 
 from subcog_hooks import session_state
 from subcog_hooks.hooks import facts
-from subcog_hooks.memory import conditions, project
+from subcog_hooks.memory import condition_checks, conditions, project
 from subcog_hooks.memory.conditions import KNOWN
 from subcog_hooks.memory.project import Project
 from subcog_hooks.paths import Home
@@ -57,7 +57,7 @@ def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) 
         "permission_mode": "plan",
     }
     when: dict[str, object] = {"branch": {"glob": "release/*"}, "project": "github.com/acme/shop", "first_prompt": True}
-    conditions.check(when)
+    condition_checks.check(when)
     assert conditions.holds(when, found)
 
 
@@ -67,7 +67,7 @@ def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Proj
     payload = {**used("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
     found = facts.of_session(payload, here, state, DAY)
     assert {*found} == {*KNOWN} - {"file"}  # which the tool's own hook knows
-    conditions.check(dict(found))
+    condition_checks.check(dict(found))
     assert conditions.holds(dict(found), found)
 
 

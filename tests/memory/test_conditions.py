@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.errors import InvalidMemory, UsageError
-from subcog_hooks.memory import conditions
-from subcog_hooks.memory.conditions import MAX_CONDITIONS, MAX_TEXT, MAX_VALUES
+from subcog_hooks.memory import condition_checks, condition_texts, conditions
+from subcog_hooks.memory.condition_checks import MAX_CONDITIONS, MAX_VALUES
+from subcog_hooks.memory.conditions import MAX_TEXT
 
 FACTS: dict[str, bool | int | float | str] = {
     "first_prompt": True,
@@ -60,7 +61,7 @@ FACTS: dict[str, bool | int | float | str] = {
     ],
 )
 def test_all_conditions_must_hold(when: dict[str, object], holds: bool) -> None:
-    conditions.check(when)
+    condition_checks.check(when)
     assert conditions.holds(when, FACTS) is holds
 
 
@@ -86,14 +87,14 @@ def test_of_what_is_not_known_nothing_holds_and_not_its_opposite_either(conditio
     ],
 )
 def test_a_glob_of_a_path_knows_its_folders(when: dict[str, object], holds: bool) -> None:
-    conditions.check(when)
+    condition_checks.check(when)
     assert conditions.holds(when, FACTS) is holds
 
 
 def test_a_glob_may_begin_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     when: dict[str, object] = {"cwd": {"glob": "~/work/**"}}
-    conditions.check(when)
+    condition_checks.check(when)
     assert conditions.holds(when, {"cwd": "/home/ada/work/shop"})
     assert not conditions.holds(when, {"cwd": "/home/bob/work/shop"})
 
@@ -121,7 +122,7 @@ SENSELESS: list[object] = [
 @pytest.mark.parametrize("condition", SENSELESS, ids=repr)
 def test_what_makes_no_sense_is_refused_at_entry_and_never_holds(condition: object) -> None:
     with pytest.raises(InvalidMemory):
-        conditions.check({"branch": condition})
+        condition_checks.check({"branch": condition})
     assert not conditions.holds({"branch": condition}, FACTS)
     assert not conditions.holds({"branch": {"not": condition}}, FACTS)
 
@@ -155,7 +156,7 @@ def test_nothing_that_json_can_say_is_raised_over_or_holds_with_its_opposite(whe
 @given(st.dictionaries(NAMES, ANYTHING, max_size=3))
 def test_what_is_taken_can_be_kept_and_judged(when: dict[str, object]) -> None:
     try:
-        conditions.check(when)
+        condition_checks.check(when)
     except InvalidMemory as error:
         refused = error.message
     else:
@@ -174,7 +175,7 @@ def test_what_is_taken_can_be_kept_and_judged(when: dict[str, object]) -> None:
 def test_a_glob_of_a_path_that_is_none_does_not_hold_and_not_its_opposite_either(glob: str) -> None:
     for condition in ({"glob": glob}, {"not": {"glob": glob}}):
         with pytest.raises(InvalidMemory):
-            conditions.check({"file": condition})
+            condition_checks.check({"file": condition})
         assert not conditions.holds({"file": condition}, FACTS)
 
 
@@ -188,13 +189,13 @@ def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
     for _ in range(5_000):
         condition = {"not": condition}
     with pytest.raises(InvalidMemory, match="at most 4"):
-        conditions.check({"branch": condition})
+        condition_checks.check({"branch": condition})
     assert not conditions.holds({"branch": condition}, FACTS)
     values: object = []
     for _ in range(5_000):
         values = [values]
     with pytest.raises(InvalidMemory, match="a list"):
-        conditions.check({"branch": values})
+        condition_checks.check({"branch": values})
 
 
 # ---- what is refused, and in which words ----------------------------------------------------------------------------------
@@ -231,7 +232,7 @@ def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
         ),
         (
             {"tool": {"glob": "mcp*"}},
-            "when has 'tool': glob 'mcp*'; expected to match one of " + ", ".join(conditions.TOOLS),
+            "when has 'tool': glob 'mcp*'; expected to match one of " + ", ".join(condition_checks.TOOLS),
         ),
         ({"permission_mode": "acceptedits"}, "when has 'permission_mode': 'acceptedits'; expected acceptEdits: case counts"),
         ({"cwd": "src"}, "when has 'cwd': 'src'; expected the full path, for instance /srv/shop"),
@@ -244,7 +245,7 @@ def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
 )
 def test_a_refusal_names_the_condition_and_what_is_expected(when: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidMemory) as raised:
-        conditions.check(when)
+        condition_checks.check(when)
     assert str(raised.value) == said
 
 
@@ -261,7 +262,7 @@ def test_a_refusal_names_the_condition_and_what_is_expected(when: dict[str, obje
     ],
 )
 def test_what_can_hold_is_taken(when: dict[str, object]) -> None:
-    conditions.check(when)
+    condition_checks.check(when)
 
 
 @pytest.mark.parametrize(
@@ -286,29 +287,29 @@ def test_what_can_hold_is_taken(when: dict[str, object]) -> None:
     ],
 )
 def test_a_name_that_is_nearly_a_facts_is_told(name: str, fact: str | None) -> None:
-    assert conditions.near(name, {"is_set", "brunch"}) == fact
+    assert condition_texts.near(name, {"is_set", "brunch"}) == fact
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "a=b", "7th", "-x", "a>", "x" * 65, "a\nb"])
 def test_a_name_that_nobody_could_set_is_refused(name: str) -> None:
     with pytest.raises(InvalidMemory, match="a name has 1 to 64 letters"):
-        conditions.check({name: True})
+        condition_checks.check({name: True})
 
 
 def test_a_glob_that_no_path_can_match_is_refused_with_its_fault() -> None:
     with pytest.raises(InvalidMemory) as raised:
-        conditions.check({"file": {"glob": "../x.py"}})
+        condition_checks.check({"file": {"glob": "../x.py"}})
     said = "when has 'file': glob '../x.py': it goes up by ..; write it from the project's root, or beginning with / or ~/"
     assert str(raised.value) == said
 
 
 def test_too_much_is_refused() -> None:
     with pytest.raises(InvalidMemory, match="201 conditions"):
-        conditions.check({f"flag{number}": True for number in range(MAX_CONDITIONS + 1)})
+        condition_checks.check({f"flag{number}": True for number in range(MAX_CONDITIONS + 1)})
     with pytest.raises(InvalidMemory, match="1 to 200 values"):
-        conditions.check({"branch": [f"b{number}" for number in range(MAX_VALUES + 1)]})
+        condition_checks.check({"branch": [f"b{number}" for number in range(MAX_VALUES + 1)]})
     with pytest.raises(InvalidMemory, match="1,000 characters"):
-        conditions.check({"mood": "x" * (MAX_TEXT + 1)})
+        condition_checks.check({"mood": "x" * (MAX_TEXT + 1)})
 
 
 # ---- as people write them -------------------------------------------------------------------------------------------------
@@ -342,7 +343,7 @@ def test_too_much_is_refused() -> None:
     ],
 )
 def test_a_condition_can_be_written_in_a_word(text: str, condition: tuple[str, object]) -> None:
-    name, found = conditions.from_text(text)
+    name, found = condition_texts.from_text(text)
     assert (name, found, type(found)) == (*condition, type(condition[1]))
 
 
@@ -367,17 +368,17 @@ def test_a_condition_can_be_written_in_a_word(text: str, condition: tuple[str, o
 )
 def test_a_text_that_is_no_condition_is_refused(text: str, said: str) -> None:
     with pytest.raises(InvalidMemory) as raised:
-        conditions.from_text(text)
+        condition_texts.from_text(text)
     assert said in str(raised.value)
 
 
 @given(st.text(max_size=20) | st.from_regex(r"(branch|prompts|x)(=|~|!=|>=)[a-z0-9,\"/*]{0,9}", fullmatch=True))
 def test_any_text_is_a_condition_that_is_taken_or_refused(text: str) -> None:
     try:
-        name, condition = conditions.from_text(text)
+        name, condition = condition_texts.from_text(text)
     except InvalidMemory:
         return
-    conditions.check({name: condition})
+    condition_checks.check({name: condition})
 
 
 @pytest.mark.parametrize(
@@ -392,13 +393,13 @@ def test_any_text_is_a_condition_that_is_taken_or_refused(text: str) -> None:
     ],
 )
 def test_several_conditions_of_one_name_all_hold(texts: tuple[str, ...], when: dict[str, object]) -> None:
-    assert conditions.from_texts(texts) == when
+    assert condition_texts.from_texts(texts) == when
 
 
 @pytest.mark.parametrize("texts", [("branch=main", "branch=dev"), ("branch~a*", "branch~*b"), ("tool!=Read", "tool!~B*")])
 def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) -> None:
     with pytest.raises(InvalidMemory) as raised:
-        conditions.from_texts(texts)
+        condition_texts.from_texts(texts)
     assert ": two conditions that can not be joined; give one" in str(raised.value)
 
 
@@ -425,9 +426,9 @@ def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) 
 def test_a_flag_is_a_truth_a_number_or_a_text(text: str, flag: tuple[str, object] | None) -> None:
     if flag is None:
         with pytest.raises(UsageError):
-            conditions.flag_from_text(text)
+            condition_texts.flag_from_text(text)
         return
-    name, value = conditions.flag_from_text(text)
+    name, value = condition_texts.flag_from_text(text)
     assert (name, value, type(value)) == (*flag, type(flag[1]))
 
 
@@ -447,5 +448,5 @@ def test_a_flag_is_a_truth_a_number_or_a_text(text: str, flag: tuple[str, object
 )
 def test_what_is_no_flag_is_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError) as raised:
-        conditions.flag_from_text(text)
+        condition_texts.flag_from_text(text)
     assert said in str(raised.value)
