@@ -105,7 +105,7 @@ def _found(happened: "Occasion", facts: "Mapping[str, Scalar] | None", used: "Se
         found[STATE], note = exact.by_states(facts, store, audiences, set(), now)
         if note:
             happened.log(note)
-    found[USED] = _live(used, happened)
+    found[USED] = [memory for memory in _live(used, happened) if happened.holds(memory)]
     return found
 
 
