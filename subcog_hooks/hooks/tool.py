@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 EVENT = "PreToolUse"
 TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Bash", "Grep", "Glob")
+SEARCHES = ("Grep", "Glob")
 MOST = 3  # memories at one call
 LEAST = 0.5  # relevance: more than for a prompt, since nobody has asked
 NEW_TEXT = 65_536  # characters of what is written that triggers are held against
@@ -93,8 +94,10 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
 
 def _touched(tool: str, given: "Mapping[str, object]", happened: "Occasion") -> Touched:
     """What a tool's input is about."""
-    path = next((text for field in _FILE_FIELDS if (text := text_of(given, field, globs.MAX_PATH + 1))), "")
+    path = _named_file(tool, given)
     owner, absolute, file = _placed(path, happened) if path else (happened.here, "", "")
+    if file and tool in SEARCHES and not os.path.isfile(absolute):  # a folder is no file that is looked into
+        owner, absolute, file = happened.here, "", ""
     from subcog_hooks.memory import mentions  # .3 ms
 
     text = _new_text(given)
@@ -103,11 +106,20 @@ def _touched(tool: str, given: "Mapping[str, object]", happened: "Occasion") -> 
         names = mentions.of_file(file)
     elif tool == "Bash":
         names = mentions.of_command(text)
-    elif tool == "Grep":
-        names = mentions.of_symbol(text_of(given, "pattern"))
-    elif tool == "Glob" and set("*?[{").isdisjoint(pattern := text_of(given, "pattern", globs.MAX_PATH)):
-        names = mentions.of_file(pattern)
+    elif tool == "Glob" and path:
+        names = mentions.of_file(path)
+    if tool == "Grep":
+        names = (*names, *mentions.of_symbol(text_of(given, "pattern")))
     return Touched(owner, absolute, file, names, text)
+
+
+def _named_file(tool: str, given: "Mapping[str, object]") -> str:
+    """The path in a tool's input that names the file it touches, "" for none; a pattern of `Glob` is one without wildcards."""
+    if tool == "Glob":
+        pattern = text_of(given, "pattern", globs.MAX_PATH)
+        return pattern if set("*?[{").isdisjoint(pattern) else ""
+    fields = ("path",) if tool in SEARCHES else _FILE_FIELDS
+    return next((text for field in fields if (text := text_of(given, field, globs.MAX_PATH + 1))), "")
 
 
 def _new_text(given: "Mapping[str, object]") -> str:

@@ -489,3 +489,22 @@ def test_conditions_hold_back_what_a_path_a_trigger_or_a_name_has_brought(call: 
     remember("name", "src/db/pool.py has two locks.", when={"branch": "main"})
     assert call(file="src/db/pool.py", new_string="drop table") == []
     assert call("Write", file="src/db/pool.py", content="drop table", mode="plan", session="2") == ["path", "trigger"]
+
+
+def test_a_search_in_one_file_touches_it_and_one_in_a_folder_does_not(
+    call: Call, remember: Callable[..., None], shop: Path
+) -> None:
+    (shop / "src" / "db").mkdir(parents=True)
+    (shop / "src" / "db" / "pool.py").write_text("")
+    remember("pool", paths=("src/db/**",))
+    assert call("Grep", pattern="x", path=str(shop / "src/db")) == []
+    assert call("Grep", pattern="x", path="src/db/pool.py") == ["pool"]
+    assert call("Glob", pattern="src/db/*.py", session="2") == []
+    assert call("Glob", pattern="src/db/gone.py", session="2") == []
+    assert call("Glob", pattern="src/db/pool.py", session="2") == ["pool"]
+
+
+def test_a_search_in_a_file_also_looks_for_its_symbol(call: Call, remember: Callable[..., None], shop: Path) -> None:
+    (shop / "pool.py").write_text("")
+    remember("symbol", "parse_args returns None for an empty line.")
+    assert call("Grep", pattern="parse_args", path="pool.py") == ["symbol"]
