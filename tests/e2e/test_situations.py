@@ -5,6 +5,7 @@ wanted.
 """
 
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -34,16 +35,21 @@ def of_channels(*channels: str) -> list[Any]:
     return [pytest.param(one, id=one["situation"]) for one in SITUATIONS if one["channel"] in channels]
 
 
-@pytest.fixture
-def handlers(machine: Machine) -> Machine:
-    """A machine that has nothing but the memories of these situations, which are their owner's own."""
-    file = HERE / "entities.jsonl"
-    machine.environment["SUBCOG_HOME"] = str(machine.root / "handlers")
-    machine.home = machine.root / "handlers"
-    done = machine.run("import", str(file), "--trust", "user", "--wait")
+@pytest.fixture(scope="module")
+def written(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that has nothing but the memories of these situations, which are their owner's own."""
+    machine = Machine(subcog_command, tmp_path_factory.mktemp("written"))
+    done = machine.run("import", str(HERE / "entities.jsonl"), "--trust", "user", "--wait")
     assert done.code == 0, done.stderr
     assert machine.run("search", "warm up", "--fast").code in (0, 1)  # modules are compiled, settings read
-    return machine
+    return machine.home
+
+
+@pytest.fixture
+def handlers(bare: Machine, written: Path) -> Machine:
+    """A machine with these memories, where no session has been."""
+    shutil.copytree(written, bare.home)
+    return bare
 
 
 @pytest.mark.parametrize("situation", of_channels("pattern"))
