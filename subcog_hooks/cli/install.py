@@ -13,7 +13,7 @@ from rich.text import Text
 from subcog_hooks.cli import json_edit, session
 from subcog_hooks.cli.output import terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
-from subcog_hooks.hooks.tool import TOOLS
+from subcog_hooks.memory.model import TOOLS
 from subcog_hooks.paths import create_private_file
 
 EVENTS = {  # with what the client matches of each, "" for all

@@ -9,6 +9,7 @@ import os
 from subcog_hooks.hooks import occasion
 from subcog_hooks.hooks.payload import text_of
 from subcog_hooks.memory import globs, project
+from subcog_hooks.memory.model import TOOLS
 from subcog_hooks.memory.store import audience_of, audiences_of
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN, STATE
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from subcog_hooks.paths import Home
 
 EVENT = "PreToolUse"
-TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Bash", "Grep", "Glob")
 SEARCHES = ("Grep", "Glob")
 MOST = 3  # memories at one call
 LEAST = 0.5  # relevance: more than for a prompt, since nobody has asked

@@ -21,6 +21,7 @@ from subcog_hooks.memory.conditions import (
     is_number,
     is_scalar,
 )
+from subcog_hooks.memory.model import TOOLS
 
 MAX_CONDITIONS = 200
 MAX_VALUES = 200  # of a list
@@ -30,7 +31,6 @@ CHOICES = {  # all that a fact can be
     "source": ("startup", "resume", "clear", "compact"),
     "platform": ("linux", "macos", "windows"),
 }
-TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Bash", "Grep", "Glob")  # before which a hook looks
 MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "auto", "dontAsk")  # the client's, which may get others
 OPERATORS = (EQ, IN, GTE, LTE, GLOB, NOT)
 EXPECTED_NAME = f"a name has 1 to {MAX_NAME} letters, digits, _ - and ., and begins with a letter"

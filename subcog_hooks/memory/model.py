@@ -23,6 +23,7 @@ DEFAULT_NAMESPACE = "learnings"
 SCOPES = ("project", "user", "org")
 STATUSES = ("active", "pending", "superseded", "archived", "deleted")
 TRUSTS = ("user", "file", "import", "transcript", "tool", "team")
+TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Bash", "Grep", "Glob")  # of the client, that a hook heeds
 
 MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths

@@ -12,6 +12,7 @@ from subcog_hooks.deadline import Deadline
 from subcog_hooks.decision import SPOKE
 from subcog_hooks.hooks import tool
 from subcog_hooks.hooks.payload import TRIAL
+from subcog_hooks.memory.model import TOOLS
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
@@ -423,7 +424,7 @@ def test_other_tools_are_let_be(call: Call, remember: Callable[..., None], name:
 )
 def test_an_odd_input_brings_nothing_and_breaks_nothing(home: Home, remember: Callable[..., None], given: object) -> None:
     remember("pool", paths=("*.py",), triggers=("ls",), when={"file": "x"})
-    for name in tool.TOOLS:
+    for name in TOOLS:
         payload: dict[str, object] = {"session_id": "s", "cwd": "/", "tool_name": name, "tool_input": given}
         tool.respond(payload, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
     tool.respond({"tool_name": "Edit"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
