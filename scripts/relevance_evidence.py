@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.embed import models
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.text import ends_of
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.memory.vectors import VectorStore
@@ -24,6 +23,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.recall import channel, pipeline, semantic
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Hit
+from subcog_hooks.text.typed import ends_of
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
 
 DEPTH = 10  # candidates of a prompt, best first by score
@@ -99,7 +99,7 @@ class Shelf:
         self._store = Store.reader(home)
         self._stack.callback(self._store.close)
         self._index = LexicalIndex.open(home)
-        vectors = VectorStore.reader(home, models.PACKAGED.name, models.PACKAGED.dimension)
+        vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(vectors.close)
         self._space = semantic.Space(vectors, semantic.in_latin(StaticEncoder.open().encode))
 

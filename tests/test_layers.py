@@ -1,7 +1,8 @@
-"""Data flows one way (DESIGN section 3): no module imports from a package to its left."""
+"""Data flows one way (DESIGN section 3): no module imports from its left, no two each other, not for types either."""
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -9,48 +10,89 @@ import pytest
 import subcog_hooks
 
 ROOT = Path(subcog_hooks.__file__).parent
-PLAIN = "plain"
-RIGHT_OF = {  # what each package may import from, itself aside
-    "cli": {"hooks", "capture", "recall", "intent", "embed", "memory", PLAIN},
-    "hooks": {"capture", "recall", "intent", "embed", "memory", PLAIN},
-    "capture": {"recall", "intent", "embed", "memory", PLAIN},
-    "recall": {"intent", "embed", "memory", PLAIN},
-    "intent": {"embed", "memory", PLAIN},
-    "embed": {"memory", PLAIN},
-    "memory": {PLAIN},
-    PLAIN: set(),
-}
-ENTRY = "__main__.py"  # goes to the hook or to the terminal
-MODULES = sorted(file for file in ROOT.rglob("*.py") if file.name != ENTRY)
+PLAIN = ("quiet_imports", "database", "log", "paths", "deadline", "wire", "errors")  # each may import from those behind it
+LAYERS = (  # each may import from those behind it, and from the plain modules; packages of one layer from none of each other
+    ("cli",),
+    ("hooks",),
+    ("capture",),
+    ("recall",),
+    ("intent",),
+    ("llm", "embed"),
+    ("memory",),
+    ("cues", "text", "redaction"),
+    ("state",),
+    ("settings",),
+)
+PACKAGES = {name for layer in LAYERS for name in layer}
+ENTRY = "__main__"  # goes to the hook or to the terminal
 
 
-def layer_of(dotted: str) -> str:
-    """The layer of a module by its full name.
+def modules() -> dict[str, Path]:
+    """All of them by their names below the package, a package's own by the package's."""
+    found = {}
+    for file in sorted(ROOT.rglob("*.py")):
+        name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix("__init__").rstrip(".")] = file
+    return {name: file for name, file in found.items() if name not in ("", ENTRY)}
 
-    >>> layer_of("subcog_hooks.recall.fusion"), layer_of("subcog_hooks.paths")
-    ('recall', 'plain')
-    """
-    parts = dotted.split(".")
-    return parts[1] if len(parts) > 1 and parts[1] in RIGHT_OF else PLAIN
+
+MODULES = modules()
 
 
 def imported(file: Path) -> Iterator[str]:
-    """The full names of our modules that a module imports anywhere, in functions and for types too."""
+    """The names below the package of what a module imports anywhere, in functions and for types too."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("subcog_hooks"))
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file.name} imports relatively"
-            if node.module and node.module.split(".")[0] == "subcog_hooks":
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, _, below = name.partition(".")
+            if package == "subcog_hooks" and below:
+                yield next((known for known in (below, below.rpartition(".")[0]) if known in MODULES), "")
 
 
-@pytest.mark.parametrize("file", MODULES, ids=lambda file: file.relative_to(ROOT).as_posix())
-def test_a_module_imports_nothing_from_its_left(file: Path) -> None:
-    mine = layer_of(".".join(("subcog_hooks", *file.relative_to(ROOT).with_suffix("").parts)))
-    allowed = {mine} | RIGHT_OF[mine]
-    assert [name for name in imported(file) if layer_of(name) not in allowed] == []
+GRAPH = {name: {other for other in imported(file) if other} for name, file in MODULES.items()}
 
 
-def test_every_package_is_a_layer() -> None:
-    assert {folder.name for folder in ROOT.iterdir() if (folder / "__init__.py").exists()} == {*RIGHT_OF} - {PLAIN}
+def place_of(module: str) -> int:
+    """How far to the right a module's package stands; plain modules stand behind all packages, in their own order.
+
+    >>> place_of("cli.support.output"), place_of("text.typed") == place_of("cues.globs"), place_of("wire") < place_of("errors")
+    (0, True, True)
+    """
+    package = module.split(".", maxsplit=1)[0]
+    if package in PACKAGES:
+        return next(place for place, layer in enumerate(LAYERS) if package in layer)
+    return len(LAYERS) + PLAIN.index(package)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_nothing_from_its_left(module: str) -> None:
+    package = module.split(".", maxsplit=1)[0]
+    wrong = [
+        other
+        for other in sorted(GRAPH[module])
+        if other.split(".", maxsplit=1)[0] != package and place_of(other) <= place_of(module)
+    ]
+    assert wrong == []
+
+
+def test_no_modules_import_each_other() -> None:
+    try:
+        TopologicalSorter(GRAPH).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+def test_every_package_and_every_plain_module_has_its_place() -> None:
+    assert {folder.name for folder in ROOT.iterdir() if (folder / "__init__.py").exists()} == PACKAGES
+    assert {name for name in MODULES if "." not in name} - PACKAGES == {*PLAIN}
+
+
+def test_a_circle_is_found() -> None:
+    with pytest.raises(CycleError):
+        TopologicalSorter({"one": {"other"}, "other": {"one"}}).prepare()

@@ -1,1 +1,1 @@
-"""Every way in: remember and the importers, redaction, near-duplicates."""
+"""Every way in: remember, the importers, near-duplicates."""

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable
 
-from subcog_hooks.capture.redact import redact
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import Memory, check
+from subcog_hooks.redaction.redact import redact
 
 Removed = tuple[tuple[str, int], ...]
 

@@ -7,12 +7,12 @@ from itertools import islice
 
 from subcog_hooks.capture import jsonl, markdown
 from subcog_hooks.capture.compose import Removed, cleaned, storable, total
-from subcog_hooks.capture.redact import redact
+from subcog_hooks.cues import globs, triggers
 from subcog_hooks.errors import InvalidMemory, UsageError
-from subcog_hooks.memory import globs, triggers
-from subcog_hooks.memory.cues import Room
+from subcog_hooks.memory.cue_tables import Room
 from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
+from subcog_hooks.redaction.redact import redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,27 +8,27 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import __version__
-from subcog_hooks.capture.leaks import mask
 from subcog_hooks.cli import (
-    browse,
     change,
+    config,
     doctor,
-    exchange,
-    hooking,
+    import_export,
     install,
     intent,
+    listing,
     models,
+    pause,
     remember,
     replay,
     search,
-    settings,
     state,
     stats,
     trigger,
     why,
 )
-from subcog_hooks.cli.output import OutputFailed, ReaderGone, prefer_utf8, terminal
+from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, prefer_utf8, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
+from subcog_hooks.redaction.leaks import mask
 
 EVERYWHERE = ("--quiet", "--debug")  # accepted before and behind the command's name
 
@@ -62,9 +62,9 @@ for module in (
     remember,
     search,
     intent,
-    browse,
+    listing,
     change,
-    exchange,
+    import_export,
     trigger,
     install,
     models,
@@ -72,9 +72,9 @@ for module in (
     why,
     replay,
     stats,
-    settings,
+    config,
     state,
-    hooking,
+    pause,
 ):
     module.register(app)
 

@@ -6,17 +6,18 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.capture.compose import Removed, total
-from subcog_hooks.capture.redact import describe
-from subcog_hooks.cli import conditions, embedding, session, state
-from subcog_hooks.cli.amendment import amend, changed
-from subcog_hooks.cli.editor import Editor
-from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import expiry
+from subcog_hooks.cli.support import conditions, embedding, session
+from subcog_hooks.cli.support.amendment import amend, changed
+from subcog_hooks.cli.support.editor import Editor
+from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES, now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.redaction.redact import describe
 
 
 def register(app: typer.Typer) -> None:

@@ -10,12 +10,13 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks import config, llm_state, log
-from subcog_hooks.cli import install, session, sources, stale
-from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks import log
+from subcog_hooks.cli import install
+from subcog_hooks.cli.support import session, sources, stale
+from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
-from subcog_hooks.embed.models import Space
+from subcog_hooks.embed.space import Space
 from subcog_hooks.errors import (
     EXIT_CONFIG,
     EXIT_MODEL,
@@ -28,12 +29,12 @@ from subcog_hooks.errors import (
 )
 from subcog_hooks.hooks import gate
 from subcog_hooks.hooks.payload import TRIAL
-from subcog_hooks.hooks.prompt import SILENCE
-from subcog_hooks.intent import breaker, detection, keywords, providers
+from subcog_hooks.hooks.user_prompt_submit import SILENCE
+from subcog_hooks.intent import detection, keywords
 from subcog_hooks.intent.detection import NOTHING_SURELY
 from subcog_hooks.intent.kinds import SEEKING
-from subcog_hooks.intent.text import ends_of
 from subcog_hooks.intent.topics import topics
+from subcog_hooks.llm import breaker, providers
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.memory.lock import is_held
@@ -43,7 +44,10 @@ from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.recall import pipeline
-from subcog_hooks.state import State, put_aside
+from subcog_hooks.settings import loading
+from subcog_hooks.state import pause
+from subcog_hooks.state.connection import State, put_aside
+from subcog_hooks.text.typed import ends_of
 
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
@@ -180,7 +184,7 @@ def _embedding(home: Home, store: Store, findings: Findings) -> None:
     """The models, and the vectors of their spaces."""
     for path in models.altered():
         findings.bad(f"{path} is not as it was installed; reinstall subcog", EXIT_MODEL)
-    settings = config.load(home)
+    settings = loading.load(home)
     try:
         models.chosen(home, settings)
     except ModelError as error:
@@ -230,7 +234,7 @@ def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None
     elif is_held(catch_up.lock_of(home, space)):
         findings.good(f"{name}: {final} final, {pending} pending, being embedded now{was}")
     else:
-        by = "the next writing command" if background.is_allowed(config.load(home)) else "`subcog reindex`"
+        by = "the next writing command" if background.is_allowed(loading.load(home)) else "`subcog reindex`"
         findings.note(f"{name}: {final} final, {pending} pending; {by} goes on with it{was}")
 
 
@@ -263,7 +267,7 @@ def _state(home: Home, findings: Findings) -> None:
         if not damaged:
             state.begin()  # whoever holds the lock keeps every hook silent
             state.commit()
-        paused = not damaged and state.paused(now_ms())
+        paused = not damaged and pause.is_on(state, now_ms())
         state.close()
     except StoreCorrupt:
         damaged, paused = True, False
@@ -280,9 +284,9 @@ def _state(home: Home, findings: Findings) -> None:
         findings.good("state.db")
 
 
-def _settings(home: Home, findings: Findings) -> config.Settings:
+def _settings(home: Home, findings: Findings) -> loading.Settings:
     at = session.here()
-    settings = config.load(home, at.root if at else None)
+    settings = loading.load(home, at.root if at else None)
     for problem in settings.problems:
         findings.bad(problem, EXIT_CONFIG)
     for switch in ("surfacing.enabled", "search_intent.enabled"):
@@ -300,7 +304,7 @@ def _settings(home: Home, findings: Findings) -> config.Settings:
     return settings
 
 
-def _llm(home: Home, settings: config.Settings, findings: Findings) -> bool:
+def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
     """The LLM that helps to tell what a prompt asks for, where its key is from, whether it rests. Whether one is asked."""
     try:
         provider = providers.of(settings, home)
@@ -328,12 +332,12 @@ def _rest(home: Home, provider: providers.Provider) -> float:
         return 0.0
     try:
         state = State.open(home, WAIT_MS)
-        until = llm_state.rest(state, provider.identity)
+        until = breaker.open_until(state, provider.identity)
         state.close()
     except StoreError:
         return 0.0
     now = now_ms()
-    return (until - now) / 1000 if until is not None and breaker.is_resting(until, now) else 0.0
+    return (until - now) / 1000 if until is not None and breaker.is_open(until, now) else 0.0
 
 
 def _registration(findings: Findings) -> list[str] | None:
@@ -425,7 +429,7 @@ def _explain(home: Home, prompt: str) -> None:
         terminal.say(f"reason: {SILENCE} is in the prompt")
         return
     at = session.here()
-    settings = config.load(home, at.root if at else None)
+    settings = loading.load(home, at.root if at else None)
     reading = keywords.read(prompt)
     told, least = reading.intent, settings["search_intent.min_confidence"]
     if told.confidence < NOTHING_SURELY or not topics(reading.words()):

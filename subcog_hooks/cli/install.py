@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from subcog_hooks.cli import json_edit, session
-from subcog_hooks.cli.output import terminal
+from subcog_hooks.cli.support import session, settings_json
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cues.tools import TOOLS
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
-from subcog_hooks.memory.model import TOOLS
 from subcog_hooks.paths import create_private_file
 
 EVENTS = {  # with what the client matches of each, "" for all
@@ -130,8 +130,8 @@ def unregistered(text: str) -> str | None:
     for event in list(_events(text)):
         while (found := _our_hook(text, event)) is not None:
             text = _without(text, event, found)
-    root = json_edit.start_of(text)
-    return None if text != before and made_by_init and not json_edit.members(text, root) else text
+    root = settings_json.start_of(text)
+    return None if text != before and made_by_init and not settings_json.members(text, root) else text
 
 
 def registered_commands(text: str) -> dict[str, list[list[str]]]:
@@ -160,37 +160,37 @@ def _group(command: list[str], matcher: str) -> dict[str, object]:
 
 
 def _with_group(text: str, event: str, group: dict[str, object]) -> str:
-    root = json_edit.start_of(text)
-    hooks = json_edit.member(text, root, "hooks")
+    root = settings_json.start_of(text)
+    hooks = settings_json.member(text, root, "hooks")
     if hooks is None:
-        return json_edit.insert(text, root, f'"hooks": {_dumped({event: [group]})}')
+        return settings_json.insert(text, root, f'"hooks": {_dumped({event: [group]})}')
     if not isinstance(hooks.value, dict):
         raise ValueError("hooks is not an object")
-    array = json_edit.member(text, hooks.value_start, event)
+    array = settings_json.member(text, hooks.value_start, event)
     if array is None:
-        return json_edit.insert(text, hooks.value_start, f'"{event}": {_dumped([group])}')
+        return settings_json.insert(text, hooks.value_start, f'"{event}": {_dumped([group])}')
     if not isinstance(array.value, list):
         raise ValueError(f"hooks.{event} is not a list")
-    return json_edit.insert(text, array.value_start, _dumped(group))
+    return settings_json.insert(text, array.value_start, _dumped(group))
 
 
-def _without(text: str, event: str, found: tuple[json_edit.Member, json_edit.Member]) -> str:
+def _without(text: str, event: str, found: tuple[settings_json.Member, settings_json.Member]) -> str:
     """`text` without one of our hooks, and without the brackets that were made for it."""
     group, hook = found
-    root = json_edit.start_of(text)
-    hooks = json_edit.member(text, root, "hooks")
+    root = settings_json.start_of(text)
+    hooks = settings_json.member(text, root, "hooks")
     assert hooks is not None
-    array = json_edit.member(text, hooks.value_start, event)
+    array = settings_json.member(text, hooks.value_start, event)
     assert array is not None
-    inner = json_edit.member(text, group.value_start, "hooks")
+    inner = settings_json.member(text, group.value_start, "hooks")
     assert inner is not None
-    if len(json_edit.members(text, inner.value_start)) > 1:
-        return json_edit.remove(text, inner.value_start, hook)
-    if len(json_edit.members(text, array.value_start)) > 1 or not _made_by_init(text, array.value_start):
-        return json_edit.remove(text, array.value_start, group)
-    if len(json_edit.members(text, hooks.value_start)) > 1 or not _made_by_init(text, hooks.value_start):
-        return json_edit.remove(text, hooks.value_start, array)
-    return json_edit.remove(text, root, hooks)
+    if len(settings_json.members(text, inner.value_start)) > 1:
+        return settings_json.remove(text, inner.value_start, hook)
+    if len(settings_json.members(text, array.value_start)) > 1 or not _made_by_init(text, array.value_start):
+        return settings_json.remove(text, array.value_start, group)
+    if len(settings_json.members(text, hooks.value_start)) > 1 or not _made_by_init(text, hooks.value_start):
+        return settings_json.remove(text, hooks.value_start, array)
+    return settings_json.remove(text, root, hooks)
 
 
 def _made_by_init(text: str, bracket: int) -> bool:
@@ -198,28 +198,28 @@ def _made_by_init(text: str, bracket: int) -> bool:
     return text[bracket + 1 : bracket + 3].lstrip("\r").startswith("\n")
 
 
-def _our_hook(text: str, event: str) -> tuple[json_edit.Member, json_edit.Member] | None:
+def _our_hook(text: str, event: str) -> tuple[settings_json.Member, settings_json.Member] | None:
     """The first group and hook of an event that are ours."""
     for group in _groups(text, event):
-        inner = json_edit.member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
+        inner = settings_json.member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
         if inner is not None and isinstance(inner.value, list):
-            for hook in json_edit.members(text, inner.value_start):
+            for hook in settings_json.members(text, inner.value_start):
                 if _is_ours(hook.value):
                     return group, hook
     return None
 
 
 def _events(text: str) -> dict[str, object]:
-    hooks = json_edit.member(text, json_edit.start_of(text), "hooks")
+    hooks = settings_json.member(text, settings_json.start_of(text), "hooks")
     return hooks.value if hooks is not None and isinstance(hooks.value, dict) else {}
 
 
-def _groups(text: str, event: str) -> list[json_edit.Member]:
-    hooks = json_edit.member(text, json_edit.start_of(text), "hooks")
+def _groups(text: str, event: str) -> list[settings_json.Member]:
+    hooks = settings_json.member(text, settings_json.start_of(text), "hooks")
     if hooks is None or not isinstance(hooks.value, dict):
         return []
-    array = json_edit.member(text, hooks.value_start, event)
-    return json_edit.members(text, array.value_start) if array is not None and isinstance(array.value, list) else []
+    array = settings_json.member(text, hooks.value_start, event)
+    return settings_json.members(text, array.value_start) if array is not None and isinstance(array.value, list) else []
 
 
 def _hooks_of(group: object) -> list[dict[str, object]]:

@@ -11,19 +11,19 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from subcog_hooks.capture import disclosure
-from subcog_hooks.cli import inputs, session
-from subcog_hooks.cli.decisions import shown_bar
-from subcog_hooks.cli.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.config import Settings
+from subcog_hooks.cli.support import inputs, session
+from subcog_hooks.cli.support.decisions import shown_bar
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.hooks import gate
-from subcog_hooks.intent import detection, providers
+from subcog_hooks.intent import detection
 from subcog_hooks.intent.detection import Examined
 from subcog_hooks.intent.kinds import NONE
 from subcog_hooks.intent.query_type import classify
+from subcog_hooks.llm import disclosure, providers
 from subcog_hooks.recall import rarity
-from subcog_hooks.state import State
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.state.connection import State
 
 WAIT_MS = 200
 

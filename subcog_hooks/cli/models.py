@@ -5,14 +5,15 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from subcog_hooks import config
-from subcog_hooks.cli import embedding, progress, session, settings
-from subcog_hooks.cli.output import terminal
+from subcog_hooks.cli import config
+from subcog_hooks.cli.support import embedding, progress, session
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.embed import background, catch_up, models
-from subcog_hooks.embed.models import Space
+from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import ModelError, StoreError
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
+from subcog_hooks.settings import loading
 
 commands = typer.Typer(
     help="Embedding models: the packaged one serves the hook; `subcog search` may use another of fastembed's catalogue.",
@@ -88,9 +89,9 @@ def _in_use(home: Home) -> Space:
     try:
         return models.chosen(home, session.settings())
     except ModelError as error:
-        lacking = models.missing(models.PACKAGED)
-        terminal.say(f"{error}; until then search uses {'the encoder of the hook' if lacking else models.PACKAGED.name}")
-        return models.PACKAGED
+        lacking = models.missing(PACKAGED)
+        terminal.say(f"{error}; until then search uses {'the encoder of the hook' if lacking else PACKAGED.name}")
+        return PACKAGED
 
 
 def _memories() -> int:
@@ -143,7 +144,7 @@ def use(name: Annotated[str, typer.Argument(help="An installed model or its spac
     if not space.is_packaged:  # to the packaged one there is always a way back
         models.verify(space)
     background.forget_failure(home)
-    settings.keep(models.SETTING, None if space.is_packaged else space.name)
+    config.keep(models.SETTING, None if space.is_packaged else space.name)
     pending = max(0, _memories() - _embedded(home, space))
     terminal.say(f"`subcog search` compares with {space.model} from now on" + _outlook(home, pending))
     embedding.afterwards()
@@ -152,7 +153,7 @@ def use(name: Annotated[str, typer.Argument(help="An installed model or its spac
 def _outlook(home: Home, pending: int) -> str:
     if not pending:
         return ""
-    if background.is_allowed(config.load(home)):
+    if background.is_allowed(loading.load(home)):
         return f"; {pending} memories are embedded in the background, `subcog models list` counts them"
     return f"; {pending} memories wait for `subcog reindex` to be embedded"
 
@@ -166,8 +167,8 @@ def remove(name: Annotated[str, typer.Argument(help="An installed model or its s
     home = session.home()
     space = models.find_pulled(home, name)
     if space.answers_to(str(session.settings()[models.SETTING])):
-        settings.keep(models.SETTING, None)
-        terminal.say(f"`subcog search` compares with {models.PACKAGED.name} again")
+        config.keep(models.SETTING, None)
+        terminal.say(f"`subcog search` compares with {PACKAGED.name} again")
     with catch_up.undisturbed(home, space):
         VectorStore.remove(home, space.name)  # first: whoever makes them looks for the model before
         models.remove(home, space)

@@ -8,14 +8,15 @@ import typer
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
 from subcog_hooks.capture.duplicates import near_duplicates
-from subcog_hooks.capture.redact import describe
-from subcog_hooks.cli import conditions, embedding, session, state
-from subcog_hooks.cli.amendment import amend, changed, joined
-from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.cli import state
+from subcog_hooks.cli.support import conditions, embedding, session
+from subcog_hooks.cli.support.amendment import amend, changed, joined
+from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import InvalidMemory, StoreError, UsageError
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE, NAMESPACES, IdMaker, Memory, now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Store
+from subcog_hooks.redaction.redact import describe
 
 _PREVIEW = 100  # characters of a similar memory
 _TAKEN_OVER = {  # what a memory that has the text already takes over, and what it is called

@@ -8,23 +8,26 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks import config, session_state
-from subcog_hooks.capture.leaks import MASK
-from subcog_hooks.cli import decisions, session
-from subcog_hooks.cli.decisions import GOOD, WRONG
-from subcog_hooks.cli.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.config import Settings
+from subcog_hooks.cli.support import decisions, session
+from subcog_hooks.cli.support.decisions import GOOD, WRONG
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.decision import GIVEN, INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
 from subcog_hooks.errors import NoMemory, StoreError, UsageError
 from subcog_hooks.hooks.occasion import Occasion
-from subcog_hooks.hooks.prompt import decide
 from subcog_hooks.hooks.turn import EVENT, Stages, Turn
-from subcog_hooks.keys import KEYS
+from subcog_hooks.hooks.user_prompt_submit import decide
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.project import Project
 from subcog_hooks.paths import Home
-from subcog_hooks.state import MAX_DECISIONS, Earlier, State
+from subcog_hooks.redaction.leaks import MASK
+from subcog_hooks.settings import loading
+from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.state import decision_log, ledger, sessions
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import GIVEN, INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
+from subcog_hooks.state.decision_log import MAX_DECISIONS
+from subcog_hooks.state.sessions import Earlier
 
 BUDGET_MS = 10_000.0  # nobody waits for a prompt here
 NOTABLE = 0.05  # by so much the relevance of a memory has to differ to be told, where nothing else of it does
@@ -56,7 +59,9 @@ def replay(
     """
     with decisions.opened() as state:
         was = decisions.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
-        earlier = [other for other in state.decisions(MAX_DECISIONS) if other.session == was.session and other.at < was.at]
+        earlier = [
+            other for other in decision_log.latest(state, MAX_DECISIONS) if other.session == was.session and other.at < was.at
+        ]
     if was.prompt is None:
         raise UsageError(f"the prompt of {was.id} was not kept, so it can not be asked again", decisions.why_not_kept())
     if not session.has_store(session.home()):
@@ -110,16 +115,18 @@ def _again(was: Decision, prompt: str, given: set[str]) -> Decision:
         state = State.open(own, WAIT_MS)
         try:
             now = now_ms()
-            state.record(was.session, sorted(given), now, was.id)
+            ledger.record(state, was.session, sorted(given), now, was.id)
             if was.borrowed:
-                state.keep_topics(was.session, Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0), now)
+                sessions.keep_topics(
+                    state, was.session, Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0), now
+                )
             settings = _settings(home, here)
-            session_state.copy(kept, state)
+            sessions.copy_all(kept, state)
             payload = {"session_id": was.session, "cwd": here.root if here else "", "hook_event_name": EVENT}
             happened = Occasion(payload, was.session, here, settings, state, home, deadline)
             turn = Turn(happened, Stages(deadline), prompt)
             decide(turn, lambda _: None)
-            decided = state.decision(turn.id)
+            decided = decision_log.find(state, turn.id)
         finally:
             state.close()
     if decided is None:
@@ -137,7 +144,7 @@ def _project(identity: str) -> Project | None:
 
 def _settings(home: Home, here: Project | None) -> Settings:
     """Today's settings, without an LLM."""
-    found = config.load(home, here.root if here and here.root else None)
+    found = loading.load(home, here.root if here and here.root else None)
     values = {name: found[name] for name in KEYS if found.is_set(name)}
     return Settings({**values, _NO_LLM: False}, found.problems, found.left_out)
 

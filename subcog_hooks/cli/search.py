@@ -10,9 +10,8 @@ import typer
 from rich.live import Live
 
 from subcog_hooks.capture.jsonl import read_time
-from subcog_hooks.cli import answers, inputs, session, sources
-from subcog_hooks.cli.output import first_screen, terminal
-from subcog_hooks.config import Settings
+from subcog_hooks.cli.support import answers, inputs, session, sources
+from subcog_hooks.cli.support.output import first_screen, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.intent.query_type import classify
@@ -21,6 +20,7 @@ from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.recall.candidates import HYBRID, MODES, Request
 from subcog_hooks.recall.hits import LEXICAL, VERY_HIGH, Answer
+from subcog_hooks.settings.loading import Settings
 
 
 def register(app: typer.Typer) -> None:

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks import session_state
-from subcog_hooks.cli import session
-from subcog_hooks.cli.output import safe, terminal
+from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cues import condition_texts
+from subcog_hooks.cues.conditions import EQ, GTE, IN, KNOWN, LTE
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.hooks import facts
-from subcog_hooks.memory import condition_texts
-from subcog_hooks.memory.conditions import EQ, GTE, IN, KNOWN, LTE
-from subcog_hooks.state import State
+from subcog_hooks.state import flags as user_flags
+from subcog_hooks.state.connection import State
 
 WAIT_MS = 2_000
 _LONG = 40  # characters of a value in a remark
@@ -47,7 +47,7 @@ def set_(
     with _opened() as state:
         state.begin()
         for name, value in given:
-            session_state.set_flag(state, name, value)
+            user_flags.set_to(state, name, value)
         state.commit()
     for name, value in given:
         terminal.say(f"{name} = {_shown(value)}")
@@ -108,8 +108,8 @@ def clear(
     else:
         with _opened() as state:
             state.begin()
-            wanted = list(session_state.flags(state)) if everything else list(dict.fromkeys(names or ()))
-            cleared = [name for name in wanted if session_state.clear_flag(state, name)]
+            wanted = list(user_flags.all_set(state)) if everything else list(dict.fromkeys(names or ()))
+            cleared = [name for name in wanted if user_flags.clear(state, name)]
             state.commit()
     for name in dict.fromkeys(names or cleared):
         terminal.say(f"{name} {'is cleared' if name in cleared else 'was not set'}")
@@ -152,7 +152,7 @@ def _flags() -> dict[str, Value]:
     if not os.path.exists(session.home().state_db):
         return {}
     with _opened() as state:
-        return {name: value for name, value in session_state.flags(state).items() if name not in KNOWN}
+        return {name: value for name, value in user_flags.all_set(state).items() if name not in KNOWN}
 
 
 def _facts() -> dict[str, Value]:

@@ -11,21 +11,23 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from subcog_hooks import metrics
-from subcog_hooks.cli import bars, session, usage
-from subcog_hooks.cli.decisions import GONE, WORDS, moment
-from subcog_hooks.cli.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.cli.usage import Usage
-from subcog_hooks.decision import OUTCOMES, SPOKE, Decision
+from subcog_hooks.cli.support import bars, session, usage
+from subcog_hooks.cli.support.decisions import GONE, WORDS, moment
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.usage import Usage
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.intent import detection
-from subcog_hooks.intent.kinds import DISCONNECTED, ERROR, HYBRID, KEYWORD, LLM, SUCCESS, TIMEOUT
+from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
+from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.memory.model import Memory
-from subcog_hooks.metrics import BUCKETS, DECISIONS, INJECTED, Counter, Histogram
 from subcog_hooks.paths import Home
-from subcog_hooks.state import MAX_DECISIONS, State
+from subcog_hooks.state import decision_log, metrics
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import OUTCOMES, SPOKE, Decision
+from subcog_hooks.state.decision_log import MAX_DECISIONS
+from subcog_hooks.state.metrics import BUCKETS, DECISIONS, INJECTED, Counter, Histogram
 
 WAIT_MS = 2_000
 COUNTER, HISTOGRAM = "counter", "histogram"
@@ -109,7 +111,7 @@ def _found(home: Home) -> tuple[dict[str, Values], list[Decision]]:
         for metric in metrics.read(state):
             if metric.name in found:
                 found[metric.name][metric.labels.partition('="')[2][:-1]] = metric
-        return found, state.decisions(MAX_DECISIONS)
+        return found, decision_log.latest(state, MAX_DECISIONS)
     finally:
         state.close()
 

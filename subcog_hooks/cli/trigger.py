@@ -6,14 +6,15 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from subcog_hooks.cli import decisions, inputs
-from subcog_hooks.cli.output import safe, terminal
-from subcog_hooks.decision import Decision
+from subcog_hooks.cli.support import decisions, inputs
+from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, UsageError
 from subcog_hooks.hooks.sanitise import cut
-from subcog_hooks.memory import triggers
-from subcog_hooks.memory.cues import MAX_UNKEYED
-from subcog_hooks.state import MAX_DECISIONS
+from subcog_hooks.memory.cue_tables import MAX_UNKEYED
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.decision import Decision
+from subcog_hooks.state.decision_log import MAX_DECISIONS
 
 TRIED = 100  # prompts
 SHOWN = 20  # matches, or prompts
@@ -111,7 +112,7 @@ def _prompts() -> list[tuple[Decision, str]]:
     """The last prompts that are kept, the latest first, each with its decision."""
     try:
         with decisions.opened() as state:
-            kept = [(one, one.prompt) for one in state.decisions(MAX_DECISIONS) if one.prompt is not None]
+            kept = [(one, one.prompt) for one in decision_log.latest(state, MAX_DECISIONS) if one.prompt is not None]
     except NoDecision:
         return []
     return kept[:TRIED]

@@ -5,16 +5,18 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli import decisions, session
-from subcog_hooks.cli.output import safe, terminal
-from subcog_hooks.decision import GIVEN, Decision
+from subcog_hooks.cli.support import decisions, session
+from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
 from subcog_hooks.hooks import session_start
 from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Mark, Store
 from subcog_hooks.recall import marks
-from subcog_hooks.state import MAX_DECISIONS, State
+from subcog_hooks.state import decision_log, ledger
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import GIVEN, Decision
+from subcog_hooks.state.decision_log import MAX_DECISIONS
 
 LISTED = 20
 
@@ -52,11 +54,11 @@ def why(
         return
     with decisions.opened() as state:
         if as_list or limit:
-            _list(state.decisions(limit or LISTED), as_json=as_json)
+            _list(decision_log.latest(state, limit or LISTED), as_json=as_json)
             return
         found = decisions.find(state, decision)
         before = [candidate.id for candidate in found.candidates if candidate.outcome == GIVEN]
-        given = {id_: state.given_with(found.session, id_) for id_ in before}
+        given = {id_: ledger.decision_of(state, found.session, id_) for id_ in before}
     if as_json:
         terminal.raw(json.dumps(decisions.described(found), indent=1) + "\n")
         return
@@ -112,7 +114,7 @@ def _meant(state: State, id_: str, decision: str | None) -> Decision:
     handed over since, at another event. Raises NoDecision, UsageError."""
     if decision:
         return decisions.find(state, decision)
-    for one in state.decisions(MAX_DECISIONS):
+    for one in decision_log.latest(state, MAX_DECISIONS):
         if one.event == EVENT or (id_ and any(given.startswith(id_) for given in one.injected)):
             return one
     return decisions.find_prompt(state, None, "")

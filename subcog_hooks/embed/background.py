@@ -6,7 +6,7 @@ import subprocess
 import sys
 import warnings
 
-from subcog_hooks import config, log
+from subcog_hooks import log
 from subcog_hooks.embed import catch_up, models, spaces
 from subcog_hooks.errors import ModelError, StoreBusy, StoreError, SubcogError
 from subcog_hooks.memory import vector_sync
@@ -16,12 +16,13 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
+from subcog_hooks.settings import loading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # of JSON that this module has written itself
 
-    from subcog_hooks.embed.models import Space
+    from subcog_hooks.embed.space import Space
 
 COMMAND = "embed-pending"
 SWITCH = "SUBCOG_BACKGROUND"  # 0: no command starts the process, whatever the settings say
@@ -35,7 +36,7 @@ def start_if_pending(home: Home) -> bool:
 
     For the end of a command, never for a hook. Whatever goes wrong is left for the next command, and to the log.
     """
-    settings = config.load(home)
+    settings = loading.load(home)
     if not is_allowed(settings):
         return False
     try:
@@ -48,7 +49,7 @@ def start_if_pending(home: Home) -> bool:
     return True
 
 
-def is_allowed(settings: config.Settings) -> bool:
+def is_allowed(settings: loading.Settings) -> bool:
     """Whether commands may start the process."""
     return os.environ.get(SWITCH) != "0" and bool(settings["embedding.background"])
 
@@ -94,7 +95,7 @@ def run(home: Home) -> None:
     if hasattr(os, "nice"):
         os.nice(_LEAST_PRIORITY)
     try:
-        models.chosen(home, config.load(home))
+        models.chosen(home, loading.load(home))
     except SubcogError as error:
         log.write(home, str(error))
     seen: set[str] = set()
@@ -122,7 +123,7 @@ def _catch_up(home: Home, space: "Space") -> None:
 
 
 def _wanted(home: Home) -> "list[Space]":
-    return spaces.in_use(home, config.load(home))
+    return spaces.in_use(home, loading.load(home))
 
 
 def _is_wanted(home: Home, space: "Space") -> bool:

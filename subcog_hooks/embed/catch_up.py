@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from subcog_hooks.embed.documents import DocumentEmbedder
-    from subcog_hooks.embed.models import Space
+    from subcog_hooks.embed.space import Space
     from subcog_hooks.memory.store import Store
     from subcog_hooks.memory.vectors import VectorStore
     from subcog_hooks.paths import Home

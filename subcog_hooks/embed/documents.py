@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fastembed.common.types import NumpyArray
     from tokenizers import Tokenizer
 
-    from subcog_hooks.embed.models import Space
+    from subcog_hooks.embed.space import Space
 
 CHARACTERS_A_TOKEN = 32  # far more than one is made of; what is behind them would be tokenised for nothing
 MOST_TOKENS = 2_048  # attention costs the square of them: the 8,192 that some models read would take gigabytes

@@ -6,6 +6,7 @@ import re
 import shutil
 
 from subcog_hooks.embed import static
+from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import ModelError, UsageError
 
 TYPE_CHECKING = False
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any  # of JSON that `pull` has written
 
-    from subcog_hooks.config import Settings
     from subcog_hooks.paths import Home
+    from subcog_hooks.settings.loading import Settings
 
 DESCRIPTION = "space.json"  # in the folder of a pulled model
 PARTIAL = ".partial-"  # how folders begin that are being made or deleted
@@ -22,42 +23,6 @@ SETTING = "embedding.model"
 NEEDED = ("model.onnx", "tokenizer.json", "tokenizer_config.json")  # of the packaged model
 PACKAGED_CHECKSUM = "ca01abd364a5f87b"  # checksum_of(PACKAGED.folder, NEEDED); 23 MB are not read at every command
 RECIPE = 2  # raised whenever the same files give other vectors: DocumentEmbedder, passages.py, StaticEncoder
-
-
-class Space:
-    """An embedding space: a model and where it lies. Vectors of one space can be compared, of two never.
-
-    name: safe as a file's; model: as fastembed calls it; dimension: of its vectors; folder: of its files.
-    """
-
-    __slots__ = ("dimension", "folder", "model", "name")
-
-    def __init__(self, name: str, model: str, dimension: int, folder: str) -> None:
-        self.name = name
-        self.model = model
-        self.dimension = dimension
-        self.folder = folder
-
-    @property
-    def is_packaged(self) -> bool:
-        return self.name == static.SPACE
-
-    @property
-    def remedy(self) -> str:
-        """What to do when its files do not work."""
-        return "reinstall subcog" if self.is_packaged else f"`subcog models remove {self.name}`, then pull it again"
-
-    def answers_to(self, name: str) -> bool:
-        """Whether a user means this space by `name`."""
-        return name.lower() in (self.name, self.model.lower())
-
-
-PACKAGED = Space(
-    static.SPACE,
-    "sentence-transformers/all-MiniLM-L6-v2",
-    384,
-    os.path.join(os.path.dirname(os.path.abspath(__file__)), "minilm"),
-)
 
 
 def slug(model: str) -> str:
@@ -120,7 +85,7 @@ def missing(space: Space) -> list[str]:
 
 def verify(space: Space) -> None:
     """Load the model and embed a text; half a second or more. Raises ModelError."""
-    from subcog_hooks.embed.documents import DocumentEmbedder  # heavy, and it builds on this module
+    from subcog_hooks.embed.documents import DocumentEmbedder  # heavy: it loads fastembed
 
     if lacking := missing(space):
         raise ModelError(f"{space.folder} lacks {lacking[0]}", space.remedy)

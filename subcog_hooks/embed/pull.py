@@ -7,7 +7,7 @@ import tempfile
 from contextlib import suppress
 
 from subcog_hooks.embed import models
-from subcog_hooks.embed.models import Space
+from subcog_hooks.embed.space import Space
 from subcog_hooks.errors import ModelError, StoreBusy, UsageError
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.paths import Home, make_private_folder

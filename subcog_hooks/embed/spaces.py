@@ -1,6 +1,7 @@
 """The spaces that memories are embedded in, and their first vectors there. What models there are is in models.py."""
 
 from subcog_hooks.embed import models
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.errors import ModelError
 from subcog_hooks.memory import vector_sync
 
@@ -8,12 +9,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from subcog_hooks.config import Settings
-    from subcog_hooks.embed.models import Space
+    from subcog_hooks.embed.space import Space
     from subcog_hooks.memory.store import Store
     from subcog_hooks.memory.vector_sync import Encode, Progress
     from subcog_hooks.memory.vectors import VectorStore
     from subcog_hooks.paths import Home
+    from subcog_hooks.settings.loading import Settings
 
 _MANY = 50  # texts from which numpy is worth its import and the reading of all rows
 
@@ -23,8 +24,8 @@ def in_use(home: "Home", settings: "Settings") -> "list[Space]":
     try:
         chosen = models.chosen(home, settings)
     except ModelError:  # whoever searches is told
-        chosen = models.PACKAGED
-    return [models.PACKAGED] if chosen.is_packaged else [models.PACKAGED, chosen]
+        chosen = PACKAGED
+    return [PACKAGED] if chosen.is_packaged else [PACKAGED, chosen]
 
 
 def open_following(

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.paths import Home
-    from subcog_hooks.state import State
+    from subcog_hooks.state.connection import State
 
 EVENTS = ("Stop", "PreCompact", "SessionEnd")
 
@@ -21,9 +21,9 @@ def respond(payload: "dict[str, object]", home: "Home", deadline: "Deadline") ->
     session = session_of(payload)
     if not session or not os.path.exists(home.state_db):
         return
-    from subcog_hooks import session_state
     from subcog_hooks.memory.model import now_ms
-    from subcog_hooks.state import State
+    from subcog_hooks.state import sessions
+    from subcog_hooks.state.connection import State
 
     state = State.open(home, max(1.0, deadline.left_ms()))
     _left_open.append(state)
@@ -31,5 +31,5 @@ def respond(payload: "dict[str, object]", home: "Home", deadline: "Deadline") ->
         state.begin_briefly()
     except StoreBusy:
         return
-    session_state.touched(state, session, now_ms())
+    sessions.touched(state, session, now_ms())
     state.commit()

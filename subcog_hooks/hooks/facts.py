@@ -3,18 +3,18 @@
 import os
 import sys
 
-from subcog_hooks import session_state
+from subcog_hooks.cues.conditions import KNOWN
 from subcog_hooks.hooks.payload import session_of, text_of
 from subcog_hooks.memory import project
-from subcog_hooks.memory.conditions import KNOWN
+from subcog_hooks.state import flags, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from subcog_hooks.memory.conditions import Scalar
+    from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.memory.project import Project
-    from subcog_hooks.state import State
+    from subcog_hooks.state.connection import State
 
 PROMPT = "UserPromptSubmit"
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
@@ -27,7 +27,7 @@ def of_session(payload: "Mapping[str, object]", here: "Project | None", state: "
     the first one also for the tools that work on it. The user's flags are in it, none of them in a fact's place.
     """
     session = session_of(payload)
-    facts = {name: value for name, value in session_state.flags(state).items() if name not in KNOWN}
+    facts = {name: value for name, value in flags.all_set(state).items() if name not in KNOWN}
     facts.update(of_place(text_of(payload, "cwd"), here))
     if mode := text_of(payload, "permission_mode"):
         facts["permission_mode"] = mode
@@ -55,8 +55,8 @@ def of_place(folder: str, here: "Project | None") -> "dict[str, Scalar]":
 def _of_history(
     payload: "Mapping[str, object]", session: str, project_name: str, state: "State", now_ms: int
 ) -> "dict[str, Scalar]":
-    known = session_state.known(state, session)
-    days = session_state.days_since_last(state, session, project_name, now_ms)
+    known = sessions.known(state, session)
+    days = sessions.days_since_last(state, session, project_name, now_ms)
     prompts = (known.prompts if known else 0) + (text_of(payload, "hook_event_name") == PROMPT)
     facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1, "first_session": days is None}
     if source := text_of(payload, "source") or (known.source if known else ""):

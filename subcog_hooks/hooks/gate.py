@@ -1,15 +1,15 @@
 """The gate: which of the memories that recall has brought are handed over, and what the others lack. Pure."""
 
-from subcog_hooks.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, REPEATED, STALE
+from subcog_hooks.state.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, REPEATED, STALE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from subcog_hooks.config import Settings
     from subcog_hooks.intent.detection import Examined
     from subcog_hooks.recall.hits import Hit
+    from subcog_hooks.settings.loading import Settings
 
 COUNTS = ((0.8, 6), (0.65, 4), (0.0, 3))  # at most so many memories from that confidence on
 DOUBTFUL = 2.0  # times the bar, for a prompt that hardly asks for anything: what is so relevant may speak alone

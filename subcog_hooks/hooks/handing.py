@@ -1,21 +1,22 @@
 """Handing over memories that no search has found: at a tool's call and at the start of a session. With the ledger's word."""
 
-from subcog_hooks.decision import INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPOKE, Bars, Decision
 from subcog_hooks.errors import StoreBusy, StoreError
 from subcog_hooks.hooks import gate, record
+from subcog_hooks.hooks.block import Entry, render_block, to_hook_output
 from subcog_hooks.hooks.occasion import PRINT_MS
-from subcog_hooks.hooks.render import Entry, render_block, to_hook_output
 from subcog_hooks.hooks.sanitise import utf16_units
 from subcog_hooks.memory.model import IdMaker
 from subcog_hooks.recall.hits import PATH
+from subcog_hooks.state import decision_log, ledger
+from subcog_hooks.state.decision import INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPOKE, Bars, Decision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from subcog_hooks.hooks.block import Rendered
     from subcog_hooks.hooks.gate import Judged
     from subcog_hooks.hooks.occasion import Occasion
-    from subcog_hooks.hooks.render import Rendered
     from subcog_hooks.recall.exact import Exact
     from subcog_hooks.recall.hits import Hit
 
@@ -73,7 +74,7 @@ def hand_over(
     if occasion.session:
         try:
             if block.ids and not occasion.is_trial:
-                occasion.state.record(occasion.session, block.ids, occasion.at, decision_id)
+                ledger.record(occasion.state, occasion.session, block.ids, occasion.at, decision_id)
             occasion.state.commit()
         except StoreError as error:
             occasion.log(f"the ledger was not kept: {error}")
@@ -108,9 +109,9 @@ def _lower_gone(hits: "Sequence[Hit]", occasion: "Occasion") -> None:
     """What is about files that are gone counts less, unless the file at hand is one of them: that is about to be there."""
     about = [hit for hit in hits if hit.memory.paths and PATH not in hit.ranks]
     if about:
-        from subcog_hooks.hooks import gone  # .2 ms, and few memories have paths and other cues
+        from subcog_hooks.hooks import gone_files  # .2 ms, and few memories have paths and other cues
 
-        gone.lower(about, occasion.here)
+        gone_files.lower(about, occasion.here)
 
 
 def _judged(hits: "Sequence[Hit]", given: set[str], terms: Terms) -> "list[Judged]":
@@ -155,7 +156,7 @@ def _keep(
     )
     try:
         occasion.state.begin_briefly()
-        occasion.state.keep_decision(decision, occasion.at)
+        decision_log.keep(occasion.state, decision, occasion.at)
         occasion.state.commit()
     except StoreBusy:
         pass  # nobody waits for records

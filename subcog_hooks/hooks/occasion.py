@@ -2,24 +2,26 @@
 
 import os
 
-from subcog_hooks import config
 from subcog_hooks.errors import StoreCorrupt
 from subcog_hooks.hooks.payload import TRIAL, session_of, text_of
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store, audiences_of
-from subcog_hooks.state import State, put_aside
+from subcog_hooks.settings import loading
+from subcog_hooks.state import ledger
+from subcog_hooks.state.compiled_settings import CompiledSettings
+from subcog_hooks.state.connection import State, put_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from subcog_hooks.config import Settings
+    from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.deadline import Deadline
-    from subcog_hooks.memory.conditions import Scalar
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.project import Project
     from subcog_hooks.paths import Home
+    from subcog_hooks.settings.loading import Settings
 
 PRINT_MS = 5.0  # what rendering and writing need at the end
 
@@ -75,7 +77,7 @@ class Occasion:
 
     def given(self) -> set[str]:
         """The ids of the memories that the session has been given. Raises StoreError."""
-        return self.state.injected(self.session) if self.session else set()
+        return ledger.given(self.state, self.session) if self.session else set()
 
     def facts(self) -> "dict[str, Scalar]":
         """What conditions are judged by, as it was when this was first asked. Raises StoreError."""
@@ -89,7 +91,7 @@ class Occasion:
         """Whether all conditions of a memory hold; it is handed over only then. Raises StoreError."""
         if not memory.when:
             return True
-        from subcog_hooks.memory import conditions  # as above
+        from subcog_hooks.cues import conditions  # as above
 
         return conditions.holds(memory.when, self.facts())
 
@@ -105,7 +107,7 @@ def opened(payload: "Mapping[str, object]", home: "Home", deadline: "Deadline") 
     here = project.find(folder) if os.path.isabs(folder) else None
     state = State.open(home, max(1.0, deadline.left_ms() - PRINT_MS))
     _left_open.append(state)
-    settings = config.load(home, here.root if here else None, state)
+    settings = loading.load(home, here.root if here else None, CompiledSettings(state))
     for problem in settings.problems:
         log(home, problem)
     return Occasion(payload, session_of(payload), here, settings, state, home, deadline)

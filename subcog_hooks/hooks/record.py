@@ -1,6 +1,6 @@
 """From a turn that is over to the decision that is kept of it: what was understood, found and judged, with what may be kept."""
 
-from subcog_hooks.decision import (
+from subcog_hooks.state.decision import (
     INJECTED,
     MAX_CANDIDATES,
     MAX_EXPLAINED,
@@ -17,10 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from subcog_hooks.config import Settings
     from subcog_hooks.hooks.gate import Judged
     from subcog_hooks.hooks.turn import Turn
     from subcog_hooks.intent.detection import Examined
+    from subcog_hooks.settings.loading import Settings
 
 MAX_READ = 100_000  # characters of a prompt that is looked through for secrets; of a longer one nothing is kept
 MAX_SIGNALS = 20
@@ -61,9 +61,9 @@ def may_be_kept(prompt: str) -> str | None:
     >>> may_be_kept("push with ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"), may_be_kept("Why is password=hunter2 refused?")
     ('push with [redacted]', None)
     """
-    from subcog_hooks.capture import disclosure  # not where nothing is kept
-    from subcog_hooks.capture.leaks import mask
-    from subcog_hooks.intent.text import ends_of
+    from subcog_hooks.llm import disclosure  # not where nothing is kept
+    from subcog_hooks.redaction.leaks import mask
+    from subcog_hooks.text.typed import ends_of
 
     return disclosure.shown(ends_of(mask(prompt))) if len(prompt) <= MAX_READ else None  # masked before it is cut
 

@@ -115,13 +115,13 @@ def _run(answer: Answer) -> None:
     if BUDGETS_MS[event] < BUDGET_MS:
         _thread.start_new_thread(_watch, (answer, deadline))
     if event == "UserPromptSubmit":
-        from subcog_hooks.hooks import prompt  # the other events need none of what it loads
+        from subcog_hooks.hooks import user_prompt_submit  # the other events need none of what it loads
 
-        prompt.respond(payload, Home.find(), answer.write, deadline)
+        user_prompt_submit.respond(payload, Home.find(), answer.write, deadline)
     elif event == "PreToolUse":
-        from subcog_hooks.hooks import tool  # as above
+        from subcog_hooks.hooks import pre_tool_use  # as above
 
-        tool.respond(payload, Home.find(), answer.write, deadline)
+        pre_tool_use.respond(payload, Home.find(), answer.write, deadline)
     elif event == "SessionStart":
         from subcog_hooks.hooks import session_start  # as above
 

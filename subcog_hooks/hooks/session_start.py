@@ -4,19 +4,19 @@
 does not add again.
 """
 
-from subcog_hooks import session_state
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import occasion
 from subcog_hooks.hooks.payload import text_of
 from subcog_hooks.recall.hits import PINNED, STATE, USED
+from subcog_hooks.state import ledger, pause, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.hooks.occasion import Occasion
-    from subcog_hooks.memory.conditions import Scalar
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.paths import Home
 
@@ -39,10 +39,10 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
         return
     source = text_of(payload, "source")
     used = _forgotten(happened) if source == COMPACT else []
-    said = session_state.said(happened.state, happened.session) if source == RESUME else None
+    said = sessions.said(happened.state, happened.session) if source == RESUME else None
     is_silent = _is_silent(happened)
     facts = _facts(happened) if said is None and not is_silent else None
-    _note(happened, lambda: session_state.begin(happened.state, happened.session, _project(happened), source, happened.at))
+    _note(happened, lambda: sessions.begin(happened.state, happened.session, _project(happened), source, happened.at))
     if is_silent:
         return
     found = {USED: _live(said, happened)} if said is not None else _found(happened, facts, used)
@@ -57,12 +57,14 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
         if not ids:
             return  # no time was left: a resumed session begins as if it were new
     if said is None:
-        _note(happened, lambda: session_state.keep_said(happened.state, happened.session, ids))
+        _note(happened, lambda: sessions.keep_said(happened.state, happened.session, ids))
 
 
 def _is_silent(happened: "Occasion") -> bool:
     settings = happened.settings
-    return not settings["surfacing.enabled"] or not settings["surfacing.session_start"] or happened.state.paused(happened.at)
+    return (
+        not settings["surfacing.enabled"] or not settings["surfacing.session_start"] or pause.is_on(happened.state, happened.at)
+    )
 
 
 def _project(happened: "Occasion") -> str:
@@ -73,8 +75,8 @@ def _forgotten(happened: "Occasion") -> list[str]:
     """Let a session hear all of it again, since the client has forgotten it: the last that it was given. Raises StoreError."""
     if not happened.session:
         return []
-    used = happened.state.given_lately(happened.session, MOST_USED)
-    happened.state.forget_ledger(happened.session)
+    used = ledger.given_lately(happened.state, happened.session, MOST_USED)
+    ledger.forget(happened.state, happened.session)
     return used
 
 

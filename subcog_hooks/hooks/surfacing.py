@@ -2,23 +2,24 @@
 
 import os
 
-from subcog_hooks.capture.leaks import mask
-from subcog_hooks.decision import GATE, INJECTED, INTENT, LLM, OUT_OF_TIME, RECALL, RENDER, ROOM, SPOKE
 from subcog_hooks.embed import static
 from subcog_hooks.errors import StoreError, SubcogError
 from subcog_hooks.hooks import gate
+from subcog_hooks.hooks.block import Entry, Rendered, of_intent, render_block, to_hook_output
 from subcog_hooks.hooks.occasion import PRINT_MS
-from subcog_hooks.hooks.render import Entry, Rendered, of_intent, render_block, to_hook_output
 from subcog_hooks.hooks.sanitise import utf16_units
 from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.intent.kinds import GENERAL, NONE, Intent
-from subcog_hooks.intent.text import ends_of
 from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
 from subcog_hooks.memory.vector_file import ExtensionMissing, path_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.recall import pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
+from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.state import ledger
+from subcog_hooks.state.decision import GATE, INJECTED, INTENT, LLM, OUT_OF_TIME, RECALL, RENDER, ROOM, SPOKE
+from subcog_hooks.text.typed import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,9 +165,9 @@ def _hand_over(
     """
     hits = pipeline.favoured(found, examined.intent, numbers)
     if any(hit.memory.paths for hit in hits):
-        from subcog_hooks.hooks import gone  # .2 ms, and few memories have paths
+        from subcog_hooks.hooks import gone_files  # .2 ms, and few memories have paths
 
-        gone.lower(hits, turn.here)
+        gone_files.lower(hits, turn.here)
         hits = pipeline.ordered(hits)
     given = turn.given()
     turn.judged = [*_judged(turn, examined, hits, given, numbers), *others]
@@ -179,7 +180,7 @@ def _hand_over(
         return
     if turn.session:
         turn.state.begin()
-        now_given = turn.state.injected(turn.session)
+        now_given = ledger.given(turn.state, turn.session)
         if now_given != given:  # by another hook in the meantime
             turn.judged = [*_judged(turn, examined, hits, now_given, numbers), *others]
     block = _rendered(turn, examined.intent)
@@ -193,7 +194,7 @@ def _hand_over(
         return
     try:
         if block.ids and not turn.is_trial:
-            turn.state.record(turn.session, block.ids, turn.at, turn.id)
+            ledger.record(turn.state, turn.session, block.ids, turn.at, turn.id)
         turn.state.commit()
     except StoreError as error:
         turn.log(f"the ledger was not kept: {error}")

@@ -1,15 +1,15 @@
 """A prompt that is being answered: what is known of it so far, and what is kept of it in the end."""
 
-from subcog_hooks import session_state
-from subcog_hooks.config import EVERYTHING
-from subcog_hooks.decision import FAILED, NOMEM, OFF, OUT_OF_TIME, PAUSED
 from subcog_hooks.errors import StoreBusy, StoreError
 from subcog_hooks.hooks.occasion import Occasion
 from subcog_hooks.hooks.payload import text_of
 from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.memory.model import IdMaker
-from subcog_hooks.state import Earlier
+from subcog_hooks.settings.keys import EVERYTHING
+from subcog_hooks.state import decision_log, kept_texts, sessions
+from subcog_hooks.state.decision import FAILED, NOMEM, OFF, OUT_OF_TIME, PAUSED
+from subcog_hooks.state.sessions import Earlier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Turn(Occasion):
 
         if not follow_up.is_follow_up(reading.words(), own, reading.intent.confidence):
             return
-        earlier = self.state.last_topics(self.session, self.at)
+        earlier = sessions.last_topics(self.state, self.session, self.at)
         if earlier is not None and (borrowed := follow_up.borrowed(own, earlier)):
             least = float(self.settings["search_intent.min_confidence"])
             reading.intent.confidence = follow_up.confidence_of(reading.intent.confidence, earlier, least)
@@ -155,14 +155,14 @@ class Turn(Occasion):
         if self.detected is not None and self.examined is not None:
             self.detected.count(self.examined, self.state)
             self.detected.learn(self.state, self.settings, keeps_answers=self.keeps_texts)
-        session_state.seen(self.state, self.session, self.here.identity if self.here else "", self.at)
-        if not self.keeps_texts and self.state.has_prompts():
-            self.state.forget_some_prompts()
+        sessions.seen(self.state, self.session, self.here.identity if self.here else "", self.at)
+        if not self.keeps_texts and kept_texts.may_exist(self.state):
+            kept_texts.forget_some(self.state)
         from subcog_hooks.hooks import record  # the answer, if there is one, has been written
 
         try:
             decision = record.of(self, outcome, reason)
-            self.state.keep_decision(decision, self.at)
+            decision_log.keep(self.state, decision, self.at)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - a record is no reason to lose the ledger
@@ -172,9 +172,11 @@ class Turn(Occasion):
             return
         if decision.intent is not None and decision.intent.topics:
             earlier = Earlier(decision.intent.topics, decision.intent.confidence)
-            self.state.keep_topics(self.session, earlier, self.at)
+            sessions.keep_topics(self.state, self.session, earlier, self.at)
         elif outcome in UNREAD or (self.examined is not None and self.examined.intent.topics):
-            self.state.forget_topics(self.session)  # what comes next would go on from this prompt, of which nothing is kept
+            sessions.forget_topics(
+                self.state, self.session
+            )  # what comes next would go on from this prompt, of which nothing is kept
 
     def keep_if_free(self, outcome: str, reason: str = "") -> None:
         """The same, unless another process is writing: nobody waits for records."""

@@ -12,6 +12,7 @@ from subcog_hooks.intent.kinds import (
     TROUBLESHOOT,
     TYPES,
 )
+from subcog_hooks.llm.question import Question
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ class Answer:
         self.topics = topics
 
 
-def question(prompt: str) -> tuple[str, str]:
-    """What to ask of a prompt: the system's text and the user's. Equal prompts give equal questions.
+def question(prompt: str) -> Question:
+    """Return what to ask of a prompt. Equal prompts give equal questions.
 
     The prompt stands between tags of a name that does not occur in it, so that nothing in it can end it.
     """
@@ -102,7 +103,8 @@ def question(prompt: str) -> tuple[str, str]:
     while tag in lowered:
         number += 1
         tag = f"typed-prompt-{number}"
-    return SYSTEM, f"<{tag}>\n{prompt}\n</{tag}>\n\nClassify the prompt between the tags. Answer with the JSON object alone."
+    user = f"<{tag}>\n{prompt}\n</{tag}>\n\nClassify the prompt between the tags. Answer with the JSON object alone."
+    return Question(SYSTEM, user, "intent", "Notes what the prompt asks for.", SCHEMA)
 
 
 def to_text(answer: Answer) -> str:

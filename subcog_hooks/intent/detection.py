@@ -6,25 +6,25 @@ as long as it may and merges. Everything that an LLM needs is imported only when
 
 import time
 
-from subcog_hooks import metrics
 from subcog_hooks.errors import ConfigError, StoreBusy
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.kinds import CACHED, NONE, OFF, RESTING, SEEKING, SKIPPED, TIMEOUT, Intent
-from subcog_hooks.intent.text import ends_of
+from subcog_hooks.intent.kinds import CACHED, NONE, OFF, RESTING, SEEKING, SKIPPED, Intent
 from subcog_hooks.intent.topics import topics
-from subcog_hooks.keys import NO_LLM
 from subcog_hooks.memory.model import now_ms
+from subcog_hooks.settings.keys import NO_LLM
+from subcog_hooks.state import metrics
+from subcog_hooks.text.typed import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.config import Settings
     from subcog_hooks.intent.classifier import Answer
-    from subcog_hooks.intent.providers import Provider
-    from subcog_hooks.intent.race import Outcome, Race
+    from subcog_hooks.llm.providers import Provider
+    from subcog_hooks.llm.race import Outcome, Race
     from subcog_hooks.paths import Home
-    from subcog_hooks.state import State
+    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.state.connection import State
 
 HOUR_MS = 3_600_000
 MAX_SHOWN = 100_000  # characters of a prompt that is shown to an LLM: to look for secrets in more takes too long
@@ -150,13 +150,14 @@ class Detection:
 
     def ask(self, provider: "Provider", prompt: str, state: "State | None", settings: "Settings", seconds: float) -> None:
         """Start the call, unless the answer is known or the provider rests. Raises StoreError."""
-        from subcog_hooks import llm_state
-        from subcog_hooks.intent import breaker, classifier, race
+        from subcog_hooks.intent import classifier
+        from subcog_hooks.llm import answer_cache, breaker, race
 
         now = now_ms()
+        question = classifier.question(prompt)
         self._provider = provider
-        self._key = race.cache_key(provider, prompt)
-        kept = llm_state.answer(state, self._key, now) if state and settings["llm.cache_hours"] else None
+        self._key = answer_cache.key_of(provider, question)
+        kept = answer_cache.find(state, self._key, now) if state and settings["llm.cache_hours"] else None
         self.answer = classifier.parse(kept) if kept else None
         if self.answer is not None:
             self.status = CACHED
@@ -166,11 +167,11 @@ class Detection:
             self.reason = "no time was left"
             return
         try:
-            may_ask = state is None or breaker.may_ask(state, provider.identity, now)
+            may_ask = state is None or breaker.may_call(state, provider.identity, now)
         except StoreBusy:  # the one try after a rest could not be noted
             may_ask = False
         if may_ask:
-            self._race = race.start(provider, prompt, seconds)
+            self._race = race.start(provider, question, classifier.parse, seconds)
         else:
             self.status = RESTING
             self.reason = "it failed too often lately"
@@ -190,6 +191,8 @@ class Detection:
 
         timed_out_by = ""
         if self._race is not None:
+            from subcog_hooks.llm.race import TIMEOUT  # loaded by `ask`
+
             allowed_ms = float(settings["search_intent.llm_timeout_ms"]) - self._race.elapsed() * 1000.0
             self._outcome = self._race.join(min(allowed_ms, left_ms) / 1000.0)
             self.status, self.answer, self.reason = self._outcome.status, self._outcome.answer, self._outcome.reason
@@ -236,18 +239,21 @@ class Detection:
 
         keeps_answers: whether what is said of a prompt may be kept; an answer has its topics.
         """
-        if self._outcome is None or self._provider is None or (self._is_abandoned and self._outcome.status == TIMEOUT):
+        if self._outcome is None or self._provider is None:
             return
-        from subcog_hooks import llm_state  # loaded by `ask`, as the others
-        from subcog_hooks.intent import breaker, classifier
+        from subcog_hooks.intent import classifier
+        from subcog_hooks.llm import answer_cache, breaker  # loaded by `ask`, as the others
+        from subcog_hooks.llm.race import TIMEOUT
 
+        if self._is_abandoned and self._outcome.status == TIMEOUT:
+            return
         now = now_ms()
         if self._outcome.answer is None:
-            breaker.failed(state, self._provider.identity, now)
+            breaker.note_failure(state, self._provider.identity, now)
             return
-        breaker.succeeded(state, self._provider.identity)
+        breaker.note_success(state, self._provider.identity)
         if keeps_answers and (hours := int(settings["llm.cache_hours"])):
-            llm_state.keep_answer(state, self._key, classifier.to_text(self._outcome.answer), now, hours * HOUR_MS)
+            answer_cache.keep(state, self._key, classifier.to_text(self._outcome.answer), now, hours * HOUR_MS)
 
     def _elapsed(self) -> float:
         return time.perf_counter() - self._started
@@ -268,7 +274,7 @@ def begin(
     if detection.reason:
         detection.status = SKIPPED
         return detection
-    from subcog_hooks.intent import providers
+    from subcog_hooks.llm import providers
 
     try:
         provider = providers.of(settings, home)

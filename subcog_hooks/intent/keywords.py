@@ -6,11 +6,12 @@ in what is read of the prompt: .1 ms for 100 characters, .8 ms for 2,000, 2.5 ms
 
 from math import exp
 
-from subcog_hooks.intent import signals, vocabulary
+from subcog_hooks.intent import signals
 from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TYPES, Intent
 from subcog_hooks.intent.matcher import Matcher, words_of
 from subcog_hooks.intent.shape import cues
-from subcog_hooks.intent.text import Prompt, is_latin, is_typed, parts_of, prepare
+from subcog_hooks.text import vocabulary
+from subcog_hooks.text.typed import Prompt, is_latin, is_typed, parts_of, prepare
 
 NEEDED = 0.74  # the least confidence of a type other than none: three of four prompts that need no memories stay under it
 UNREAD = 0.5  # of a prompt in another script: the least at which the hook looks further by default

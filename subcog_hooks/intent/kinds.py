@@ -12,12 +12,11 @@ TYPES = (COMPARISON, TROUBLESHOOT, LOCATION, HOWTO, EXPLANATION, GENERAL, NONE) 
 
 KEYWORD, LLM, HYBRID = "keyword", "llm", "hybrid"  # who has said it
 
-# what became of the LLM
+# what became of the LLM, where no call has ended (llm.race says how those end)
 OFF = "off"  # none is configured, or use_llm is false
 SKIPPED = "skipped"  # the words were sure, or it may not be shown the prompt, or no time was left
 CACHED = "cached"  # it had answered this prompt before
 RESTING = "resting"  # it failed too often lately
-SUCCESS, TIMEOUT, ERROR, DISCONNECTED = "success", "timeout", "error", "disconnected"
 
 SEEKING = "seeking"  # no type, but a family of signals: the prompt asks for what is remembered
 

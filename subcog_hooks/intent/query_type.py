@@ -4,7 +4,7 @@ A text has the first type, in S1's order, that one of its lines has, so a line n
 split at blanks and looked up in tables; no regular expressions, whose import would cost the hook 3 ms.
 """
 
-from subcog_hooks.intent.quotes import phrases, prose
+from subcog_hooks.text.quotes import phrases, prose
 
 EXACT_QUOTE = "exact_quote"  # "not a conventional company"
 ENTITY = "entity"  # Oak Ridge laboratories, parse_args: it is found by its spelling

@@ -1,11 +1,11 @@
 """The shape of a prompt: cues that are no words, such as its length, a question mark, a file that it names."""
 
 from subcog_hooks.intent.matcher import END, QUESTION, count_of
-from subcog_hooks.intent.vocabulary import FILLERS
+from subcog_hooks.text.vocabulary import FILLERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.intent.text import Prompt
+    from subcog_hooks.text.typed import Prompt
 
 LENGTHS = (  # of the prompt: below so many different words
     *((3, "1 or 2 words"), (5, "3 or 4 words"), (8, "5 to 7 words"), (13, "8 to 12 words"), (21, "13 to 20 words")),

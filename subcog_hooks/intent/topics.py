@@ -3,7 +3,7 @@
 from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.matcher import END, QUESTION
 from subcog_hooks.intent.shape import is_file
-from subcog_hooks.intent.vocabulary import ACKNOWLEDGED, CLASSES, FILLERS
+from subcog_hooks.text.vocabulary import ACKNOWLEDGED, CLASSES, FILLERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

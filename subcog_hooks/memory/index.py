@@ -13,10 +13,10 @@ from math import log
 import tantivy
 
 from subcog_hooks.errors import StoreError
-from subcog_hooks.memory import analysis
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import audience_of
 from subcog_hooks.paths import Home, make_private_folder
+from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ class IndexWriter:
 
 
 def _document(memory: Memory) -> tantivy.Document:
-    from subcog_hooks.memory import acronyms  # .2 ms, and a hook writes no index
+    from subcog_hooks.text import acronyms  # .2 ms, and a hook writes no index
 
     folded = analysis.fold(memory.content)
     document = tantivy.Document()

@@ -23,7 +23,6 @@ DEFAULT_NAMESPACE = "learnings"
 SCOPES = ("project", "user", "org")
 STATUSES = ("active", "pending", "superseded", "archived", "deleted")
 TRUSTS = ("user", "file", "import", "transcript", "tool", "team")
-TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Bash", "Grep", "Glob")  # of the client, that a hook heeds
 
 MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
@@ -214,7 +213,7 @@ _taken: set[str] = set()  # triggers that hold: an import checks each twice, 50 
 
 
 def _check_cues(memory: Memory, before: Memory | None) -> None:
-    from subcog_hooks.memory import condition_checks, globs, triggers  # off the hook's path: only writers validate
+    from subcog_hooks.cues import condition_checks, globs, triggers  # off the hook's path: only writers validate
 
     for trigger in memory.triggers:
         if (before is None or trigger not in before.triggers) and trigger not in _taken:

@@ -113,9 +113,9 @@ WHERE status = 'active' AND trust = 'user' AND priority >= 90 AND triggers = '[]
 
 
 def _derive_cues(connection: "apsw.Connection") -> None:
-    from subcog_hooks.memory import cues  # only the store's writers migrate it
+    from subcog_hooks.memory import cue_tables  # only the store's writers migrate it
 
-    cues.rebuild(connection)
+    cue_tables.rebuild(connection)
 
 
 MARKS_SINCE = 2  # the version that brought the marks

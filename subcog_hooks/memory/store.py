@@ -4,7 +4,7 @@ import apsw
 
 from subcog_hooks import database, wire
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
-from subcog_hooks.memory import cues
+from subcog_hooks.memory import cue_tables
 from subcog_hooks.memory.model import Memory, check, now_ms
 from subcog_hooks.memory.schema import CUES_SINCE, MARKS_SINCE, SCHEMA
 from subcog_hooks.paths import Home
@@ -241,28 +241,30 @@ class Store:
         sql = f"SELECT seq, decision, terms, at FROM marks WHERE seq IN ({numbers}) ORDER BY at, decision"  # noqa: S608 - whole numbers
         return [Mark(*row) for row in self._run(sql, ())]
 
-    def triggers(self, keys: "Sequence[str]", audiences: tuple[str, ...], text: str, now_ms: int = 0) -> list[cues.Trigger]:
+    def triggers(
+        self, keys: "Sequence[str]", audiences: tuple[str, ...], text: str, now_ms: int = 0
+    ) -> list[cue_tables.Trigger]:
         """The triggers of these audiences of which `text` has a literal, and those without one, the highest priority first.
 
         text: made `triggers.plain`; keys: its own, of `triggers.keys_in`. This and what follows until `pinned` is about active
         memories alone, and finds nothing in a store of a version that has no room for it yet. now_ms: what has expired by then
         is left out; 0: nothing is.
         """
-        return cues.find_triggers(self._run, keys, audiences, text, now_ms) if self._has(CUES_SINCE) else []
+        return cue_tables.find_triggers(self._run, keys, audiences, text, now_ms) if self._has(CUES_SINCE) else []
 
     def has_cues(self) -> tuple[bool, bool]:
         """Whether any active memory has triggers, and whether any has conditions: most stores have none."""
-        return cues.are_there(self._run) if self._has(CUES_SINCE) else (False, False)
+        return cue_tables.are_there(self._run) if self._has(CUES_SINCE) else (False, False)
 
     def globs(self, keys: "Sequence[str]", audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
         """The globs of these audiences that have one of these keys (`globs.keys_of` of a path), each after its row number."""
-        return cues.find_globs(self._run, keys, audiences, now_ms) if self._has(CUES_SINCE) else []
+        return cue_tables.find_globs(self._run, keys, audiences, now_ms) if self._has(CUES_SINCE) else []
 
     def mentioning(
         self, names: "Sequence[str]", audiences: tuple[str, ...], most: int, now_ms: int = 0
     ) -> dict[str, list[int]]:
         """The row numbers of the memories that name these things, the newest `most` for each that is named at all."""
-        return cues.find_mentioning(self._run, names, audiences, most, now_ms) if self._has(CUES_SINCE) else {}
+        return cue_tables.find_mentioning(self._run, names, audiences, most, now_ms) if self._has(CUES_SINCE) else {}
 
     def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> "list[tuple[int, dict[str, object]]]":
         """The row numbers and conditions of memories that have some, the highest priority first, then the newest.
@@ -270,7 +272,7 @@ class Store:
         limit: how many at most; who has to know whether there are more asks for one more than is wanted.
         """
         try:
-            return cues.find_conditional(self._run, audiences, limit, now_ms) if self._has(CUES_SINCE) else []
+            return cue_tables.find_conditional(self._run, audiences, limit, now_ms) if self._has(CUES_SINCE) else []
         except ValueError as error:
             raise self._unreadable(error) from error
 
@@ -278,11 +280,11 @@ class Store:
         """The user's own memories of a priority that pins, without triggers and conditions: what a session begins with."""
         if not self._has(CUES_SINCE):
             return []
-        return list(self._memories(cues.pinned(audiences, now_ms), (*audiences, limit)))
+        return list(self._memories(cue_tables.pinned(audiences, now_ms), (*audiences, limit)))
 
-    def room(self) -> cues.Room:
+    def room(self) -> cue_tables.Room:
         """The room for triggers without a literal."""
-        return cues.Room(cues.count_unkeyed(self._run))
+        return cue_tables.Room(cue_tables.count_unkeyed(self._run))
 
     def problems(self) -> list[str]:
         """What SQLite's own check finds wrong, [] for a sound file."""
@@ -308,7 +310,7 @@ class Store:
                         raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
                     raise
                 memory.seq = self._connection.last_insert_rowid()
-                cues.put(self._connection, memory, audience_of(memory.scope, memory.project))
+                cue_tables.put(self._connection, memory, audience_of(memory.scope, memory.project))
         return added
 
     def update(self, memories: "Iterable[Memory]") -> None:
@@ -350,7 +352,7 @@ class Store:
     def rebuild_cues(self) -> None:
         """Derive anew what `triggers`, `globs` and `mentioning` find memories by."""
         with _Transaction(self):
-            cues.rebuild(self._connection)
+            cue_tables.rebuild(self._connection)
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""
@@ -367,7 +369,7 @@ class Store:
             check(changed, stored)
             changed.seq = stored.seq
             self._connection.execute(sql, (*_row(changed)[1:], revision, stored.seq))
-            cues.put(self._connection, changed, audience_of(changed.scope, changed.project), stored)
+            cue_tables.put(self._connection, changed, audience_of(changed.scope, changed.project), stored)
             written.append(changed)
         return written
 
@@ -442,7 +444,7 @@ class _Transaction:
 
 
 def _is_met(*values: "apsw.SQLiteValue") -> bool:
-    from subcog_hooks.memory import globs  # no hook filters by paths
+    from subcog_hooks.cues import globs  # no hook filters by paths
 
     glob, path = map(str, values)
     return globs.matches(globs.absolute(glob), path)

@@ -5,7 +5,6 @@ words, counts as none: looking it up changed no measure by more than .003 and to
 """
 
 from subcog_hooks.errors import SubcogError
-from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store
@@ -13,6 +12,7 @@ from subcog_hooks.recall import channel, fusion, labels, lexical, logit, query, 
 from subcog_hooks.recall.hits import AGREED, LEXICAL, SEMANTIC, Hit
 from subcog_hooks.recall.semantic import Semantic, Space
 from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from subcog_hooks.memory import analysis
+from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

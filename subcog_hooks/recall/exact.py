@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.deadline import Deadline
-    from subcog_hooks.memory.conditions import Scalar
     from subcog_hooks.memory.store import Store
     from subcog_hooks.recall.channel import Found
 
@@ -93,7 +93,7 @@ def by_patterns(
     Those that the session has not been given come first, then those of the highest priority, then the newest. holds: whether a
     memory's conditions do. Half of the time that is left is for them.
     """
-    from subcog_hooks.memory import triggers  # only where the store has some
+    from subcog_hooks.cues import triggers  # only where the store has some
 
     text = triggers.plain(cut(text))
     seqs: dict[int, int] = {}
@@ -113,7 +113,7 @@ def by_patterns(
 
 
 def _matches(pattern: str, data: bytes) -> bool:
-    from subcog_hooks.memory import triggers  # has been loaded
+    from subcog_hooks.cues import triggers  # has been loaded
 
     try:
         return triggers.search(pattern, data) is not None
@@ -134,7 +134,7 @@ def by_states(
     One with triggers or paths waits for these; its conditions only hold it back. naming: of these facts one must be among the
     conditions; () for any. Raises StoreError.
     """
-    from subcog_hooks.memory import conditions  # only where the store has some
+    from subcog_hooks.cues import conditions  # only where the store has some
 
     found = store.conditional(audiences, MAX_JUDGED + 1, now_ms)
     note = (

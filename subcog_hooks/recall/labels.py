@@ -2,13 +2,13 @@
 
 import tantivy
 
-from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LABEL, LexicalIndex
 from subcog_hooks.memory.store import Filter
 from subcog_hooks.recall import lexical
 from subcog_hooks.recall.hits import LABELS
 from subcog_hooks.recall.query import Query, rarity
-from subcog_hooks.recall.words import STOP
+from subcog_hooks.text import analysis
+from subcog_hooks.text.stopwords import STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ by words alone, nothing when fused (measured with irregular forms and the label 
 
 import tantivy
 
-from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LABELS, LexicalIndex
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Filter
 from subcog_hooks.recall.hits import LEXICAL
 from subcog_hooks.recall.query import Query, Term
+from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

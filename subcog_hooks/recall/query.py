@@ -5,10 +5,10 @@ No ranking here.
 
 from math import log
 
-from subcog_hooks.intent.text import ends_of
-from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LABELS, LexicalIndex
-from subcog_hooks.recall.words import EVERYDAY, STOP
+from subcog_hooks.text import analysis
+from subcog_hooks.text.stopwords import EVERYDAY, STOP
+from subcog_hooks.text.typed import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def analyse(
 def _phrases(text: str, index: LexicalIndex) -> "list[tuple[str, ...]]":
     if text.isascii() and '"' not in text:
         return []
-    from subcog_hooks.intent import quotes  # .2 ms, and few prompts quote
+    from subcog_hooks.text import quotes  # .2 ms, and few prompts quote
 
     spaced = [phrase for phrase in quotes.phrases(text) if not analysis.unspaced_runs(phrase)]  # others have no words to follow
     phrases = [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]
@@ -170,7 +170,7 @@ def _abbreviate(text: str, terms: list[Term], index: LexicalIndex, within: "tant
     known = index.acronyms()
     if not known:
         return []
-    from subcog_hooks.memory import acronyms  # .2 ms, and in many stores there are none
+    from subcog_hooks.text import acronyms  # .2 ms, and in many stores there are none
 
     asked = {term.whole for term in terms}
     words = analysis.fold(text).replace("-", " ").lower().split()

@@ -2,8 +2,8 @@
 
 from math import log
 
-from subcog_hooks.memory import analysis
 from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ store to store: they are taken relative to a full match, to the runner-up and to
 from itertools import pairwise
 from math import log
 
-from subcog_hooks.memory import analysis
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
+from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

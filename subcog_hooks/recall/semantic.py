@@ -1,9 +1,9 @@
 """The channel of meaning: the memories whose vectors lie nearest to the query's, ranked by cosine."""
 
-from subcog_hooks.intent.text import is_latin
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.recall.hits import SEMANTIC
+from subcog_hooks.text.typed import is_latin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 import tantivy
 
-from subcog_hooks.memory.analysis import EXACT
 from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.text.analysis import EXACT
 
 SHORTEST = 4  # letters of a word that is taken for misspelt; of three, every other one is a word
 LONG = 12  # letters from which on two edits are allowed; two make `transport` of `transform`

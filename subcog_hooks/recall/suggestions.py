@@ -3,7 +3,7 @@
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.recall import lexical, query, spelling
 from subcog_hooks.recall.candidates import Request
-from subcog_hooks.recall.words import EVERYDAY, STOP
+from subcog_hooks.text.stopwords import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

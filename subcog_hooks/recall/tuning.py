@@ -1,11 +1,11 @@
 """The numbers of the ranking that can be set, as one value: what the settings say, or what an experiment tries."""
 
-from subcog_hooks.keys import ADAPTIVE, KEYS, WEIGHTED
+from subcog_hooks.settings.keys import ADAPTIVE, KEYS, WEIGHTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.config import Settings
-    from subcog_hooks.keys import Value
+    from subcog_hooks.settings.keys import Value
+    from subcog_hooks.settings.loading import Settings
 
 
 class Tuning:

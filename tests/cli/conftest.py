@@ -10,7 +10,7 @@ import pytest
 
 from subcog_hooks.cli import app
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import prompt
+from subcog_hooks.hooks import user_prompt_submit
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
@@ -65,7 +65,7 @@ class Ask:
     def __call__(self, text: str, session: str = "s", cwd: str | None = None) -> list[str]:
         written: list[bytes] = []
         payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd or str(self._folder)}
-        prompt.respond(payload, self._home, written.append, Deadline(10_000))
+        user_prompt_submit.respond(payload, self._home, written.append, Deadline(10_000))
         if not written:
             return []
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]

@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from subcog_hooks.decision import BELOW, INJECTED, SPOKE, Bars, Candidate, Decision, Understood
 from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import BELOW, INJECTED, SPOKE, Bars, Candidate, Decision, Understood
 
 PROMPT = "How do we rotate the signing keys?"
 BAR = 0.25
@@ -56,5 +57,5 @@ def keep(home: Home, *decisions: Decision) -> None:
     home.create()
     state = State.open(home, 1_000)
     for decision in decisions:
-        state.keep_decision(decision, now_ms())
+        decision_log.keep(state, decision, now_ms())
     state.close()

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from subcog_hooks import database
-from subcog_hooks.embed import models
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.memory import vector_sync, vectors
 from subcog_hooks.memory.lock import ProcessLock
@@ -44,7 +44,7 @@ def vectors_of(home: Home, id_: str) -> list[bytes]:
     with Store.reader(home) as store:
         content_hash = store.get(id_).content_hash
     found = []
-    for space, dimension in ((models.PACKAGED.name, models.PACKAGED.dimension), (SPACE, DIMENSION)):
+    for space, dimension in ((PACKAGED.name, PACKAGED.dimension), (SPACE, DIMENSION)):
         with VectorStore.reader(home, space, dimension) as opened:
             found += opened.final_vectors(content_hash)
     return found
@@ -77,7 +77,7 @@ def test_the_vectors_of_a_purged_memory_are_gone_from_every_space(subcog: Run, h
     assert subcog("doctor", "--prompt", "is the gate shut at night?").code == 0
 
 
-@pytest.mark.parametrize("space", [models.PACKAGED.name, SPACE])
+@pytest.mark.parametrize("space", [PACKAGED.name, SPACE])
 def test_a_reader_that_keeps_the_bytes_of_a_vector_is_said_and_the_rest_is_done(
     subcog: Run, home: Home, secret: str, monkeypatch: pytest.MonkeyPatch, space: str
 ) -> None:
@@ -97,7 +97,7 @@ def test_purging_while_another_process_follows_the_store_erases_all_the_same(
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     made = vectors_of(home, secret)
-    with ProcessLock(vector_sync.lock_of(home, models.PACKAGED.name), 0, "following"):
+    with ProcessLock(vector_sync.lock_of(home, PACKAGED.name), 0, "following"):
         assert subcog("forget", secret, "--purge").code == 0
         assert not any(vector in bytes_of(home) for vector in made)
 

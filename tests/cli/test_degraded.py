@@ -11,7 +11,8 @@ from typing import Any
 import apsw
 import pytest
 
-from subcog_hooks.cli import search, sources
+from subcog_hooks.cli import search
+from subcog_hooks.cli.support import sources
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import layout, static
 from subcog_hooks.memory import vector_sync, vectors

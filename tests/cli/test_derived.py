@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from subcog_hooks.memory.cues import MAX_UNKEYED
+from subcog_hooks.memory.cue_tables import MAX_UNKEYED
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.paths import Home
 from tests.cli.conftest import Run

@@ -10,16 +10,18 @@ from pathlib import Path
 import apsw
 import pytest
 
-from subcog_hooks.cli import install, stale
+from subcog_hooks.cli import install
+from subcog_hooks.cli.support import stale
 from subcog_hooks.embed import background
-from subcog_hooks.intent import breaker
+from subcog_hooks.llm import breaker
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import path_of
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import pause
+from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
 from tests.conftest import Maker
 
@@ -161,7 +163,7 @@ def test_a_damaged_state_is_put_aside(registered: Run, home: Home) -> None:
         file.seek(4096)
         file.write(b"\xff" * (os.path.getsize(home.state_db) - 4096))
     assert "is put aside and made anew" in registered("doctor").out
-    assert not State.open(home, 100).paused(0)
+    assert not pause.is_on(State.open(home, 100), 0)
 
 
 def test_a_home_that_is_a_file_is_named(subcog: Run, home: Home) -> None:
@@ -210,11 +212,11 @@ def test_the_settings_file_is_the_users_alone(subcog: Run, home: Home) -> None:
 
 def test_a_pause_begins_and_ends(subcog: Run, home: Home) -> None:
     assert subcog("pause", "2h").code == 0
-    assert State.open(home, 100).paused(0)
+    assert pause.is_on(State.open(home, 100), 0)
     assert subcog("resume").code == 0
     assert subcog("resume").code == 1
     assert subcog("pause").code == 0
-    assert State.open(home, 100).paused(10**15)
+    assert pause.is_on(State.open(home, 100), 10**15)
 
 
 @pytest.mark.parametrize("length", ["2", "h", "-1h", "2 weeks", "0m"])
@@ -491,10 +493,10 @@ def test_an_llm_that_is_switched_off_or_rests_is_a_note(subcog: Run, home: Home)
     state = State.open(home, 100)
     now = now_ms()
     for _ in range(breaker.FAILURES):
-        breaker.failed(state, "openai http://127.0.0.1:9/v1 tiny", now)
+        breaker.note_failure(state, "openai http://127.0.0.1:9/v1 tiny", now)
     code, line = llm_said(subcog, home, *LOCAL)
     assert (code, line.startswith(f"{name}it failed too often and is left alone for ")) == (0, True)
-    breaker.succeeded(state, "openai http://127.0.0.1:9/v1 tiny")
+    breaker.note_success(state, "openai http://127.0.0.1:9/v1 tiny")
     state.close()
     assert llm_said(subcog, home, *LOCAL)[1].startswith("  ok  ")
 

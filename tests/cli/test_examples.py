@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli import app, models, settings, state
+from subcog_hooks.cli import app, config, models, state
 from subcog_hooks.embed.background import COMMAND
-from subcog_hooks.embed.models import PACKAGED
+from subcog_hooks.embed.space import PACKAGED
 from tests.cli.conftest import Ask, Run
 
 ROOT = Path(__file__).parent.parent.parent
@@ -27,7 +27,7 @@ BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass
 def examples() -> list[str]:
     """The example of each command, from its help text."""
     found = []
-    groups = (app.app, settings.commands, models.commands, state.commands)
+    groups = (app.app, config.commands, models.commands, state.commands)
     for command in (command for group in groups for command in group.registered_commands):
         callback = command.callback
         assert callback is not None

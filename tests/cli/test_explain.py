@@ -128,7 +128,7 @@ def test_the_lines_of_the_second_page_go_on_counting(filled: Run) -> None:
 
 def test_on_a_terminal_lines_are_shown_and_no_table(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = filled("search", QUERY, "--explain").out
-    monkeypatch.setattr("subcog_hooks.cli.output.terminal.out._force_terminal", True)
+    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     assert filled("search", QUERY, "--explain").out == plain
 
 

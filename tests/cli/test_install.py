@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli import install, json_edit
+from subcog_hooks.cli import install
+from subcog_hooks.cli.support import settings_json
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -169,7 +170,7 @@ def test_any_settings_come_back_byte_for_byte(settings: dict[str, object], inden
 @given(st.dictionaries(st.text(max_size=6), JSON, max_size=4))
 def test_members_are_found_where_they_stand(value: dict[str, object]) -> None:
     text = json.dumps(value, indent=1)
-    for member in json_edit.members(text, json_edit.start_of(text)):
+    for member in settings_json.members(text, settings_json.start_of(text)):
         assert json.loads(text[member.value_start : member.end]) == member.value == value[str(member.key)]
 
 

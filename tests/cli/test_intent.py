@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from subcog_hooks import metrics
 from subcog_hooks.cli.intent import described, view
-from subcog_hooks.config import Settings
 from subcog_hooks.intent.classifier import Answer
 from subcog_hooks.intent.detection import Examined
 from subcog_hooks.intent.keywords import Fired, Reading
-from subcog_hooks.intent.kinds import ERROR, HYBRID, KEYWORD, SUCCESS, Intent
+from subcog_hooks.intent.kinds import HYBRID, KEYWORD, Intent
+from subcog_hooks.llm.race import ERROR, SUCCESS
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.state import metrics
+from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
 from tests.llm_server import LlmServer, fails, says
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks import config
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import prompt
-from subcog_hooks.keys import KEYS
+from subcog_hooks.hooks import user_prompt_submit
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.settings import variables
+from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
 from tests.llm_server import LlmServer, says
 
@@ -68,7 +68,7 @@ CASES = (
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[LlmServer, LlmServer]]:
     """Two LLMs that answer differently, each late enough for a timeout of 10 ms."""
-    for name in (*config.VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+    for name in (*variables.VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     slow = 150.0
     with (
@@ -95,7 +95,7 @@ def seen(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], values: 
     again = json.loads(subcog("intent", PROMPT, "--json").out)
     written: list[bytes] = []
     payload: dict[str, object] = {"prompt": PROMPT, "session_id": "", "cwd": str(home.root)}
-    prompt.respond(payload, home, written.append, Deadline(20_000))
+    user_prompt_submit.respond(payload, home, written.append, Deadline(20_000))
     return {
         "type": first["intent_type"],
         "llm_status": first["llm_status"],
@@ -151,23 +151,23 @@ def test_a_variable_changes_what_comes_out(
 
 
 def test_every_variable_is_in_the_table() -> None:
-    assert {variable for variable, _, _ in VARIABLES} == config.VARIABLES.keys()
+    assert {variable for variable, _, _ in VARIABLES} == variables.VARIABLES.keys()
 
 
 @pytest.mark.usefixtures("remembered")
-@pytest.mark.parametrize("variable", config.VARIABLES)
+@pytest.mark.parametrize("variable", variables.VARIABLES)
 def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
     subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     before = seen(subcog, home, servers, PINNED)
     monkeypatch.setenv(variable, "perhaps")
     written: list[bytes] = []
-    prompt.respond({"prompt": PROMPT, "session_id": "", "cwd": ""}, home, written.append, Deadline(20_000))
+    user_prompt_submit.respond({"prompt": PROMPT, "session_id": "", "cwd": ""}, home, written.append, Deadline(20_000))
     alone = {"search_intent.use_llm": "false"} if variable == "SUBCOG_SEARCH_INTENT_USE_LLM" else {}  # it may have said no
     monkeypatch.delenv(variable)
     assert b"".join(written) == (seen(subcog, home, servers, PINNED | alone) if alone else before)["hook"]
     monkeypatch.setenv(variable, "perhaps")
-    expected = KEYS[config.VARIABLES[variable]].expected
+    expected = KEYS[variables.VARIABLES[variable]].expected
     assert f"{variable} is 'perhaps', expected {expected}\n" in Path(home.log, "hook.log").read_text()
     done = subcog("intent", PROMPT)
     assert (done.code, done.out) == (4, "")

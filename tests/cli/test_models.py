@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.embed import background, models
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
 
-FILES = models.PACKAGED.folder
+FILES = PACKAGED.folder
 OTHER = "snowflake/snowflake-arctic-embed-xs"  # of the catalogue, with 384 dimensions too: the packaged files pass for it
 SLUG = "snowflake-snowflake-arctic-embed-xs"
 ROOT = Path(__file__).parents[2]
@@ -112,7 +113,7 @@ def test_going_back_takes_the_setting_out(filled: Run, home: Home) -> None:
 def test_going_back_needs_no_sound_model(filled: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled("models", "pull", OTHER, "--from", FILES)
     filled("models", "use", OTHER)
-    monkeypatch.setattr(models.PACKAGED, "folder", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
     for command in (("models", "use", "default"), ("config", "set", "embedding.model", "default")):
         assert filled(*command).code == 0
         assert filled("config", "get", "embedding.model").out == "minilm\n"
@@ -121,8 +122,8 @@ def test_going_back_needs_no_sound_model(filled: Run, home: Home, tmp_path: Path
 def test_the_list_says_what_search_does_without_the_packaged_model(
     subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models.PACKAGED, "folder", str(tmp_path / "nowhere"))
-    missing = f"the model {models.PACKAGED.model} lacks model.onnx; reinstall subcog"
+    monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
+    missing = f"the model {PACKAGED.model} lacks model.onnx; reinstall subcog"
     assert subcog("models", "list").err == f"{missing}; until then search uses the encoder of the hook\n"
 
 
@@ -276,8 +277,8 @@ def test_doctor_names_packaged_files_that_have_changed(filled: Run, monkeypatch:
 
 
 def test_doctor_repeats_why_embedding_ended_early(filled: Run, home: Home) -> None:
-    background.note_failure(home, models.PACKAGED, OSError("the disk is full"))
-    assert f"ended early: {models.PACKAGED.model}: the disk is full" in filled("doctor").out
+    background.note_failure(home, PACKAGED, OSError("the disk is full"))
+    assert f"ended early: {PACKAGED.model}: the disk is full" in filled("doctor").out
     filled("reindex")
     assert "ended early" not in filled("doctor").out
 

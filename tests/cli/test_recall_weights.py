@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.keys import KEYS
+from subcog_hooks.settings.keys import KEYS
 from tests.cli.conftest import Run
 
 MEANING, WORDS = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"
@@ -133,7 +133,7 @@ def test_the_list_of_settings_shows_what_a_preset_says(filled: Run) -> None:
 
 
 def test_the_table_of_settings_says_what_is_allowed(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.cli.output.terminal.out._force_terminal", True)
+    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
     rows = {line.split()[0]: " ".join(line.split()) for line in filled("config", "list").out.splitlines()}

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from subcog_hooks.cli.replay import NOTABLE
-from subcog_hooks.decision import BELOW, SPOKE
-from subcog_hooks.hooks import prompt
+from subcog_hooks.hooks import user_prompt_submit
 from subcog_hooks.hooks.turn import Turn
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import BELOW, SPOKE
 from tests.cli.conftest import Ask, Run
 from tests.cli.decided import BEGINNING, TOOL, candidate, decided, keep
 
@@ -188,7 +188,7 @@ def test_it_goes_through_the_hooks_own_code(subcog: Run, asked: Ask, monkeypatch
 
     def noted(turn: Turn, write: Callable[[bytes], None]) -> None:
         seen.append(turn.prompt)
-        prompt.decide(turn, write)
+        user_prompt_submit.decide(turn, write)
 
     monkeypatch.setattr("subcog_hooks.cli.replay.decide", noted)
     assert "nothing has changed" in subcog("replay").out

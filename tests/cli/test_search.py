@@ -223,7 +223,7 @@ def test_while_another_process_writes_the_index_the_answer_is_marked(
 def test_a_narrow_terminal_shows_the_text_too(filled: Run, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setenv("LINES", "100")
-    monkeypatch.setattr("subcog_hooks.cli.output.terminal.out._force_terminal", True)
+    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     for arguments in (["search", "oauth2", "--all-projects"], ["list"]):
         out = filled(*arguments).out
         lines = Screen(1_000, 100).feed(out.replace("\n", "\r\n")).lines
@@ -234,7 +234,7 @@ def test_a_narrow_terminal_shows_the_text_too(filled: Run, monkeypatch: pytest.M
 def test_markup_in_a_projects_name_is_shown_as_it_is(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     filled("remember", "odd name", "--project", "x[/]y")
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr("subcog_hooks.cli.output.terminal.out._force_terminal", True)
+    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     assert "x[/]y" in filled("list", "--all-projects").out
 
 

@@ -9,10 +9,11 @@ from typing import Any, NoReturn
 import apsw
 import pytest
 
-from subcog_hooks.embed import models, static
-from subcog_hooks.keys import KEYS
+from subcog_hooks.embed import static
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.memory.vector_file import path_of
 from subcog_hooks.paths import Home
+from subcog_hooks.settings.keys import KEYS
 from tests.cli.conftest import Result, Run
 
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of the memory that answers it
@@ -197,16 +198,16 @@ def test_without_sqlite_vec_words_answer_and_it_is_said(filled: Run, monkeypatch
 def test_without_the_neural_model_the_static_encoder_answers_and_it_is_said(
     without_words: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(models.PACKAGED, "folder", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
     answer = found(without_words("search", PARAPHRASE, "--json"))
     assert [hit["id"] for hit in answer["results"]] == [ANSWER]
     assert answer["degraded"] is True
-    assert answer["note"] == f"the model {models.PACKAGED.model} lacks model.onnx"
+    assert answer["note"] == f"the model {PACKAGED.model} lacks model.onnx"
     assert found(without_words("search", PARAPHRASE, "--fast", "--json"))["degraded"] is False
 
 
 def test_until_a_chosen_model_has_embedded_all_the_packaged_one_answers_and_it_is_said(without_words: Run) -> None:
-    without_words("models", "pull", OTHER, "--from", models.PACKAGED.folder)
+    without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
     without_words("models", "use", OTHER)
     for options in ((), ("--mode", "semantic")):
         answer = found(without_words("search", PARAPHRASE, "--json", *options))
@@ -223,14 +224,14 @@ def test_until_a_chosen_model_has_embedded_all_the_packaged_one_answers_and_it_i
 def test_of_two_models_that_are_broken_the_chosen_one_is_named_in_one_short_sentence(
     without_words: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without_words("models", "pull", OTHER, "--from", models.PACKAGED.folder)
+    without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
     without_words("models", "use", OTHER)
     without_words("reindex")
     with open(os.path.join(home.models, SLUG, "onnx", "model.onnx"), "r+b") as file:
         file.write(b"\xff" * 1_000)
     said = f"the model {OTHER} can not be loaded (`subcog doctor` says why)"
     assert found(without_words("search", PARAPHRASE, "--json"))["note"] == said
-    monkeypatch.setattr(models.PACKAGED, "folder", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
     answer = found(without_words("search", PARAPHRASE, "--json"))
     assert ([hit["id"] for hit in answer["results"]], answer["note"]) == ([ANSWER], said)
     os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))

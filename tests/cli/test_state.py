@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import session_state
-from subcog_hooks.cli.output import terminal
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cues import conditions
 from subcog_hooks.hooks import facts
-from subcog_hooks.memory import conditions
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import flags, sessions
+from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
 
 
@@ -101,10 +101,10 @@ def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, 
 
 
 def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.session_state.MAX_FLAGS", 2)
+    monkeypatch.setattr("subcog_hooks.state.flags.MAX_FLAGS", 2)
     done = subcog("state", "set", "a", "b", "c")
     assert (done.code, done.err) == (2, "subcog: 2 flags are set; `subcog state clear NAME` takes one away\n")
-    assert session_state.flags(State.open(home, 100)) == {}
+    assert flags.all_set(State.open(home, 100)) == {}
 
 
 @pytest.mark.parametrize("text", ["7", "true", "", " a ", "tired", 'say "hi"', '"7"', "1e5", "hafen-ö"])
@@ -132,6 +132,6 @@ def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: pytest.Monk
 def test_a_flag_is_set_while_hooks_write(subcog: Run, home: Home) -> None:
     home.create()
     hook = State.open(home, 100)
-    session_state.seen(hook, "one", "", 1000)
+    sessions.seen(hook, "one", "", 1000)
     assert subcog("state", "set", "mood=tired").code == 0
-    assert session_state.flags(hook) == {"mood": "tired"}
+    assert flags.all_set(hook) == {"mood": "tired"}

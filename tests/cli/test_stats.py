@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import metrics
-from subcog_hooks.cli import usage
-from subcog_hooks.cli.output import terminal
 from subcog_hooks.cli.stats import FAMILIES, ROOMY, quantile
-from subcog_hooks.decision import BELOW, INTENT, SPOKE
+from subcog_hooks.cli.support import usage
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.memory.store import Store
-from subcog_hooks.metrics import BUCKETS, Histogram
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import metrics
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import BELOW, INTENT, SPOKE
+from subcog_hooks.state.metrics import BUCKETS, Histogram
 from tests.cli.conftest import Run
 from tests.cli.decided import candidate, decided, keep
 from tests.conftest import Maker

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks.decision import Decision
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import Decision
 
 DATA = Path(__file__).parents[1] / "data"
 OF_A_TURN: dict[str, object] = {"prompt_id": "3eab2c34-6f28-4d78-8bcc-e9ea5f9beb6f", "permission_mode": "default"}
@@ -157,7 +158,7 @@ class Machine:
     def decisions(self) -> list[Decision]:
         """What the hook has decided on the last prompts, the newest first."""
         state = State.open(Home(str(self.home)), 1_000)
-        found = state.decisions(100)
+        found = decision_log.latest(state, 100)
         state.close()
         return found
 

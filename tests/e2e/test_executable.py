@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from subcog_hooks.decision import INTENT, NOMEM, NOT_TYPED, SPOKE
+from subcog_hooks.state.decision import INTENT, NOMEM, NOT_TYPED, SPOKE
 from tests.e2e.machine import (
     ABOUT_IT,
     ANSWER,

@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks import config, llm_state, metrics
-from subcog_hooks.intent import breaker, providers
 from subcog_hooks.intent.detection import COMPLETED, DURATION, STARTED, TIMEOUTS
+from subcog_hooks.llm import breaker, providers
 from subcog_hooks.memory.model import now_ms
-from subcog_hooks.metrics import Counter
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.settings import loading
+from subcog_hooks.state import metrics
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.metrics import Counter
 from tests import llm_server
 from tests.e2e.machine import (
     ANSWER,
@@ -301,21 +302,21 @@ def test_after_three_failures_no_request_reaches_the_server(machine: Machine) ->
 def test_after_its_rest_one_request_finds_out_whether_the_server_is_well(machine: Machine) -> None:
     with served(machine, llm_server.resets()) as (track, server):
         fail_three_times(track)
-        provider = providers.of(config.load(Home(str(machine.home))), Home(str(machine.home)))
+        provider = providers.of(loading.load(Home(str(machine.home))), Home(str(machine.home)))
         assert provider is not None
         state = track.state()
-        llm_state.let_rest(state, provider.identity, now_ms() - 1)
+        breaker.open_it(state, provider.identity, now_ms() - 1)
         asked = len(server.requests)
         for _ in range(3):
             machine.prompt(QUESTION)
         assert len(server.requests) <= asked + 1
         server.play(says(*COMPARISON))
         for _ in range(MAX_RUNS):
-            llm_state.let_rest(state, provider.identity, now_ms() - 1)
+            breaker.open_it(state, provider.identity, now_ms() - 1)
             machine.prompt(QUESTION)
-            if llm_state.rest(state, provider.identity) is None:
+            if breaker.open_until(state, provider.identity) is None:
                 break
-        assert llm_state.rest(state, provider.identity) is None
+        assert breaker.open_until(state, provider.identity) is None
         state.close()
 
 

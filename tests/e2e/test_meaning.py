@@ -13,7 +13,8 @@ import apsw
 import pytest
 
 import subcog_hooks
-from subcog_hooks.embed import background, models
+from subcog_hooks.embed import background
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.e2e.machine import ANSWER, QUESTION, Machine, assert_harmless, context_of, ids_in
@@ -93,7 +94,7 @@ def as_a_folder(file: Path) -> None:
 
 def of_another_dimension(file: Path) -> None:
     file.unlink()
-    VectorStore.writer(Home(str(file.parents[1])), models.PACKAGED.name, 768).close()
+    VectorStore.writer(Home(str(file.parents[1])), PACKAGED.name, 768).close()
 
 
 def without_a_table(file: Path) -> None:
@@ -144,7 +145,7 @@ def test_reindex_makes_vectors_anew_that_are(machine: Machine, damage: Damage) -
         assert (done.code, done.stderr.count(b"\n")) == (3, 1)
         return
     assert done.code == 0, done.stderr
-    with VectorStore.reader(Home(str(machine.home)), models.PACKAGED.name, models.PACKAGED.dimension) as vectors:
+    with VectorStore.reader(Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension) as vectors:
         assert (vectors.problems(), vectors.counts()) == ([], (52, 0))
     assert machine.recall(QUESTION) == [ANSWER]
 
@@ -224,7 +225,7 @@ def test_prompt_is_answered_by_words_with(machine: Machine, tmp_path: Path, spoi
 def test_hook_keeps_its_deadline_while_two_thousand_memories_are_embedded(machine: Machine) -> None:
     rows = [{"id": f"bulk-{i}", "content": f"bulk fact {i} about moorings, tides and the crane "} for i in range(2_000)]
     machine.imports(*rows)
-    vectors = Home(str(machine.home)), models.PACKAGED.name, models.PACKAGED.dimension
+    vectors = Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension
     embedding = subprocess.Popen(
         [sys.executable, "-P", "-m", "subcog_hooks", background.COMMAND],
         env={**machine.environment, "PYTHONPATH": str(Path(subcog_hooks.__file__).parents[1])},

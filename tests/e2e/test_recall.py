@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.config import KEYWORD_WEIGHT, SEMANTIC_WEIGHT
+from subcog_hooks.settings.variables import KEYWORD_WEIGHT, SEMANTIC_WEIGHT
 from tests.e2e.machine import DATA, Machine, assert_one_line_error
 
 ROWS: list[dict[str, object]] = [json.loads(line) for line in (DATA / "memories.jsonl").read_text("utf-8").splitlines()]

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.decision import FAILED, OUT_OF_TIME
 from subcog_hooks.paths import Home
 from subcog_hooks.recall.hits import PATTERN
-from subcog_hooks.state import State
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import FAILED, OUT_OF_TIME
 from tests.e2e.machine import ATTEMPTS, Machine, assert_harmless, ids_in
 
 HERE = Path(__file__).parent / "situations"
@@ -106,7 +107,7 @@ def test_no_phrase_is_seen_in_prompts_about_other_things(handlers: Machine) -> N
     for prompt in prompts:
         handlers.prompt(prompt)
     state = State.open(Home(str(handlers.home)), 1_000)
-    kept = state.decisions(2 * UNRELATED)
+    kept = decision_log.latest(state, 2 * UNRELATED)
     state.close()
     read = [decision for decision in kept if decision.outcome not in (OUT_OF_TIME, FAILED)]
     assert len(read) > UNRELATED // 2  # a busy machine ends some runs before they are noted

@@ -9,12 +9,13 @@ import pytest
 
 from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.documents import DocumentEmbedder
+from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 
-SPACE = models.PACKAGED
+SPACE = PACKAGED
 OTHER = "snowflake/snowflake-arctic-embed-xs"  # of the catalogue, with 384 dimensions too: the packaged files pass for it
 WIDER = "snowflake/snowflake-arctic-embed-m"  # with 768
 
@@ -50,12 +51,12 @@ def embedder(loaded: Counting) -> Counting:
 
 
 @pytest.fixture
-def reads_on(tmp_path: Path) -> models.Space:
+def reads_on(tmp_path: Path) -> Space:
     """A model that reads 1,000 tokens by its files, and in truth fails behind 512."""
     folder = shutil.copytree(SPACE.folder, tmp_path / "reads-on")
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "model_max_length": 1_000}))
-    return models.Space("reads-on", SPACE.model, SPACE.dimension, str(folder))
+    return Space("reads-on", SPACE.model, SPACE.dimension, str(folder))
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from subcog_hooks.embed import layout, models
+from subcog_hooks.embed import layout
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.wordpiece import SPECIAL
 
-TOKENIZER_JSON = Path(models.PACKAGED.folder) / "tokenizer.json"
+TOKENIZER_JSON = Path(PACKAGED.folder) / "tokenizer.json"
 DIMENSION = 384
 BIGRAMS = 1024
 

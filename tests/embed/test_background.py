@@ -11,7 +11,7 @@ import pytest
 
 from subcog_hooks import log
 from subcog_hooks.embed import background, catch_up, models, pull, spaces
-from subcog_hooks.embed.models import Space
+from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory import model, vector_sync
 from subcog_hooks.memory.lock import ProcessLock
@@ -158,7 +158,7 @@ def test_a_model_that_was_chosen_and_is_gone_does_not_stop_the_packaged_one(
     background.run(home)
     assert following().counts() == (1, 0)
     assert "BAAI/bge-small-en-v1.5 is not installed" in Path(log.path(home)).read_text()
-    assert models.PACKAGED is SPACE
+    assert PACKAGED is SPACE
 
 
 # a model of the user's choice, and what becomes of it meanwhile

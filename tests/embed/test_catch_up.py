@@ -14,7 +14,7 @@ from subcog_hooks import log
 from subcog_hooks.embed import catch_up, spaces
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
 from subcog_hooks.embed.documents import DocumentEmbedder
-from subcog_hooks.embed.models import Space
+from subcog_hooks.embed.space import Space
 from subcog_hooks.errors import ModelError, StoreBusy
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.lock import ProcessLock

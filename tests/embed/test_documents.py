@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from subcog_hooks.embed.documents import CHARACTERS_A_TOKEN, DocumentEmbedder, quantised
-from subcog_hooks.embed.models import Space
+from subcog_hooks.embed.space import Space
 from subcog_hooks.errors import ModelError
 from tests.embed.conftest import SPACE, Counting
 

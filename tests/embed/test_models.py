@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import config
 from subcog_hooks.embed import models, pull, static
 from subcog_hooks.embed.documents import DocumentEmbedder
-from subcog_hooks.embed.models import Space
+from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import ModelError, UsageError
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.paths import Home
+from subcog_hooks.settings import loading
 from tests.embed.conftest import OTHER, SPACE, WIDER, Counting
 
 SLUG = "snowflake-snowflake-arctic-embed-xs"
@@ -26,7 +26,7 @@ SLUG = "snowflake-snowflake-arctic-embed-xs"
 def chosen(home: Home, text: str = "") -> Space:
     home.create()
     Path(home.config).write_text(text)
-    return models.chosen(home, config.load(home))
+    return models.chosen(home, loading.load(home))
 
 
 def left_behind(home: Home) -> list[str]:
@@ -41,20 +41,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_packaged_model_is_there_in_an_empty_home_and_chosen(home: Home) -> None:
-    assert models.installed(home) == [models.PACKAGED]
-    assert chosen(home) is models.PACKAGED
-    assert models.missing(models.PACKAGED) == []
-    models.verify(models.PACKAGED)
+    assert models.installed(home) == [PACKAGED]
+    assert chosen(home) is PACKAGED
+    assert models.missing(PACKAGED) == []
+    models.verify(PACKAGED)
 
 
 def test_the_packaged_models_checksum_is_that_of_its_files() -> None:
-    assert models.checksum_of(models.PACKAGED.folder, models.NEEDED) == models.PACKAGED_CHECKSUM
+    assert models.checksum_of(PACKAGED.folder, models.NEEDED) == models.PACKAGED_CHECKSUM
 
 
 def test_what_makes_vectors_changes_with_the_files_and_the_recipe(
     home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    final, first = models.made_by(models.PACKAGED)
+    final, first = models.made_by(PACKAGED)
     assert (models.PACKAGED_CHECKSUM in final, len(first) > 8) == (True, True)
     pulled = pull.pull(home, OTHER, str(folder))
     of_pulled = models.made_by(pulled)
@@ -66,14 +66,14 @@ def test_what_makes_vectors_changes_with_the_files_and_the_recipe(
     models.remove(home, pulled)
     assert models.made_by(pull.pull(home, OTHER, str(folder)))[0] != of_pulled[0]
     monkeypatch.setattr(models, "RECIPE", models.RECIPE + 1)
-    assert all(now != then for now, then in zip(models.made_by(models.PACKAGED), (final, first), strict=True))
+    assert all(now != then for now, then in zip(models.made_by(PACKAGED), (final, first), strict=True))
 
 
 def test_an_encoder_that_can_not_be_read_leaves_open_what_has_made_the_first_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(static, "PACKAGED", str(tmp_path / "nowhere"))
-    assert models.made_by(models.PACKAGED) == (f"{models.PACKAGED_CHECKSUM} {models.RECIPE}", "")
+    assert models.made_by(PACKAGED) == (f"{models.PACKAGED_CHECKSUM} {models.RECIPE}", "")
 
 
 def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folder: Path, embedder: Counting) -> None:
@@ -97,14 +97,14 @@ def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folde
 def test_a_setting_chooses_an_installed_model(home: Home, folder: Path, name: str) -> None:
     pull.pull(home, OTHER, str(folder))
     assert chosen(home, f'[embedding]\nmodel = "{name}"\n').name == SLUG
-    assert chosen(home, '[embedding]\nmodel = "sentence-transformers/all-MiniLM-L6-v2"\n') is models.PACKAGED
-    assert chosen(home, '[embedding]\nmodel = "default"\n') is models.PACKAGED
+    assert chosen(home, '[embedding]\nmodel = "sentence-transformers/all-MiniLM-L6-v2"\n') is PACKAGED
+    assert chosen(home, '[embedding]\nmodel = "default"\n') is PACKAGED
 
 
 def test_a_pulled_copy_of_the_packaged_model_goes_by_its_name(home: Home) -> None:
     pulled = pull.pull(home, SPACE.model, SPACE.folder)
     assert models.find(home, SPACE.model).name == pulled.name == "sentence-transformers-all-minilm-l6-v2"
-    assert models.find(home, "minilm") is models.PACKAGED
+    assert models.find(home, "minilm") is PACKAGED
 
 
 def test_a_chosen_model_that_is_not_installed_is_named_with_the_remedy(home: Home) -> None:
@@ -122,7 +122,7 @@ def test_a_chosen_model_that_has_lost_a_file_is_named(home: Home, folder: Path) 
 
 def test_a_project_may_not_choose_a_model(home: Home, tmp_path: Path) -> None:
     (tmp_path / ".subcog.toml").write_text('[embedding]\nmodel = "theirs"\nbackground = false\n')
-    settings = config.load(home, str(tmp_path))
+    settings = loading.load(home, str(tmp_path))
     assert settings.problems == (
         ".subcog.toml line 2: embedding.model is left to your own config.toml",
         ".subcog.toml line 3: embedding.background is left to your own config.toml",
@@ -132,8 +132,8 @@ def test_a_project_may_not_choose_a_model(home: Home, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["3", "true", '""', '"two words"', f'"{"x" * 201}"', '"a\\nb"'])
 def test_a_setting_that_is_no_name_is_refused(home: Home, value: str) -> None:
-    assert chosen(home, f"[embedding]\nmodel = {value}\n") is models.PACKAGED
-    assert "embedding.model is" in config.load(home).problems[0]
+    assert chosen(home, f"[embedding]\nmodel = {value}\n") is PACKAGED
+    assert "embedding.model is" in loading.load(home).problems[0]
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx"])
@@ -141,7 +141,7 @@ def test_an_incomplete_folder_is_refused(home: Home, folder: Path, name: str) ->
     (folder / name).unlink()
     with pytest.raises(ModelError, match=rf"{folder} lacks (onnx/)?{name}; expected the files of {OTHER}"):
         pull.pull(home, OTHER, str(folder))
-    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
 
 
 def test_a_folder_that_is_not_there_is_refused(home: Home, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_folder_that_is_not_there_is_refused(home: Home, tmp_path: Path) -> No
 def test_a_model_of_another_dimension_is_refused(home: Home, folder: Path) -> None:
     with pytest.raises(ModelError, match=f"{WIDER} gives vectors of 384 dimensions, expected 768"):
         pull.pull(home, WIDER, str(folder))
-    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx", "tokenizer_config.json"])
@@ -161,7 +161,7 @@ def test_a_folder_with_a_damaged_file_is_refused_in_one_line(home: Home, folder:
     with pytest.raises(ModelError, match=f"can not be loaded from {folder}") as error:
         pull.pull(home, OTHER, str(folder))
     assert "\n" not in str(error.value)
-    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_known(home: Home) -> None:
@@ -182,7 +182,7 @@ def test_a_sound_model_is_not_pulled_again_and_a_damaged_one_is_replaced(home: H
 
 def test_what_a_killed_pull_has_left_is_swept_away_and_never_listed(home: Home, folder: Path) -> None:
     shutil.copytree(folder, os.path.join(home.models, f"{models.PARTIAL}abc"))
-    assert models.installed(home) == [models.PACKAGED]
+    assert models.installed(home) == [PACKAGED]
     pull.pull(home, OTHER, str(folder))
     assert left_behind(home) == []
 
@@ -198,7 +198,7 @@ def test_one_pull_at_a_time(home: Home, folder: Path) -> None:
 def test_a_removed_model_is_gone_and_the_packaged_one_stays(home: Home, folder: Path) -> None:
     space = pull.pull(home, OTHER, str(folder))
     models.remove(home, space)
-    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
     with pytest.raises(UsageError, match="minilm is part of subcog"):
         models.find_pulled(home, "minilm")
 
@@ -211,7 +211,7 @@ def test_of_a_model_that_is_linked_the_link_is_removed(home: Home, folder: Path,
     assert [found.name for found in models.installed(home)] == ["minilm", SLUG]
     for _ in range(2):
         models.remove(home, space)
-        assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+        assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
         os.symlink(elsewhere, space.folder)
     assert "space.json" in os.listdir(elsewhere)
 
@@ -230,7 +230,7 @@ def test_a_packaged_file_that_is_not_as_it_was_installed_is_found(
     )
     (site / "subcog_hooks" / "embed" / "minilm" / "config.json").write_bytes(b"as installed")
     monkeypatch.syspath_prepend(str(site))
-    monkeypatch.setattr(models.PACKAGED, "folder", str(site / "subcog_hooks" / "embed" / "minilm"))
+    monkeypatch.setattr(PACKAGED, "folder", str(site / "subcog_hooks" / "embed" / "minilm"))
     assert [os.path.basename(path) for path in models.altered()] == ["model.onnx", "gone.json"]
 
 
@@ -309,7 +309,7 @@ def test_a_hub_that_fails_is_one_line_and_nothing_is_left(
     with pytest.raises(ModelError, match=complaint) as error:
         pull.pull(home, OTHER, None)
     assert "give its folder with --from" in error.value.hint
-    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
 
 
 @pytest.mark.parametrize(
@@ -327,4 +327,4 @@ def test_without_network_there_is_one_line(home: Home, monkeypatch: pytest.Monke
     monkeypatch.setenv("HF_ENDPOINT", address)
     with pytest.raises(ModelError, match=complaint):
         pull.pull(home, OTHER, None)
-    assert (models.installed(home), left_behind(home)) == ([models.PACKAGED], [])
+    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])

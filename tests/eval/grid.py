@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from subcog_hooks.keys import ADAPTIVE, RRF, WEIGHTED, Value
+from subcog_hooks.settings.keys import ADAPTIVE, RRF, WEIGHTED, Value
 from tests.eval.systems import DEFAULT, PLAIN_RRF, System, alone, default_of, preset, presets
 
 TENTHS = tuple(tenth / 10 for tenth in range(11))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from subcog_hooks.embed import background, models
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.memory import index, vector_file
 from subcog_hooks.paths import Home
@@ -25,7 +26,7 @@ Encode = Callable[[str], bytes | None]
 def home_of(memories: Path, kept: Path) -> Home:
     """A home with these memories, in the folder `kept`: the one that is there, when the package would make the same today."""
     digest = hashlib.sha256(memories.read_bytes())
-    digest.update(f"{models.made_by(models.PACKAGED)} {index.FORMAT} {vector_file.FORMAT}".encode())
+    digest.update(f"{models.made_by(PACKAGED)} {index.FORMAT} {vector_file.FORMAT}".encode())
     target = kept / f"{memories.parent.name}-{digest.hexdigest()[:12]}"
     stamp = target.with_suffix(".indexed")  # which sources made its index: vectors take minutes, the index seconds
     if not target.is_dir():
@@ -69,7 +70,7 @@ class NeuralQueries:
     """The neural model's vectors of queries, each made once and kept in a file; `save` when there are new ones."""
 
     def __init__(self, kept: Path) -> None:
-        recipe = hashlib.sha256(repr(models.made_by(models.PACKAGED)).encode()).hexdigest()[:12]
+        recipe = hashlib.sha256(repr(models.made_by(PACKAGED)).encode()).hexdigest()[:12]
         self._path = kept / f"queries-{recipe}.json"
         self._known = self._read()
         self._embed: Encode | None = None
@@ -81,7 +82,7 @@ class NeuralQueries:
             if self._embed is None:
                 from subcog_hooks.embed.documents import DocumentEmbedder  # .6 s that a kept vector saves
 
-                self._embed = DocumentEmbedder(models.PACKAGED).query
+                self._embed = DocumentEmbedder(PACKAGED).query
             found = self._known[text] = (self._embed(text) or b"").hex()
             self._is_saved = False
         return bytes.fromhex(found)

@@ -11,8 +11,7 @@ from typing import Self
 from unittest.mock import patch
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.embed import models
-from subcog_hooks.keys import ADAPTIVE, PRESETS, RRF, WEIGHTED, Value
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.memory.vectors import VectorStore
@@ -22,6 +21,7 @@ from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Req
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Answer
 from subcog_hooks.recall.semantic import Space
 from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.settings.keys import ADAPTIVE, PRESETS, RRF, WEIGHTED, Value
 from tests.eval.collection import Query
 from tests.eval.homes import Encode
 
@@ -94,7 +94,7 @@ class Engine:
         """clock: what ages are measured against, `now_ms` for today."""
         self._store = Store.reader(home)
         self._index = LexicalIndex.open(home)
-        self._vectors = VectorStore.reader(home, models.PACKAGED.name, models.PACKAGED.dimension)
+        self._vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._space = Space(self._vectors, encode)
         self._kept: dict[tuple[object, ...], Candidates] = {}
         self._kept_of = _channels(DEFAULT.tuning())

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import prompt as hook
+from subcog_hooks.hooks import user_prompt_submit as hook
 from subcog_hooks.recall import pipeline
 from tests.eval import homes
 from tests.eval.collection import OWN, REPORTING, ROOT, GateSet, gate, gate_set, half_of, rows

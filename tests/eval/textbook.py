@@ -13,6 +13,7 @@ import numpy as np
 import tantivy
 
 from subcog_hooks.embed import models
+from subcog_hooks.embed.space import PACKAGED
 from tests.eval.collection import Collection, Query, rows
 from tests.eval.homes import Encode
 from tests.eval.systems import DEPTH
@@ -79,12 +80,12 @@ class Textbook:
 
 def _embedded(texts: list[str], kept: Path) -> Vectors:
     """Unit vectors of the whole texts."""
-    recipe = repr((models.made_by(models.PACKAGED)[0], texts))
+    recipe = repr((models.made_by(PACKAGED)[0], texts))
     path = kept / f"documents-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}.npy"
     if not path.is_file():
         from subcog_hooks.embed.documents import DocumentEmbedder, cores  # .6 s that kept vectors save
 
-        made = DocumentEmbedder(models.PACKAGED, cores()).embed(texts)
+        made = DocumentEmbedder(PACKAGED, cores()).embed(texts)
         kept.mkdir(parents=True, exist_ok=True)
         partial = kept / f"{path.stem}.{os.getpid()}.npy"
         np.save(partial, np.array([np.frombuffer(vector, np.int8) for vector in made]))

@@ -3,12 +3,13 @@
 import pytest
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.decision import SPOKE, Decision
 from subcog_hooks.embed import models, spaces
-from subcog_hooks.hooks import prompt
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.hooks import user_prompt_submit
 from subcog_hooks.memory import sync, vector_sync
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
+from subcog_hooks.state.decision import SPOKE, Decision
 from tests.conftest import Maker
 from tests.hooks.recorded import QUESTION, Decide, decisions
 
@@ -16,7 +17,7 @@ from tests.hooks.recorded import QUESTION, Decide, decisions
 def follow(home: Home, store: Store) -> None:
     """Bring the index up to date, and the vectors as a command leaves them: provisional."""
     sync.catch_up(home, store)
-    space = models.PACKAGED
+    space = PACKAGED
     vector_sync.open_following(
         home, store, space.name, space.dimension, spaces.provisional(space), made_by=models.made_by(space)
     ).close()
@@ -44,7 +45,7 @@ def decide(home: Home, lighthouse: None) -> Decide:
         before = len(decisions(home))
         payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd}
         printed: list[bytes] = []
-        prompt.respond(payload, home, printed.append, Deadline(budget_ms, spent_ms=10.0))
+        user_prompt_submit.respond(payload, home, printed.append, Deadline(budget_ms, spent_ms=10.0))
         kept = decisions(home)
         assert len(kept) == before + 1
         assert bool(printed) == (kept[0].outcome == SPOKE)

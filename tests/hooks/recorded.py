@@ -4,9 +4,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from subcog_hooks.decision import Decision
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import Decision
 
 Decide = Callable[..., Decision]
 QUESTION = "How does the lighthouse lamp relay work with the tide sensor?"
@@ -17,7 +18,7 @@ SECRET = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
 def decisions(home: Home) -> list[Decision]:
     """All that are kept, the newest first."""
     state = State.open(home, 1_000)
-    found = state.decisions(100)
+    found = decision_log.latest(state, 100)
     state.close()
     return found
 

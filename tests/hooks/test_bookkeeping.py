@@ -4,12 +4,12 @@ import os
 
 import pytest
 
-from subcog_hooks import session_state
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import bookkeeping, runner
 from subcog_hooks.hooks.payload import TRIAL
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import ledger, sessions
+from subcog_hooks.state.connection import State
 
 
 @pytest.fixture
@@ -17,19 +17,19 @@ def state(home: Home) -> State:
     """A session `s` that was last heard of long ago, and a memory that it was given."""
     home.create()
     state = State.open(home, 1_000)
-    session_state.begin(state, "s", "shop", "startup", 1_000)
-    session_state.seen(state, "s", "shop", 2_000)
-    state.record("s", ("m",), 2_000, "d")
+    sessions.begin(state, "s", "shop", "startup", 1_000)
+    sessions.seen(state, "s", "shop", 2_000)
+    ledger.record(state, "s", ("m",), 2_000, "d")
     return state
 
 
 def test_it_is_noted_that_a_session_was_at_work(home: Home, state: State) -> None:
     bookkeeping.respond({"session_id": "s"}, home, Deadline(5_000))
-    session = session_state.known(state, "s")
+    session = sessions.known(state, "s")
     assert session is not None
     assert session.last_at > 1_000_000_000_000
     assert (session.started_at, session.prompts, session.source, session.project) == (1_000, 1, "startup", "shop")
-    assert state.injected("s") == {"m"}
+    assert ledger.given(state, "s") == {"m"}
 
 
 @pytest.mark.parametrize("session", ["unknown", "", None, 3, f"{TRIAL}1"])
@@ -50,7 +50,7 @@ def test_while_somebody_writes_nothing_is_noted_and_nobody_waits(home: Home, sta
     bookkeeping.respond({"session_id": "s"}, home, deadline)
     assert deadline.left_ms() > 30_000
     state.commit()
-    session = session_state.known(state, "s")
+    session = sessions.known(state, "s")
     assert session is not None
     assert session.last_at == 2_000
 

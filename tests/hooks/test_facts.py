@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import session_state
+from subcog_hooks.cues import condition_checks, conditions
+from subcog_hooks.cues.conditions import KNOWN
 from subcog_hooks.hooks import facts
-from subcog_hooks.memory import condition_checks, conditions, project
-from subcog_hooks.memory.conditions import KNOWN
+from subcog_hooks.memory import project
 from subcog_hooks.memory.project import Project
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import flags, sessions
+from subcog_hooks.state.connection import State
 
 DAY = 86_400_000
 HISTORY = {"prompts", "first_prompt", "first_session", "source", "days_since_last_session"}
@@ -62,8 +63,8 @@ def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) 
 
 
 def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Project, shop: Path) -> None:
-    session_state.begin(state, "zero", "github.com/acme/shop", "startup", 0)
-    session_state.begin(state, "one", "github.com/acme/shop", "startup", 0)
+    sessions.begin(state, "zero", "github.com/acme/shop", "startup", 0)
+    sessions.begin(state, "one", "github.com/acme/shop", "startup", 0)
     payload = {**used("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
     found = facts.of_session(payload, here, state, DAY)
     assert {*found} == {*KNOWN} - {"file"}  # which the tool's own hook knows
@@ -78,23 +79,23 @@ def test_the_first_prompt_is_the_first_also_for_the_tools_that_work_on_it(state:
         found = facts.of_session(payload, None, state, DAY)
         seen.append((found["prompts"], found["first_prompt"]))
         if payload["hook_event_name"] == "UserPromptSubmit":
-            session_state.seen(state, "one", "", DAY)
+            sessions.seen(state, "one", "", DAY)
     assert seen == [(0, False), (1, True), (1, True), (2, False), (2, False)]
 
 
 def test_how_a_session_began_is_known_until_it_begins_anew(state: State) -> None:
     assert "source" not in facts.of_session(prompted(), None, state, DAY)
-    session_state.begin(state, "one", "", "startup", DAY)
+    sessions.begin(state, "one", "", "startup", DAY)
     assert facts.of_session(prompted(), None, state, DAY)["source"] == "startup"
     compacted = {"hook_event_name": "SessionStart", "session_id": "one", "source": "compact"}
     assert facts.of_session(compacted, None, state, DAY)["source"] == "compact"
 
 
 def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) -> None:
-    session_state.begin(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
+    sessions.begin(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
     new = facts.of_session(prompted(), here, state, 9 * DAY)
     assert (new["first_session"], "days_since_last_session" in new) == (True, False)
-    session_state.begin(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
+    sessions.begin(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
     returning = facts.of_session(prompted(), here, state, 9 * DAY)
     assert (returning["first_session"], returning["days_since_last_session"]) == (False, 7.0)
 
@@ -104,8 +105,8 @@ def test_of_a_client_that_names_no_session_no_history_is_known(state: State) -> 
 
 
 def test_flags_are_facts_but_never_in_the_place_of_one(state: State) -> None:
-    session_state.set_flag(state, "clinician_mode", value=True)
-    session_state.set_flag(state, "branch", "main")  # an older version let it be set
+    flags.set_to(state, "clinician_mode", value=True)
+    flags.set_to(state, "branch", "main")  # an older version let it be set
     found = facts.of_session(prompted(), None, state, DAY)
     assert found["clinician_mode"] is True
     assert "branch" not in found

@@ -2,11 +2,8 @@
 
 import pytest
 
-from subcog_hooks.decision import (
-    INTENT,
-    SPOKE,
-)
 from subcog_hooks.paths import Home
+from subcog_hooks.state.decision import INTENT, SPOKE
 from tests.hooks.recorded import ORDER, Decide, configure
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, REPEATED
 from subcog_hooks.hooks.gate import Judged, Threshold, ceiling, held_back, judge, silence, threshold
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall.hits import PATTERN, Hit
+from subcog_hooks.state.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, REPEATED
 
 BAR = 0.5
 USUAL = Threshold(BAR, BAR)

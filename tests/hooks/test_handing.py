@@ -6,9 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from subcog_hooks.config import load
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.decision import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPOKE
 from subcog_hooks.errors import StoreBusy, StoreError
 from subcog_hooks.hooks import handing
 from subcog_hooks.hooks.handing import Terms
@@ -17,7 +15,10 @@ from subcog_hooks.memory.model import Memory
 from subcog_hooks.paths import Home
 from subcog_hooks.recall.exact import Exact
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
-from subcog_hooks.state import State
+from subcog_hooks.settings.loading import load
+from subcog_hooks.state import decision_log, ledger
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPOKE
 from tests.hooks.recorded import decisions, outcomes, shown
 
 Opened = Callable[..., Occasion]
@@ -52,19 +53,19 @@ def hand_over(occasion: Occasion, exact: Exact, on: Terms) -> list[str]:
 def test_what_passes_is_printed_kept_in_the_ledger_and_recorded(opened: Opened, home: Home) -> None:
     occasion = opened()
     assert hand_over(occasion, found("anchor", "buoy"), terms()) == ["anchor", "buoy"]
-    assert occasion.state.injected("s") == {"anchor", "buoy"}
+    assert ledger.given(occasion.state, "s") == {"anchor", "buoy"}
     (decision,) = decisions(home)
     assert (decision.outcome, decision.reason, decision.event, decision.session) == (SPOKE, "Edit", EVENT, "s")
     assert (decision.strategies, decision.note, decision.prompt) == ((PATH,), "some were left out", None)
     assert decision.bars is not None
     assert (decision.bars.min_relevance, decision.bars.max_memories, decision.bars.max_characters) == (0.5, 3, 2_000)
-    assert occasion.state.given_with("s", "buoy") == decision.id
+    assert ledger.decision_of(occasion.state, "s", "buoy") == decision.id
     assert decision.units > 100
 
 
 def test_each_candidate_is_told_what_it_lacked(opened: Opened, home: Home) -> None:
     occasion = opened()
-    occasion.state.record("s", ("given",), 1, "d")
+    ledger.record(occasion.state, "s", ("given",), 1, "d")
     exact = found("given", "anchor", "buoy", "crane")
     exact.channels[MENTION] = (Memory(id="named", content="x", seq=1),)
     assert hand_over(occasion, exact, terms(0.7, most=2)) == ["anchor", "buoy"]
@@ -117,14 +118,14 @@ def test_a_ledger_that_can_not_be_locked_keeps_it_silent(opened: Opened, home: H
     with pytest.raises(StoreBusy):
         handing.hand_over(occasion, EVENT, found("anchor"), terms(), lambda _: pytest.fail("spoke"))
     other.commit()
-    assert occasion.state.injected("s") == set()
+    assert ledger.given(occasion.state, "s") == set()
 
 
 def test_where_no_time_is_left_nothing_is_printed_and_it_is_told(opened: Opened, home: Home) -> None:
     occasion = opened(budget_ms=1)
     assert handing.hand_over(occasion, EVENT, found("anchor"), terms(), lambda _: pytest.fail("spoke")) == ()
     assert [(decision.outcome, decision.injected) for decision in decisions(home)] == [(OUT_OF_TIME, ())]
-    assert occasion.state.injected("s") == set()
+    assert ledger.given(occasion.state, "s") == set()
 
 
 @pytest.mark.parametrize("error", [TimeoutError("the deadline has passed"), BrokenPipeError()])
@@ -144,7 +145,7 @@ def test_a_ledger_that_can_not_be_kept_is_a_line_in_the_log(
     def fail(*_: object) -> NoReturn:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(State, "record", fail)
+    monkeypatch.setattr(ledger, "record", fail)
     occasion = opened()
     assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]
     assert "the ledger was not kept: the disk is full" in Path(home.log, "hook.log").read_text()
@@ -158,10 +159,10 @@ def test_a_record_that_fails_loses_neither_the_answer_nor_the_ledger(
     def fail(*_: object) -> NoReturn:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(State, "keep_decision", fail)
+    monkeypatch.setattr(decision_log, "keep", fail)
     occasion = opened()
     assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]
-    assert occasion.state.injected("s") == {"anchor"}
+    assert ledger.given(occasion.state, "s") == {"anchor"}
     assert "a decision was not recorded: the disk is full" in Path(home.log, "hook.log").read_text()
 
 
@@ -170,12 +171,12 @@ def test_the_answer_is_written_before_the_ledger_is_kept(opened: Opened, home: H
     other = State.open(home, 100)
 
     def write(_: bytes) -> None:
-        assert other.injected("s") == set()
+        assert ledger.given(other, "s") == set()
         with pytest.raises(StoreBusy):
             other.begin()
 
     assert handing.hand_over(opened(), EVENT, found("anchor"), terms(), write) == ("anchor",)
-    assert other.injected("s") == {"anchor"}
+    assert ledger.given(other, "s") == {"anchor"}
 
 
 def test_what_no_relevance_suffices_for_is_told_as_such(opened: Opened, home: Home) -> None:

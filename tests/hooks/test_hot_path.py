@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks import config, llm_state
-from subcog_hooks.intent import classifier, providers, race
+from subcog_hooks.intent import classifier
 from subcog_hooks.intent.detection import HOUR_MS
+from subcog_hooks.llm import answer_cache, providers
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.settings import loading
+from subcog_hooks.state.connection import State
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
 from tests.llm_server import LlmServer, says
@@ -307,11 +308,11 @@ def test_a_call_is_one_thread_more_and_loads_what_it_needs(home: Home, server: L
 
 def test_an_answer_that_is_known_needs_neither_thread_nor_socket(home: Home, server: LlmServer) -> None:
     configure(home, server, llm_skip_confidence="1.0")
-    provider = providers.of(config.load(home), home)
+    provider = providers.of(loading.load(home), home)
     assert provider is not None
     state = State.open(home, 1_000)
     answer = classifier.to_text(classifier.Answer("comparison", 0.9))
-    llm_state.keep_answer(state, race.cache_key(provider, QUESTION), answer, now_ms(), HOUR_MS)
+    answer_cache.keep(state, answer_cache.key_of(provider, classifier.question(QUESTION)), answer, now_ms(), HOUR_MS)
     state.close()
     done = speaking()
     assert b'intent=\\"comparison' in done.out

@@ -4,13 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.decision import (
-    INTENT,
-    MAX_PROMPT,
-    SPOKE,
-)
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import sessions
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import INTENT, MAX_PROMPT, SPOKE
 from tests.hooks.recorded import ORDER, QUESTION, SECRET, Decide, configure, decisions
 
 
@@ -80,7 +77,7 @@ def test_what_was_kept_is_forgotten_at_the_next_prompt(decide: Decide, home: Hom
     assert [decision.prompt for decision in kept] == [None] * 3
     assert all(decision.intent is not None and decision.intent.topics == () for decision in kept)
     assert kept[2].candidates
-    assert State.open(home, 1_000).last_topics("s", kept[0].at) is None
+    assert sessions.last_topics(State.open(home, 1_000), "s", kept[0].at) is None
 
 
 def test_a_project_can_not_switch_it_on(decide: Decide, home: Home, tmp_path: Path) -> None:

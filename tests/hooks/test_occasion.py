@@ -10,7 +10,8 @@ from subcog_hooks.hooks import occasion
 from subcog_hooks.hooks.payload import MAX_SESSION, TRIAL
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import ledger
+from subcog_hooks.state.connection import State
 from tests.conftest import Maker
 
 
@@ -57,8 +58,8 @@ def test_a_trial_is_told_by_its_session(home: Home, store: Store) -> None:
 
 def test_it_gives_what_the_session_was_given_and_nothing_without_a_session(home: Home, store: Store) -> None:
     found = opened(home, session_id="s")
-    found.state.record("s", ("m",), found.at, "d")
-    found.state.record("", ("n",), found.at, "d")
+    ledger.record(found.state, "s", ("m",), found.at, "d")
+    ledger.record(found.state, "", ("n",), found.at, "d")
     assert found.given() == {"m"}
     assert opened(home).given() == set()
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import session_state
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.decision import BAD, BELOW, COUNT, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, SPOKE
-from subcog_hooks.hooks import prompt
+from subcog_hooks.hooks import user_prompt_submit
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Mark, Store
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import exact, marks
 from subcog_hooks.recall.hits import PATTERN, STATE
-from subcog_hooks.state import State
+from subcog_hooks.state import flags, pause
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import BAD, BELOW, COUNT, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, SPOKE
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
 from tests.hooks.recorded import QUESTION, configure, decisions, outcomes, shown
@@ -43,7 +43,7 @@ def ask(home: Home, lighthouse: None, remember: Callable[..., None]) -> Ask:
     def asked(text: str = ORDER, session: str = "s", budget_ms: float = 5_000, **more: object) -> list[str]:
         printed: list[bytes] = []
         payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": "/", "hook_event_name": "UserPromptSubmit"}
-        prompt.respond({**payload, **more}, home, printed.append, Deadline(budget_ms))
+        user_prompt_submit.respond({**payload, **more}, home, printed.append, Deadline(budget_ms))
         return shown(printed)
 
     return asked
@@ -156,9 +156,9 @@ def test_a_prompt_that_wants_silence_or_was_not_typed_triggers_nothing(ask: Ask,
 
 def test_a_pause_and_the_switches_silence_triggers_too(ask: Ask, home: Home) -> None:
     state = State.open(home, 1_000)
-    state.pause(None)
+    pause.begin(state, None)
     assert ask() == []
-    state.resume(0)
+    pause.end(state, 0)
     for text in ("[surfacing]\nenabled = false\n", "[search_intent]\nenabled = false\n"):
         configure(home, text)
         assert ask() == []
@@ -217,9 +217,9 @@ def test_the_first_prompt_and_their_number_are_those_of_the_session(ask: Ask, re
 def test_a_flag_of_the_users_holds_until_it_is_cleared(ask: Ask, remember: Callable[..., None], home: Home) -> None:
     remember("mode", "Findings are named by their codes.", when={"clinician_mode": True})
     state = State.open(home, 1_000)
-    session_state.set_flag(state, "clinician_mode", value=True)
+    flags.set_to(state, "clinician_mode", value=True)
     assert ask("ok", session="1") == ["mode"]
-    session_state.clear_flag(state, "clinician_mode")
+    flags.clear(state, "clinician_mode")
     assert ask("ok", session="2") == []
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import config
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import prompt
-from subcog_hooks.keys import KEYS
+from subcog_hooks.hooks import user_prompt_submit
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
+from subcog_hooks.settings import variables
+from subcog_hooks.settings.keys import KEYS
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
 
@@ -39,7 +39,7 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
     def asked(text: str = QUESTION, cwd: str | None = None) -> list[str]:
         written: list[bytes] = []
         payload: dict[str, object] = {"prompt": text, "session_id": f"s{next(session)}", "cwd": cwd or str(tmp_path)}
-        prompt.respond(payload, home, written.append, Deadline(5_000))
+        user_prompt_submit.respond(payload, home, written.append, Deadline(5_000))
         if not written:
             return []
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
@@ -79,7 +79,7 @@ def test_the_share_of_meaning_decides_what_is_looked_at(ask: Ask, home: Home, fu
     assert kinds(ask()) == {kind}
 
 
-@pytest.mark.parametrize(("name", "kind"), [(config.SEMANTIC_WEIGHT, "story"), (config.KEYWORD_WEIGHT, "table")])
+@pytest.mark.parametrize(("name", "kind"), [(variables.SEMANTIC_WEIGHT, "story"), (variables.KEYWORD_WEIGHT, "table")])
 def test_a_weight_of_the_environment_wins_over_the_file(
     ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_wrong_weight_of_the_environment_is_a_line_in_the_log_and_the_file_hol
     ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(home.config, fusion="alpha = 0.0")
-    monkeypatch.setenv(config.SEMANTIC_WEIGHT, "much")
+    monkeypatch.setenv(variables.SEMANTIC_WEIGHT, "much")
     assert kinds(ask()) == {"table"}
     assert log_of(home).count("SUBCOG_SEMANTIC_WEIGHT is 'much', expected 0.0 to 1.0") == 1
 

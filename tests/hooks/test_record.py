@@ -7,9 +7,15 @@ from typing import NoReturn
 
 import pytest
 
-from subcog_hooks import metrics
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.decision import (
+from subcog_hooks.errors import StoreError
+from subcog_hooks.hooks import record, surfacing, user_prompt_submit
+from subcog_hooks.hooks.payload import TRIAL
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import pipeline
+from subcog_hooks.state import decision_log, kept_texts, ledger, metrics, pause
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import (
     BELOW,
     COUNT,
     DUPLICATE,
@@ -37,12 +43,6 @@ from subcog_hooks.decision import (
     SPOKE,
     START,
 )
-from subcog_hooks.errors import StoreError
-from subcog_hooks.hooks import prompt, record, surfacing
-from subcog_hooks.hooks.payload import TRIAL
-from subcog_hooks.paths import Home
-from subcog_hooks.recall import pipeline
-from subcog_hooks.state import State
 from tests import llm_server
 from tests.hooks.recorded import ORDER, QUESTION, Decide, configure, decisions, outcomes
 from tests.llm_server import LlmServer, says
@@ -153,10 +153,10 @@ def test_a_silent_prompt_leaves_its_reason(decide: Decide, text: object, why: st
 
 def test_a_pause_and_a_switch_leave_theirs_and_nothing_of_the_prompt(decide: Decide, home: Home) -> None:
     state = State.open(home, 1_000)
-    state.pause(None)
+    pause.begin(state, None)
     paused = decide()
     commanded = decide("/review the lamp relay")
-    state.resume(0)
+    pause.end(state, 0)
     configure(home, "[surfacing]\nenabled = false\n")
     off = decide()
     configure(home, "[search_intent]\nenabled = false\n")
@@ -252,9 +252,9 @@ def test_an_answer_that_nobody_took_was_not_given(home: Home, lighthouse: None, 
         raise error
 
     with pytest.raises(type(error)):
-        prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, refuse, Deadline(5_000))
+        user_prompt_submit.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, refuse, Deadline(5_000))
     assert [(decision.outcome, decision.injected) for decision in decisions(home)] == [(why, ())]
-    assert State.open(home, 1_000).injected("s") == set()
+    assert ledger.given(State.open(home, 1_000), "s") == set()
 
 
 def test_a_record_that_fails_loses_neither_the_answer_nor_the_ledger(
@@ -265,9 +265,9 @@ def test_a_record_that_fails_loses_neither_the_answer_nor_the_ledger(
 
     monkeypatch.setattr(record, "of", fail)
     printed: list[bytes] = []
-    prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, printed.append, Deadline(5_000))
+    user_prompt_submit.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, printed.append, Deadline(5_000))
     assert len(printed) == 1
-    assert State.open(home, 1_000).injected("s")
+    assert ledger.given(State.open(home, 1_000), "s")
     assert "a decision was not recorded: RuntimeError: no record" in Path(home.log, "hook.log").read_text()
 
 
@@ -275,7 +275,7 @@ def test_the_answer_is_written_before_anything_is_recorded(home: Home, lighthous
     def write(_: bytes) -> None:
         assert decisions(home) == []
 
-    prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, write, Deadline(5_000))
+    user_prompt_submit.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, write, Deadline(5_000))
     assert [decision.outcome for decision in decisions(home)] == [SPOKE]
 
 
@@ -283,13 +283,13 @@ def test_the_answer_is_written_before_anything_is_recorded(home: Home, lighthous
 def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None, text: str) -> None:
     printed: list[bytes] = []
     payload: dict[str, object] = {"prompt": text, "session_id": f"{TRIAL}1", "cwd": "/"}
-    prompt.respond(payload, home, printed.append, Deadline(5_000))
+    user_prompt_submit.respond(payload, home, printed.append, Deadline(5_000))
     assert bool(printed) == (text == QUESTION)
     state = State.open(home, 1_000)
-    assert (state.decisions(9), metrics.read(state), state.has_prompts()) == ([], [], False)
+    assert (decision_log.latest(state, 9), metrics.read(state), kept_texts.may_exist(state)) == ([], [], False)
     state.close()
 
 
 def test_without_memories_nothing_is_recorded(home: Home) -> None:
-    prompt.respond({"prompt": QUESTION, "session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
+    user_prompt_submit.respond({"prompt": QUESTION, "session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
     assert not os.path.exists(home.root)

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import session_state
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.decision import OUT_OF_TIME, SPOKE
 from subcog_hooks.hooks import handing, session_start
 from subcog_hooks.hooks.payload import TRIAL
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.state import Earlier, State
+from subcog_hooks.state import ledger, pause, sessions
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import OUT_OF_TIME, SPOKE
+from subcog_hooks.state.sessions import Earlier
 from tests.conftest import Maker
 from tests.hooks.recorded import configure, decisions, shown
 
@@ -50,7 +51,7 @@ def state(home: Home) -> State:
 
 def give(state: State, session: str, *ids: str) -> None:
     for at, id_ in enumerate(ids, 1):
-        state.record(session, (id_,), now_ms() - 1_000 + at, "d")
+        ledger.record(state, session, (id_,), now_ms() - 1_000 + at, "d")
 
 
 # ---- what a session begins with -------------------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ def test_what_is_pinned_and_what_holds_is_printed_and_nothing_else(start: Start)
 
 def test_what_was_printed_is_in_the_ledger_and_in_a_decision(start: Start, state: State, home: Home) -> None:
     start()
-    assert state.injected("s") == {"pinned", "branch"}
+    assert ledger.given(state, "s") == {"pinned", "branch"}
     (decision,) = decisions(home)
     assert (decision.outcome, decision.event, decision.reason) == (SPOKE, "SessionStart", "startup")
     assert (decision.prompt, decision.strategies) == (None, ("pinned", "state"))
@@ -121,15 +122,15 @@ def test_a_memory_that_the_session_was_given_is_said_at_its_start_all_the_same(s
 def test_a_switch_silences_it_but_the_session_is_noted(start: Start, home: Home, state: State, text: str) -> None:
     configure(home, text)
     assert start() == []
-    assert session_state.known(state, "s") is not None
+    assert sessions.known(state, "s") is not None
     configure(home, "[surfacing]\ntools = false\n[search_intent]\nenabled = false\n")
     assert shown(start(session="another")) == ["pinned", "branch"]
 
 
 def test_a_pause_silences_it(start: Start, state: State) -> None:
-    state.pause(None)
+    pause.begin(state, None)
     assert start() == []
-    state.resume(0)
+    pause.end(state, 0)
     assert shown(start()) == ["pinned", "branch"]
 
 
@@ -227,7 +228,7 @@ def test_after_a_compaction_what_the_session_was_given_last_is_handed_over_again
     start()
     give(state, "s", "other-branch", "plain")
     assert shown(start("compact")) == ["pinned", "branch", "plain"]  # it is no longer on the other branch
-    assert state.injected("s") == {"pinned", "branch", "plain"}
+    assert ledger.given(state, "s") == {"pinned", "branch", "plain"}
 
 
 def test_after_a_compaction_the_last_six_come_and_the_others_may_be_heard_again(
@@ -238,8 +239,8 @@ def test_after_a_compaction_the_last_six_come_and_the_others_may_be_heard_again(
     give(state, "s", *words)
     give(state, "another", "anchor")
     assert shown(start("compact")) == ["pinned", "branch", "gull", "ferry", "engine", "dock", "crane", "buoy"]
-    assert state.injected("s") == {"pinned", "branch", *words[1:]}
-    assert state.injected("another") == {"anchor"}
+    assert ledger.given(state, "s") == {"pinned", "branch", *words[1:]}
+    assert ledger.given(state, "another") == {"anchor"}
 
 
 def test_after_a_compaction_nothing_comes_that_may_not_be_handed_over(
@@ -263,28 +264,28 @@ def test_a_compaction_resets_the_ledger_also_of_a_silent_session(start: Start, s
     configure(home, switch)
     give(state, "s", "plain")
     assert start("compact") == []
-    assert state.injected("s") == set()
+    assert ledger.given(state, "s") == set()
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork", "", None, 3, "COMPACT"])
 def test_whatever_else_starts_a_session_leaves_its_ledger(start: Start, state: State, source: object) -> None:
     give(state, "s", "plain")
     assert "plain" not in shown(start(source))
-    assert "plain" in state.injected("s")
+    assert "plain" in ledger.given(state, "s")
 
 
 @pytest.mark.parametrize("session", ["", None, 3])
 def test_without_a_session_there_is_nothing_to_forget(start: Start, state: State, session: object) -> None:
     give(state, "s", "plain")
     start("compact", session)
-    assert state.injected("s") == {"plain"}
+    assert ledger.given(state, "s") == {"plain"}
 
 
 def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, state: State) -> None:
     now = now_ms()
-    state.keep_topics("s", Earlier(("relay",), 0.8), now)
+    sessions.keep_topics(state, "s", Earlier(("relay",), 0.8), now)
     start("compact")
-    assert state.last_topics("s", now) is not None
+    assert sessions.last_topics(state, "s", now) is not None
 
 
 # ---- others who write -----------------------------------------------------------------------------------------------------
@@ -298,7 +299,7 @@ def test_a_session_is_not_noted_while_somebody_writes_and_nobody_waits(home: Hom
     session_start.respond({"session_id": "s", "source": "startup"}, home, lambda _: pytest.fail("spoke"), deadline)
     assert deadline.left_ms() > 30_000
     other.commit()
-    assert session_state.known(other, "s") is None
+    assert sessions.known(other, "s") is None
 
 
 def test_a_damaged_state_is_put_aside_and_the_session_begins(start: Start, home: Home) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.state import ledger
+from subcog_hooks.state.connection import State
 from tests.conftest import Maker
 from tests.hooks.recorded import QUESTION, configure, decisions
 
@@ -52,7 +53,7 @@ def test_of_two_processes_at_once_each_memory_comes_from_one(home: Home, lightho
         if sum(output.count(b"[learnings ") for output in printed) == 3:
             break
     text = b"".join(printed)
-    given = State.open(home, 1_000).injected("s")
+    given = ledger.given(State.open(home, 1_000), "s")
     assert sorted(text.count(f" {id_}] ".encode()) for id_ in given) == [1, 1, 1]
     injected = [id_ for decision in decisions(home) for id_ in decision.injected]
     assert sorted(injected) == sorted(given)

@@ -1,15 +1,17 @@
 """An LLM that is asked about a prompt, for the tests of detection: the settings, the run, and what it leaves behind."""
 
-from subcog_hooks import config, metrics
-from subcog_hooks.capture.disclosure import shown as may_be_shown
-from subcog_hooks.intent import detection, providers
+from subcog_hooks.intent import detection
 from subcog_hooks.intent.detection import COMPLETED, DURATION, STARTED, TIMEOUTS, Examined
-from subcog_hooks.intent.providers import Provider
 from subcog_hooks.intent.topics import topics
-from subcog_hooks.keys import Value
-from subcog_hooks.metrics import Counter
+from subcog_hooks.llm import providers
+from subcog_hooks.llm.disclosure import shown as may_be_shown
+from subcog_hooks.llm.providers import Provider
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.settings import loading
+from subcog_hooks.settings.keys import Value
+from subcog_hooks.state import metrics
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.metrics import Counter
 from tests.llm_server import LlmServer, says
 
 QUESTION = "How do we store the session token in the browser, and why not in localStorage?"
@@ -21,7 +23,7 @@ LONG_MS = 20_000  # where an answer is expected; no test waits for so long
 SHORT_MS = 40  # where none is
 
 
-def asking(server: LlmServer, **others: Value) -> config.Settings:
+def asking(server: LlmServer, **others: Value) -> loading.Settings:
     """Settings with which this server is asked whatever the words say. others: settings, with __ for the dot."""
     values: dict[str, Value] = {
         "llm.provider": "openai",
@@ -30,10 +32,10 @@ def asking(server: LlmServer, **others: Value) -> config.Settings:
         "search_intent.llm_timeout_ms": LONG_MS,
         "search_intent.llm_skip_confidence": 1.0,
     }
-    return config.Settings({**values, **{name.replace("__", "."): value for name, value in others.items()}})
+    return loading.Settings({**values, **{name.replace("__", "."): value for name, value in others.items()}})
 
 
-def examined(home: Home, state: State | None, settings: config.Settings, prompt: str = QUESTION) -> Examined:
+def examined(home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION) -> Examined:
     """The intent as the hook finds it, but for the hook's deadline, and what is kept of it."""
     begun = detection.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
     told = begun.settle(topics(begun.reading.words()), settings, LONG_MS)
@@ -43,11 +45,11 @@ def examined(home: Home, state: State | None, settings: config.Settings, prompt:
     return told
 
 
-def status(home: Home, state: State | None, settings: config.Settings, prompt: str = QUESTION) -> str:
+def status(home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION) -> str:
     return examined(home, state, settings, prompt).intent.llm_status
 
 
-def provider_of(settings: config.Settings, home: Home) -> Provider:
+def provider_of(settings: loading.Settings, home: Home) -> Provider:
     provider = providers.of(settings, home)
     assert provider is not None
     return provider

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import config
-from subcog_hooks.intent import providers
-from subcog_hooks.intent.providers import Provider
+from subcog_hooks.llm import providers
+from subcog_hooks.llm.providers import Provider
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.settings import loading
+from subcog_hooks.state.connection import State
 from tests.llm_server import LlmServer
 
 KEY = "sk-ant-api03-ThisKeyMustNeverBeSeenAnywhere"
@@ -28,9 +28,9 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable, raising=False)
 
 
-def settings(**values: str) -> config.Settings:
+def settings(**values: str) -> loading.Settings:
     """Settings of the section `llm`."""
-    return config.Settings({f"llm.{name}": value for name, value in values.items()})
+    return loading.Settings({f"llm.{name}": value for name, value in values.items()})
 
 
 def key_file(folder: Path, text: str = KEY + "\n", mode: int = 0o600) -> str:

@@ -27,7 +27,8 @@ def said(**fields: object) -> str:
 
 
 def test_the_question_shows_the_prompt_between_tags() -> None:
-    system, user = question("Why does <b>db.py</b> fail?")
+    asked = question("Why does <b>db.py</b> fail?")
+    system, user = asked.system, asked.user
     assert all(label in system for label in TYPES)
     assert user.startswith("<typed-prompt>\nWhy does <b>db.py</b> fail?\n</typed-prompt>\n")
 
@@ -41,7 +42,7 @@ def test_the_question_shows_the_prompt_between_tags() -> None:
     ],
 )
 def test_a_prompt_can_not_close_its_tags(prompt: str) -> None:
-    user = question(prompt)[1]
+    user = question(prompt).user
     tag = user[1 : user.index(">")]
     assert tag not in prompt.casefold()
     assert user.split(f"\n</{tag}>\n")[0] == f"<{tag}>\n{prompt}"
@@ -52,7 +53,7 @@ def test_a_prompt_can_not_close_its_tags(prompt: str) -> None:
     st.text() | st.lists(st.sampled_from(["<", "</", "typed-prompt", "TYPED-prompt", "-2", "-3", ">", "\n", "ſ"])).map("".join)
 )
 def test_no_prompt_can_forge_the_tags(prompt: str) -> None:
-    user = question(prompt)[1]
+    user = question(prompt).user
     tag = user[1 : user.index(">")]
     assert user.casefold().count(tag) == 2
     user.encode("utf-8")
@@ -60,17 +61,18 @@ def test_no_prompt_can_forge_the_tags(prompt: str) -> None:
 
 def test_of_a_long_prompt_head_and_tail_are_shown() -> None:
     prompt = "a" * MAX_END + "b" * 500_000 + "c" * MAX_END
-    assert f"\n{'a' * MAX_END}{classifier.CUT}{'c' * MAX_END}\n" in question(prompt)[1]
+    assert f"\n{'a' * MAX_END}{classifier.CUT}{'c' * MAX_END}\n" in question(prompt).user
     whole = "a" * MAX_END + "c" * MAX_END
-    assert f"\n{whole}\n" in question(whole)[1]
+    assert f"\n{whole}\n" in question(whole).user
 
 
 def test_what_a_server_could_refuse_is_not_sent() -> None:
-    assert "a  b?\tc\nd" in question("a\0\x1bb\ud800\tc\nd")[1]
+    assert "a  b?\tc\nd" in question("a\0\x1bb\ud800\tc\nd").user
 
 
 def test_equal_prompts_give_equal_questions() -> None:
-    assert question("Where is the config?") == question("Where is the config?")
+    one, other = question("Where is the config?"), question("Where is the config?")
+    assert (one.system, one.user, one.schema) == (other.system, other.user, other.schema)
 
 
 # the answer: what surrounds it

@@ -2,14 +2,14 @@
 
 import pytest
 
-from subcog_hooks import config
-from subcog_hooks.capture.disclosure import shown as may_be_shown
 from subcog_hooks.intent import detection, keywords
 from subcog_hooks.intent.detection import COMPLETED, DURATION, MAX_SHOWN, STARTED, Detection
 from subcog_hooks.intent.topics import topics
-from subcog_hooks.keys import Value
+from subcog_hooks.llm.disclosure import shown as may_be_shown
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.settings import loading
+from subcog_hooks.settings.keys import Value
+from subcog_hooks.state.connection import State
 from tests import llm_server
 from tests.intent.asked import (
     ANOTHER,
@@ -262,7 +262,7 @@ def test_without_a_state_it_is_asked_all_the_same(home: Home) -> None:
 # ---- before it is settled -------------------------------------------------------------------------------------------------
 
 
-def may_change(home: Home, state: State, settings: config.Settings, prompt: str = QUESTION) -> bool:
+def may_change(home: Home, state: State, settings: loading.Settings, prompt: str = QUESTION) -> bool:
     begun: Detection = detection.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
     changes = begun.may_change
     begun.settle((), settings, LONG_MS)

@@ -28,7 +28,7 @@ from subcog_hooks.intent.kinds import (
     TYPES,
     Intent,
 )
-from subcog_hooks.keys import KEYS
+from subcog_hooks.settings.keys import KEYS
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data" / "intent" / "prompts.jsonl"

@@ -2,13 +2,14 @@
 
 import pytest
 
-from subcog_hooks import config, llm_state
-from subcog_hooks.capture.disclosure import shown as may_be_shown
-from subcog_hooks.intent import breaker, classifier, detection, keywords, race
+from subcog_hooks.intent import classifier, detection, keywords
 from subcog_hooks.intent.detection import DURATION, HOUR_MS, STARTED
+from subcog_hooks.llm import answer_cache, breaker
+from subcog_hooks.llm.disclosure import shown as may_be_shown
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.paths import Home
-from subcog_hooks.state import State
+from subcog_hooks.settings import loading
+from subcog_hooks.state.connection import State
 from tests import llm_server
 from tests.intent.asked import (
     ANOTHER,
@@ -53,8 +54,8 @@ def test_another_prompt_or_model_or_server_asks_again(home: Home, state: State) 
 def test_an_answer_is_kept_for_its_hours(home: Home, state: State, age_ms: int, expected: str) -> None:
     with LlmServer(YES) as server:
         settings = asking(server, llm__cache_hours=1)
-        key = race.cache_key(provider_of(settings, home), QUESTION)
-        llm_state.keep_answer(state, key, classifier.to_text(classifier.Answer("howto", 0.9)), now_ms() - age_ms, HOUR_MS)
+        key = answer_cache.key_of(provider_of(settings, home), classifier.question(QUESTION))
+        answer_cache.keep(state, key, classifier.to_text(classifier.Answer("howto", 0.9)), now_ms() - age_ms, HOUR_MS)
         assert status(home, state, settings) == expected
         assert len(server.requests) == (expected == "success")
 
@@ -63,9 +64,9 @@ def test_an_answer_of_an_hour_is_not_kept_for_two(home: Home, state: State) -> N
     with LlmServer(YES) as server:
         settings = asking(server, llm__cache_hours=1)
         assert status(home, state, settings) == "success"
-        key = race.cache_key(provider_of(settings, home), QUESTION)
-    assert llm_state.answer(state, key, now_ms() + HOUR_MS // 2) is not None
-    assert llm_state.answer(state, key, now_ms() + HOUR_MS) is None
+        key = answer_cache.key_of(provider_of(settings, home), classifier.question(QUESTION))
+    assert answer_cache.find(state, key, now_ms() + HOUR_MS // 2) is not None
+    assert answer_cache.find(state, key, now_ms() + HOUR_MS) is None
 
 
 def test_with_no_hours_nothing_is_kept_or_looked_up(home: Home, state: State) -> None:
@@ -85,16 +86,22 @@ def test_a_failure_is_not_kept_as_an_answer(home: Home, state: State) -> None:
 def test_an_answer_that_can_not_be_read_any_more_is_asked_for_again(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        llm_state.keep_answer(state, race.cache_key(provider_of(settings, home), QUESTION), "not JSON", now_ms(), HOUR_MS)
+        answer_cache.keep(
+            state,
+            answer_cache.key_of(provider_of(settings, home), classifier.question(QUESTION)),
+            "not JSON",
+            now_ms(),
+            HOUR_MS,
+        )
         assert status(home, state, settings) == "success"
 
 
 # ---- a provider that fails again and again --------------------------------------------------------------------------------
 
 
-def rested(state: State, settings: config.Settings, home: Home) -> None:
+def rested(state: State, settings: loading.Settings, home: Home) -> None:
     """Let the provider's rest be over."""
-    llm_state.let_rest(state, provider_of(settings, home).identity, now_ms() - 1)
+    breaker.open_it(state, provider_of(settings, home).identity, now_ms() - 1)
 
 
 def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None:
@@ -143,7 +150,7 @@ def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
         for _ in range(3):
-            breaker.failed(state, provider_of(settings, home).identity, now_ms())
+            breaker.note_failure(state, provider_of(settings, home).identity, now_ms())
         rested(state, settings, home)
         other = State.open(home, 1_000)
         other.begin()
@@ -156,7 +163,7 @@ def test_while_one_tries_the_others_do_not(home: Home, state: State) -> None:
     with LlmServer(llm_server.never()) as server:
         settings = asking(server)
         for _ in range(3):
-            breaker.failed(state, provider_of(settings, home).identity, now_ms())
+            breaker.note_failure(state, provider_of(settings, home).identity, now_ms())
         rested(state, settings, home)
         begun = [detection.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
         assert [one.may_change for one in begun] == [True, False, False]

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.intent import signals, vocabulary
+from subcog_hooks.intent import signals
 from subcog_hooks.intent.matcher import END, GAP, MAX_GAP, QUESTION, Matcher, count_of, words_of
+from subcog_hooks.text import vocabulary
 
 CLASSES = {"fault": frozenset({"error", "fails"}), "want": frozenset({"want", "need"})}
 OPENERS = frozenset({"please", "can", "you", "ok"})

@@ -16,12 +16,12 @@ from subcog_hooks.intent.kinds import (
     MAX_CONFIDENCE,
     MAX_TOPICS,
     NONE,
-    TIMEOUT,
     TROUBLESHOOT,
     TYPES,
     Intent,
 )
 from subcog_hooks.intent.merge import merged
+from subcog_hooks.llm.race import TIMEOUT
 
 MIN = 0.5
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL, classify
-from subcog_hooks.intent.quotes import phrases
+from subcog_hooks.text.quotes import phrases
 
 IN_ORDER = (EXACT_QUOTE, ENTITY, CONCEPTUAL, FACTUAL, EXPLORATORY)
 
@@ -312,4 +312,4 @@ def test_it_loads_no_module_but_its_own_and_that_of_quotes() -> None:
         "import subcog_hooks.intent.query_type; print(sorted(set(sys.modules) - before))"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert loaded.stdout.strip() == "['subcog_hooks.intent.query_type', 'subcog_hooks.intent.quotes']"
+    assert loaded.stdout.strip() == "['subcog_hooks.intent.query_type', 'subcog_hooks.text.quotes']"

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.intent import keywords, signals, vocabulary
+from subcog_hooks.intent import keywords, signals
 from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import GAP, words_of
 from subcog_hooks.intent.shape import NAMES
-from subcog_hooks.intent.text import prepare
+from subcog_hooks.text import vocabulary
+from subcog_hooks.text.typed import prepare
 
 DEVELOPMENT = Path(__file__).parents[3] / "shared" / "eval" / "intent" / "prompts.jsonl"
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import models, spaces
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.memory import sync, vector_sync
 from subcog_hooks.memory.index import LexicalIndex
@@ -85,7 +86,7 @@ class Shelf:
 
     def by_meaning_too(self, **numbers: object) -> Sources:
         """With the packaged encoder, as the hook has it."""
-        space = models.PACKAGED
+        space = PACKAGED
         encode = spaces.provisional(space)
         made_by = models.made_by(space)
         vectors = vector_sync.open_following(self.home, self.store, space.name, space.dimension, encode, made_by=made_by)

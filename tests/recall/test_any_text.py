@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.intent.text import ends_of
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import cascade, lexical, query
 from subcog_hooks.recall.candidates import MODES, Request, Sources
 from subcog_hooks.recall.hits import HIGH, LOW, MEDIUM, NO_RESULTS, SPECULATIVE, VERY_HIGH
+from subcog_hooks.text.typed import ends_of
 from tests.recall.shelf import ENOUGH, Shelf, handed, memory
 
 CONFIDENCES = (VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS)

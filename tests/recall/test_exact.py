@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from subcog_hooks.cues import triggers
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.memory import triggers
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.recall import exact

@@ -2,13 +2,13 @@
 
 import pytest
 
-from subcog_hooks.keys import KEYS
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Mark
 from subcog_hooks.recall import marks, pipeline
 from subcog_hooks.recall.exact import Exact
 from subcog_hooks.recall.hits import LEXICAL, PATTERN, SEMANTIC, STATE
 from subcog_hooks.recall.recency import DAY_MS
+from subcog_hooks.settings.keys import KEYS
 from tests.recall.shelf import Held, Shelf, find, first, handed, ids, memory
 
 BAR = float(KEYS["surfacing.min_relevance"].default)

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.intent.kinds import Intent
-from subcog_hooks.keys import KEYS
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.paths import Home
@@ -14,6 +13,7 @@ from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.prior import FAVOURED, raised
 from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.settings.keys import KEYS
 from tests.conftest import Maker
 
 

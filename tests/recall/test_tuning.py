@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import config
-from subcog_hooks.keys import KEYS
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import tuning
 from subcog_hooks.recall.recency import DAY_MS
+from subcog_hooks.settings import loading
+from subcog_hooks.settings.keys import KEYS
 from tests.recall.shelf import Shelf, find, memory
 
 OF_RANKING = [
@@ -51,7 +51,7 @@ def answer(shelf: Shelf, settings: dict[str, str]) -> list[tuple[str, float]]:
         sections.setdefault(section, []).append(f"{key} = {value}")
     text = "\n".join("\n".join((f"[{section}]", *lines)) for section, lines in sections.items())
     Path(shelf.home.config).write_text(text)
-    read = config.load(shelf.home)
+    read = loading.load(shelf.home)
     assert read.problems == ()
     of = shelf.placed({"one": 0.8, "two": 0.78, "old": 0.7, "far": 0.5, "tagged": 0.3})
     of.tuning = tuning.of(read)
@@ -78,7 +78,7 @@ def test_weights_in_the_environment_set_the_share_of_meaning(mixed: Shelf, monke
 
 
 def test_who_has_set_nothing_has_the_defaults(home: Home) -> None:
-    by_settings, by_default = tuning.of(config.load(home)), tuning.Tuning()
+    by_settings, by_default = tuning.of(loading.load(home)), tuning.Tuning()
     for name in tuning.Tuning.__slots__:
         assert getattr(by_settings, name) == getattr(by_default, name)
 

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 from unittest.mock import patch
 
-from subcog_hooks.config import Settings
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.embed import models
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.hooks import prompt as hook
 from subcog_hooks.hooks import surfacing
+from subcog_hooks.hooks import user_prompt_submit as hook
 from subcog_hooks.hooks.occasion import Occasion
 from subcog_hooks.hooks.turn import Stages, Turn
-from subcog_hooks.keys import KEYS, Value
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vectors import VectorStore
@@ -31,7 +29,9 @@ from subcog_hooks.recall import pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.state import State
+from subcog_hooks.settings.keys import KEYS, Value
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.state.connection import State
 from tests.eval.collection import Prompt
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
 
@@ -82,7 +82,7 @@ class Hook:
         self._index = LexicalIndex.open(home)
         self._store = Store.reader(home)
         self._stack.callback(self._store.close)
-        self._vectors = VectorStore.reader(home, models.PACKAGED.name, models.PACKAGED.dimension)
+        self._vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(self._vectors.close)
         self._space = semantic.Space(self._vectors, semantic.in_latin(StaticEncoder.open().encode))
         aside = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))

@@ -1,0 +1,196 @@
+"""`subcog config`: reading and writing config.toml, comments and order kept."""
+
+import os
+from typing import Annotated
+
+import tomlkit
+import typer
+from rich.table import Table
+from rich.text import Text
+from tomlkit.exceptions import TOMLKitError
+
+from subcog_hooks.cli.support import decisions, session
+from subcog_hooks.cli.support.output import ACCENT, DIM, terminal
+from subcog_hooks.embed import models
+from subcog_hooks.errors import ConfigError, StoreError, UsageError
+from subcog_hooks.hooks.turn import EVENT
+from subcog_hooks.llm import providers
+from subcog_hooks.paths import create_private_file
+from subcog_hooks.settings import files, loading
+from subcog_hooks.settings.keys import KEYS, PRESETS, Key, Value
+from subcog_hooks.state import decision_log, kept_texts
+from subcog_hooks.state.connection import delete_damaged
+from subcog_hooks.state.decision import SPOKE
+
+NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
+MIN_RELEVANCE = "surfacing.min_relevance"
+LOG_PROMPTS = "surfacing.log_prompts"
+LOOKED_AT = 100  # of the latest prompts
+
+commands = typer.Typer(
+    help="Read and change settings (config.toml; a project's .subcog.toml tunes some).", no_args_is_help=True
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(commands, name="config")
+
+
+@commands.command()
+def path() -> None:
+    """Print where the settings are kept.
+
+    Example: subcog config path
+    """
+    terminal.result(session.home().config)
+
+
+@commands.command()
+def get(key: Annotated[str, typer.Argument(help="For instance surfacing.max_memories.")]) -> None:
+    """Print the value in force of one setting.
+
+    Example: subcog config get surfacing.min_relevance
+    """
+    _known(key)
+    terminal.result(_shown(session.settings()[key]))
+
+
+@commands.command(name="list")
+def list_() -> None:
+    """List all settings with their values and meanings.
+
+    Example: subcog config list
+    """
+    settings = session.settings()
+    if not terminal.out.is_terminal:
+        for key in KEYS.values():
+            terminal.result(f"{key.name} = {_shown(settings[key.name]) or NOT_SET}")
+        return
+    table = Table(box=None, pad_edge=False, header_style=DIM)
+    for column in ("setting", "value", "allowed", "meaning"):
+        table.add_column(column, no_wrap=column != "meaning")
+    for key in KEYS.values():
+        value = Text(_shown(settings[key.name]) or NOT_SET, style=ACCENT if settings.is_set(key.name) else "")
+        table.add_row(key.name, value, key.expected, key.help)
+    terminal.out.print(table)
+
+
+@commands.command(name="set")
+def set_(
+    key: Annotated[str, typer.Argument(help="For instance surfacing.max_memories.")],
+    value: Annotated[str, typer.Argument(help="The new value; `default` takes the setting out of the file.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
+) -> None:
+    """Change one setting. Of surfacing.min_relevance it is said how often the last prompts would have been spoken to.
+
+    Example: subcog config set surfacing.min_relevance 0.4 --dry-run
+    """
+    known = _known(key)
+    new = known.default if value == "default" else known.from_text(value)
+    if key == models.SETTING and not models.find(session.home(), str(new)).is_packaged:
+        models.chosen(session.home(), loading.Settings({key: new}))  # raises when a file of it is gone
+    if not dry_run:
+        keep(key, None if value == "default" else new)
+    terminal.say(f"{key} {'would be' if dry_run else '='} {_shown(new)}")
+    if key == MIN_RELEVANCE:
+        _preview(float(new))
+    if dry_run:
+        return
+    if key == LOG_PROMPTS and not new:
+        _forget_prompts()
+    if key.startswith("llm.") or key == "search_intent.use_llm":
+        try:
+            providers.of(loading.load(session.home()), session.home())
+        except ConfigError as error:
+            terminal.say(f"no LLM is asked yet: {error}")
+    if key == "fusion.preset":
+        settings = session.settings()
+        for name in sorted(name for name in PRESETS[str(new)] if settings.is_set(name)):
+            terminal.say(f"{name} = {_shown(settings[name])} is set as well, and wins")
+
+
+def _forget_prompts() -> None:
+    """Take what was kept of earlier prompts away at once; where that can not be done now, the next run of the hook does it."""
+    home = session.home()
+    try:
+        delete_damaged(home)
+    except StoreError as error:
+        terminal.say(f"{error.message}; it may hold prompts")
+    if not os.path.exists(home.state_db):
+        return
+    try:
+        with decisions.opened() as state:
+            kept_texts.forget_all(state)
+        terminal.say("what was kept of earlier prompts is forgotten")
+    except StoreError as error:
+        terminal.say(f"what was kept of earlier prompts is forgotten with the next one ({error.message})")
+
+
+def _preview(bar: float) -> None:
+    """Say how often the hook would have spoken to the last prompts with this bar; nothing, where there were none."""
+    home = session.home()
+    if not os.path.exists(home.state_db):
+        return
+    try:
+        with decisions.opened() as state:
+            asked = decision_log.latest(state, LOOKED_AT, event=EVENT)
+    except StoreError as error:  # the setting is kept all the same
+        terminal.say(error.message)
+        return
+    if asked:
+        would = sum(decisions.would_speak(decision, bar) for decision in asked)
+        did = sum(decision.outcome == SPOKE for decision in asked)
+        terminal.say(f"with it the hook would have spoken to {would} of the last {len(asked)} prompts; it did to {did}")
+
+
+def keep(key: str, value: Value | None) -> None:
+    """Write one setting into the user's file, None to take it out. Raises ConfigError."""
+    home = session.home()
+    home.create()
+    document = _document(home.config)
+    section, _, name = key.partition(".")
+    if value is None:
+        if section in document and name in document[section]:
+            del document[section][name]
+    else:
+        if section not in document:
+            document[section] = tomlkit.table()
+        document[section][name] = value
+    _write(home.config, tomlkit.dumps(document))
+
+
+def _known(name: str) -> Key:
+    if name not in KEYS:
+        raise UsageError(f"{name} is not a setting", "`subcog config list` shows all")
+    return KEYS[name]
+
+
+def _shown(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _document(file: str) -> tomlkit.TOMLDocument:
+    try:
+        with open(file, encoding="utf-8") as handle:
+            return tomlkit.parse(handle.read())
+    except FileNotFoundError:
+        return tomlkit.document()
+    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
+        _, problems, _ = files.parse(file, is_own=True)
+        raise ConfigError(problems[0] if problems else f"{file} can not be read: {error}", "correct it by hand") from error
+
+
+def _write(file: str, text: str) -> None:
+    target = os.path.realpath(file)  # a link into somebody's dotfiles stays a link
+    partial = f"{target}.partial"
+    try:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        create_private_file(partial)
+        with open(partial, "w", encoding="utf-8", newline="\n") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(partial, target)
+    except OSError as error:
+        raise ConfigError(f"{file} can not be written: {error.strerror}", "check its permissions and the disk") from error

@@ -1,0 +1,225 @@
+"""`subcog import`, `export` and `reindex`: many memories at once."""
+
+import os
+from collections.abc import Iterator
+from typing import Annotated, TextIO
+
+import typer
+
+from subcog_hooks.capture import importing, jsonl
+from subcog_hooks.cli.support import embedding, progress, session
+from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.model import STATUSES, Memory
+from subcog_hooks.memory.store import Store
+from subcog_hooks.redaction.redact import describe
+
+SHOWN_PROBLEMS = 20
+SHOWN_OWNERS = 3
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="import")(import_)
+    app.command()(export)
+    app.command()(reindex)
+
+
+def import_(
+    source: Annotated[
+        str,
+        typer.Argument(help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."),
+    ],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite memories of the same id, and sections that were edited.")
+    ] = False,
+    trust: Annotated[
+        str, typer.Option("--trust", help="user: you vouch for the file, its trust and its priorities hold.")
+    ] = "import",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    user: Annotated[bool, typer.Option("--user", help="Markdown: for all your projects, not only this one.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Return when all are embedded by the neural model.")] = False,
+) -> None:
+    """Import memories. Lines that do not hold are named and left out, as is a trigger or a path of a line that holds otherwise;
+    all else is stored. Exit code 2 when there were any.
+
+    A line without "project" is for all your projects; Markdown is for the project at hand. Importing Markdown again updates
+    what has changed and archives the sections that are gone.
+
+    Example: subcog import docs/adr --dry-run
+    """
+    if trust not in ("user", "import"):
+        raise UsageError(f"--trust is {trust!r}", "expected user or import")
+    at = None if user else session.here()
+    options = importing.Options(
+        project=at.identity if at else None,
+        root=at.root if at else None,
+        names=at.names if at else (),
+        trusted=trust == "user",
+        replace=replace,
+        dry_run=dry_run,
+    )
+    importing.check_source(source)
+    if dry_run:
+        with session.reading() as store:
+            report = _run(source, store, options)
+    else:
+        with session.writing() as store:
+            report = _run(source, store, options)
+            if changed := report.added + report.replaced + report.archived:
+                _index(store, changed)
+    _tell(report, dry_run=dry_run)
+    if not dry_run:
+        _embed(wait=wait)
+    if report.problems:
+        raise typer.Exit(EXIT_USAGE)
+
+
+def _run(source: str, store: Store | None, options: importing.Options) -> importing.Report:
+    with progress.of_items("reading", importing.count_lines(source)) as advance:
+        return importing.run(source, store, options, advance)
+
+
+def _index(store: Store, count: int) -> None:
+    with progress.of_items("indexing", 2 * count) as advance:
+        session.follow(store, advance)
+
+
+def _embed(*, wait: bool) -> None:
+    if wait:
+        with session.writing() as store:
+            embedding.now(store)
+    else:
+        embedding.afterwards()
+
+
+def _tell(report: importing.Report, *, dry_run: bool) -> None:
+    for problem in report.problems[:SHOWN_PROBLEMS]:
+        terminal.err.print(f"subcog: {problem.place}: {problem.message}", markup=False)
+    if len(report.problems) > SHOWN_PROBLEMS:
+        terminal.err.print(f"subcog: and {len(report.problems) - SHOWN_PROBLEMS} more", markup=False)
+    if report.unknown:
+        terminal.say(f"fields without a meaning were left out: {', '.join(sorted(report.unknown))}")
+    if report.removed:
+        terminal.say(describe(report.removed))
+    added = f"{'would add' if dry_run else 'added'} {report.added}"
+    parts = [f"{added} ({_owners(report)})" if report.added else added]
+    parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
+    parts += [f"{'would replace' if dry_run else 'replaced'} {report.replaced}"] if report.replaced else []
+    parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
+    parts += [f"already there {report.skipped}"] if report.skipped else []
+    refused = sum(not problem.is_entry for problem in report.problems)
+    parts += [f"refused {refused}"] if refused else []
+    terminal.result(", ".join(parts))
+
+
+def _owners(report: importing.Report) -> str:
+    """Who has the added memories, the most first: `for all your projects: 3`."""
+    names = {"user": "for all your projects", "org": "for the organisation"}
+    rest = len(report.owners) - SHOWN_OWNERS
+    shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(SHOWN_OWNERS)]
+    return ", ".join([*shown, f"and {rest} other projects"] if rest > 0 else shown)
+
+
+def export(
+    file: Annotated[str, typer.Argument(help="The file to write, or - for standard output.")] = "-",
+    deleted: Annotated[bool, typer.Option("--deleted", help="With the forgotten memories.")] = False,
+) -> None:
+    """Export the memories of all projects as JSONL, by id: what `import --trust user` reads back, byte for byte.
+
+    Example: subcog export memories.jsonl
+    """
+    source = _Source()
+    with session.reading() as store:
+        if store is None:
+            terminal.say("no memories")
+            raise typer.Exit(EXIT_NOTHING_FOUND)
+        memories = source.memories(store, STATUSES if deleted else STATUSES[:-1])
+        if file == "-":
+            for memory in memories:
+                terminal.raw(jsonl.dump(memory) + "\n")
+        else:
+            try:
+                count = _write(file, memories, source)
+            except OSError as error:
+                raise UsageError(f"{file} can not be written: {error.strerror}", "check the folder and the disk") from error
+            terminal.say(f"exported {count}")
+    if source.is_damaged:
+        raise typer.Exit(EXIT_STORE)
+
+
+class _Source:
+    """The memories to be exported; `is_damaged` when not all of them could be read."""
+
+    __slots__ = ("is_damaged",)
+
+    def __init__(self) -> None:
+        self.is_damaged = False
+
+    def memories(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
+        """All memories by id; of a damaged store those that can be read, and it is said."""
+        done: set[str] = set()
+        try:
+            for memory in store.all(statuses):
+                done.add(memory.id)
+                yield memory
+        except StoreCorrupt as error:
+            self.is_damaged = True
+            terminal.err.print(f"subcog: {error.message}; exported is what can be read", markup=False)
+            for memory in store.readable():
+                if memory.id not in done and memory.status in statuses:
+                    yield memory
+
+
+def _write(file: str, memories: Iterator[Memory], source: _Source) -> int:
+    """Write the lines to a file, beside it first, so that an older export is never half overwritten; how many there were.
+
+    A link is followed; what is not a regular file (a pipe, a device) is written to as it is. What comes of a damaged store does
+    not take the place of an older export: it stays beside it.
+    """
+    if os.path.exists(file) and not os.path.isfile(file):
+        with open(file, "w", encoding="utf-8", newline="\n") as out:
+            return _write_lines(out, memories)
+    target = os.path.realpath(file)
+    partial = f"{target}.partial"
+    try:
+        with open(partial, "w", encoding="utf-8", newline="\n", opener=_private) as out:
+            count = _write_lines(out, memories)
+            out.flush()
+            os.fsync(out.fileno())
+        if source.is_damaged and os.path.exists(target):
+            target = f"{target}.salvaged"
+            terminal.err.print(f"subcog: {file} is left as it was; what could be read is in {target}", markup=False)
+        os.replace(partial, target)
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
+    return count
+
+
+def _write_lines(out: TextIO, memories: Iterator[Memory]) -> int:
+    count = 0
+    for memory in memories:
+        out.write(jsonl.dump(memory) + "\n")
+        count += 1
+    return count
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def reindex() -> None:
+    """Build the index anew from the store, beside the old one, and embed what the neural model has not embedded yet.
+
+    Example: subcog reindex
+    """
+    with session.writing() as store:
+        store.rebuild_cues()
+        count = sum(store.counts().values())
+        with progress.of_items("indexing", count) as advance:
+            index = sync.rebuild(session.home(), store, advance)
+        terminal.result(f"indexed {index.documents} memories")
+        if made := embedding.now(store, afresh=True):
+            terminal.say(f"embedded {made}")

@@ -1,0 +1,164 @@
+"""`subcog list` and `subcog show`: looking at memories without searching."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from typing import Annotated
+
+import re2
+import typer
+from rich.text import Text
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.cli.search import statuses
+from subcog_hooks.cli.support import conditions, inputs, session
+from subcog_hooks.cli.support.output import DIM, day, safe, show_memories, terminal, where
+from subcog_hooks.cues import triggers
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
+from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, STATUSES, Memory
+from subcog_hooks.memory.store import Filter, Store
+
+_PREVIEW = 300  # characters of a memory in the table
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="list")(list_)
+    app.command()(show)
+
+
+def list_(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="How many.")] = 50,
+    page: Annotated[int, typer.Option("--page", min=1, max=1_000_000, help="Which page of them.")] = 1,
+    namespace: Annotated[
+        list[str] | None, typer.Option("--namespace", "-s", help="Only this namespace; several are allowed.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; several must all be there.")] = None,
+    keyword: Annotated[
+        list[str] | None, typer.Option("--keyword", help="Only with this keyword; several in the same way.")
+    ] = None,
+    trigger: Annotated[
+        str | None, typer.Option("--trigger", metavar="TEXT", help="Only with a trigger that matches this prompt or command.")
+    ] = None,
+    path: Annotated[list[str] | None, typer.Option("--path", metavar="FILE", help="Only about this file.")] = None,
+    project: Annotated[str | None, typer.Option("--project", help="Another project than the one at hand.")] = None,
+    all_projects: Annotated[bool, typer.Option("--all-projects", help="The memories of every project.")] = False,
+    status: Annotated[
+        list[str] | None, typer.Option("--status", help="Other than active: " + ", ".join(STATUSES[1:]) + ", all.")
+    ] = None,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object a memory, as `export` writes it.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Only the ids, one a line.")] = False,
+) -> None:
+    """List memories, the newest first. Exit code 1 when there are none.
+
+    Example: subcog list --namespace decisions -n 20
+    """
+    wanted = session.wanted(
+        namespaces=namespace,
+        tags=tag,
+        paths=inputs.files_of(path, session.root_of(project)),
+        project_name=project,
+        all_projects=all_projects,
+        since=None,
+        statuses=statuses(status),
+    )
+    with session.reading() as store:
+        memories, total = _page(store, wanted, keyword or [], trigger, (page - 1) * limit, limit) if store else ([], 0)
+        if store and not memories:
+            session.note_unknown_project(store, project)
+    if as_jsonl:
+        terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
+    elif ids:
+        terminal.raw("".join(memory.id + "\n" for memory in memories))
+    elif terminal.out.is_terminal and memories:
+        with terminal.out.pager(styles=True) if len(memories) > terminal.out.height else nullcontext():
+            show_memories(memories, _PREVIEW)
+    else:
+        for memory in memories:
+            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}")
+    if total > len(memories) > 0:
+        terminal.say(
+            f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
+        )
+    if not memories:
+        terminal.say("no memories")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
+def _page(
+    store: Store, wanted: Filter, keywords: list[str], trigger: str | None, offset: int, limit: int
+) -> tuple[list[Memory], int]:
+    """The memories of a page, and how many there are in all. What SQLite can not tell is looked for in all that it finds."""
+    if not keywords and trigger is None:
+        return store.select(wanted, limit, offset), store.count(wanted)
+    text = None if trigger is None else triggers.plain(inputs.readable(trigger))
+    folded = {keyword.casefold() for keyword in keywords}
+    found = [
+        memory
+        for memory in store.select(wanted)
+        if folded <= set(map(str.casefold, memory.keywords)) and (text is None or _is_called_up(memory, text))
+    ]
+    return found[offset : offset + limit], len(found)
+
+
+def _is_called_up(memory: Memory, text: str) -> bool:
+    for pattern in memory.triggers:
+        with suppress(re2.error):  # an earlier version took it
+            if triggers.compiled(pattern).search(text):
+                return True
+    return False
+
+
+def show(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="The id, the beginning of one, or a URN.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As `export` writes it.")] = False,
+) -> None:
+    """Show one memory with all of its fields.
+
+    Example: subcog show 1m7x59
+    """
+    with session.reading() as store:
+        if store is None:
+            raise NoMemory(f"no memory has the id {id_[:80]}", "nothing has been remembered yet")
+        memory = session.find(store, id_)
+        wrong_for = [mark.decision for mark in store.marks([memory.seq])]
+    if as_json:
+        terminal.raw(jsonl.dump(memory) + "\n")
+        return
+    for name, value in (*_fields(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
+        terminal.out.print(Text(f"{name:<14}", style=DIM), Text(safe(value)), sep="", soft_wrap=True)
+    terminal.out.print()
+    for line in memory.content.split("\n"):
+        indent = line[: len(line) - len(line.lstrip(" \t"))]
+        terminal.result(indent + safe(line))
+
+
+def _fields(memory: Memory) -> list[tuple[str, str]]:
+    """The fields worth showing, with their values as text."""
+    rows = [
+        ("id", memory.id),
+        ("urn", memory.urn),
+        ("namespace", memory.namespace),
+        ("scope", where(memory)),
+        ("status", memory.status + (f", by {memory.superseded_by}" if memory.superseded_by else "")),
+        ("created", jsonl.written_time(memory.created_at)),
+        ("updated", jsonl.written_time(memory.updated_at) if memory.updated_at != memory.created_at else ""),
+        ("expires", jsonl.written_time(memory.expires_at) if memory.expires_at is not None else ""),
+        ("branch", memory.branch or ""),
+        ("tags", ", ".join(memory.tags)),
+        ("keywords", ", ".join(memory.keywords)),
+        *_one_a_line("triggers", memory.triggers),
+        *_one_a_line("paths", memory.paths),
+        *_one_a_line("when", conditions.written(memory.when)),
+        ("priority", str(memory.priority) + (", pinned" if _is_pinned(memory) else "") if memory.priority else ""),
+        ("source", memory.source),
+        ("trust", memory.trust),
+    ]
+    return [row for row in rows if row[1]]
+
+
+def _one_a_line(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
+    """A field of several values that may have commas and blanks in them, its name beside the first."""
+    return [("" if number else name, value) for number, value in enumerate(values)]
+
+
+def _is_pinned(memory: Memory) -> bool:
+    return memory.priority > MAX_IMPORTED_PRIORITY and memory.trust == "user"

@@ -1,0 +1,379 @@
+"""Decisions of the hook for people: found by their id, told in a sentence, drawn with what they were made of."""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from subcog_hooks.cli.support import bars, session
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.errors import NoDecision, UsageError
+from subcog_hooks.hooks import pre_tool_use, session_start
+from subcog_hooks.hooks.sanitise import cut
+from subcog_hooks.hooks.turn import EVENT
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.recall import relevance
+from subcog_hooks.state import decision as outcomes
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import Candidate, Decision
+from subcog_hooks.state.decision_log import MAX_DECISIONS
+
+WAIT_MS = 2_000
+EXPLAINED = 3  # candidates whose relevance is taken apart
+ALMOST = 3  # candidates of which is said what they lacked
+NEARLY = 0.5  # of the threshold: one that is further below was not almost handed over
+PREVIEW = 600  # characters of a prompt
+WORDS = 90  # characters of a memory, or of a prompt in a list
+ROOMY = 120  # columns from which a table of candidates has room for their words
+NAME = 40  # characters of a signal's name, which may be a list of words
+TERM = 14  # characters of an evidence's name
+BAR = 20  # columns
+SMALL_BAR = 10
+GOOD, WRONG = "green", "red"
+
+NOT_KEPT = "(the prompt was not kept)"
+GONE = "(no longer in the store)"
+
+DECIDED_BY_RELEVANCE = (outcomes.SPOKE, outcomes.NOTHING_FOUND, outcomes.BELOW, outcomes.REPEATED, outcomes.INTENT)
+
+_SILENT = {  # why; those that need numbers are told below
+    outcomes.PAUSED: "the hook was paused; `subcog resume` ends it",
+    outcomes.OFF: "switched off by a setting",
+    outcomes.NOMEM: "[nomem] was in the prompt",
+    outcomes.NOT_TYPED: "it is a command of the client, or what it sends by itself",
+    outcomes.INTENT: "memories could hardly help with it",
+    outcomes.BELOW: "nothing was relevant enough",
+    outcomes.NOTHING_FOUND: "no memory is near to it, or has a word of it",
+    outcomes.REPEATED: "what is relevant was given in this session before",
+    outcomes.OUT_OF_TIME: "out of time",
+    outcomes.FAILED: "it failed",
+}
+HAPPENED = {pre_tool_use.EVENT: "a tool's call", session_start.EVENT: "a session's start"}  # where no prompt was typed
+LACKED = {  # what kept a candidate back
+    outcomes.INJECTED: "handed over",
+    outcomes.BELOW: "not relevant enough",
+    outcomes.GIVEN: "given in this session before",
+    outcomes.DUPLICATE: "nearly repeats a better one",
+    outcomes.COUNT: "others took the places",
+    outcomes.ROOM: "others took the room",
+    outcomes.STALE: "the files that it is about are gone",
+    outcomes.BAD: "marked as wrong for such prompts",
+}
+
+
+# ---- finding --------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened() -> Iterator[State]:
+    """The state, closed in the end. Raises NoDecision when there is none yet, StoreError."""
+    home = session.home()
+    if not os.path.exists(home.state_db):
+        raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
+    state = State.open(home, WAIT_MS)
+    try:
+        yield state
+    finally:
+        state.close()
+
+
+def find(state: State, id_or_prefix: str | None) -> Decision:
+    """The decision of this id, or the only one whose id begins so; the latest without one. Raises NoDecision, UsageError."""
+    found = decision_log.find(state, id_or_prefix)
+    if found is None and id_or_prefix:
+        raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
+    if found is None:
+        raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
+    if id_or_prefix and found.id != id_or_prefix:
+        ids = [other.id for other in decision_log.latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
+        if len(ids) > 1:
+            raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids[:3])}, …)", "give more of it")
+    return found
+
+
+def find_prompt(state: State, id_or_prefix: str | None, hint: str) -> Decision:
+    """The same among prompts alone. hint: what to do where the id is another event's. Raises NoDecision, UsageError."""
+    if id_or_prefix:
+        found = find(state, id_or_prefix)
+        if found.event != EVENT:
+            raise UsageError(f"{found.id} was {occasion_of(found)}, and no prompt", hint)
+        return found
+    latest = decision_log.latest(state, 1, event=EVENT)
+    if not latest:
+        raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
+    return latest[0]
+
+
+def described(decision: Decision) -> dict[str, object]:
+    """A decision as it is kept, for scripts; no memory's content is in it."""
+    return {
+        "id": decision.id,
+        "at": decision.at,
+        "event": decision.event,
+        "session": decision.session,
+        "project": decision.project or None,
+        "outcome": decision.outcome,
+        "injected": list(decision.injected),
+        "units": decision.units,
+        "micros": decision.micros,
+        **json.loads(decision.to_text()),
+    }
+
+
+def would_speak(decision: Decision, bar: float) -> bool:
+    """Whether the hook would have spoken if `surfacing.min_relevance` had been this, all else as it was."""
+    if decision.outcome not in DECIDED_BY_RELEVANCE or decision.reason:  # a reason of its own: an LLM's veto
+        return False
+    needed = decision.bars.needed_at(bar) if decision.bars else bar
+    return any(
+        candidate.relevance >= needed and candidate.outcome not in (outcomes.GIVEN, outcomes.DUPLICATE)
+        for candidate in decision.candidates
+    )
+
+
+# ---- in a sentence --------------------------------------------------------------------------------------------------------
+
+
+def sentence(decision: Decision) -> str:
+    """What became of it, in one plain sentence."""
+    looked_at = counted(len(decision.candidates), "candidate")
+    if decision.outcome == outcomes.SPOKE:
+        return f"spoke: {len(decision.injected)} of {looked_at} handed over, {decision.units} characters"
+    why = _SILENT.get(decision.outcome, safe(decision.outcome))
+    limits = decision.bars
+    if decision.outcome == outcomes.INTENT and decision.intent is not None and limits is not None:
+        if decision.intent.confidence < limits.min_confidence:
+            why += f": {against(decision.intent.confidence, limits.min_confidence)} was needed"
+            if decision.candidates:
+                why += f", or a memory of {shown_bar(limits.needed)}; the best reached {decision.candidates[0].relevance:.2f}"
+    elif decision.outcome == outcomes.BELOW and decision.candidates and limits is not None:
+        best = decision.candidates[0].relevance
+        why = f"the best of {looked_at} reached {against(best, limits.needed)} was needed"
+        if marked := sum(candidate.outcome == outcomes.BAD for candidate in decision.candidates):
+            why += f"; {marked} marked as wrong for such prompts"
+    return f"silent: {why}" + (f": {safe(decision.reason)}" if decision.reason and decision.event == EVENT else "")
+
+
+def against(value: float, bar: float) -> str:
+    """A number and the one that it is measured against, with as many digits as tell them apart.
+
+    >>> against(0.21, 0.25), against(0.2496, 0.25)
+    ('0.21, 0.25', '0.2496, 0.2500')
+    """
+    digits = 2 if f"{value:.2f}" != f"{bar:.2f}" or value == bar else 4
+    return f"{value:.{digits}f}, {bar:.{digits}f}"
+
+
+def shown_bar(needed: float) -> str:
+    """
+    >>> shown_bar(0.44), shown_bar(1.2)
+    ('0.44', 'more than 1')
+    """
+    return f"{needed:.2f}" if needed <= 1.0 else "more than 1"
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """
+    >>> counted(1, "candidate"), counted(7, "candidate"), counted(2, "memory", "memories")
+    ('1 candidate', '7 candidates', '2 memories')
+    """
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def line(decision: Decision) -> str:
+    """A decision in a line: its id, when, what became of it, how many memories were handed over, the prompt's first words or
+    the event."""
+    injected = len(decision.injected)
+    return f"{safe(decision.id)}  {moment(decision.at)}  {safe(decision.outcome):<13}  {injected}  {prompt_of(decision, WORDS)}"
+
+
+def prompt_of(decision: Decision, most: int) -> str:
+    """The prompt; where none was typed the event, and of what: the tool, or how the session began."""
+    if decision.event != EVENT:
+        return safe(f"{decision.event}: {decision.reason}" if decision.reason else decision.event)
+    return NOT_KEPT if decision.prompt is None else cut(safe(decision.prompt), most)
+
+
+def occasion_of(decision: Decision) -> str:
+    return HAPPENED.get(decision.event, safe(decision.event))
+
+
+def why_not_kept() -> str:
+    """Why a prompt is not known, and what to do."""
+    if not session.settings()["surfacing.log_prompts"]:
+        return "surfacing.log_prompts is false; set it to true, and ask again"
+    return "it may have held a secret, or asked for silence; ask in other words"
+
+
+def moment(at_ms: int) -> str:
+    """A time, as the clock on the wall showed it."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_ms // 1000))
+    except (OSError, OverflowError, ValueError):
+        return "at no time"
+
+
+# ---- drawn ----------------------------------------------------------------------------------------------------------------
+
+
+def view(decision: Decision, memories: Mapping[str, Memory], given: Mapping[str, str] | None = None) -> RenderableType:
+    """A decision with all that it was made of.
+
+    memories: the candidates, as far as the store still has them; given: with which decisions the session was given some before.
+    """
+    where = f"in {safe(decision.project)}" if decision.project else "in no project"
+    if decision.event != EVENT:
+        where += f", at {occasion_of(decision)}"
+    parts: list[RenderableType] = [
+        Text(f"{safe(decision.id)}  {moment(decision.at)}  {where}", style=DIM),
+        Text(prompt_of(decision, PREVIEW)),
+        "",
+        Text(sentence(decision), style=GOOD if decision.outcome == outcomes.SPOKE else "yellow"),
+        *_almost(decision, given or {}),
+        "",
+        *_intent(decision),
+        *_stages(decision),
+    ]
+    if decision.strategies or decision.note:
+        ran = ", ".join(decision.strategies) or "nothing"
+        parts.append(_named("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}")))
+    if decision.candidates:
+        parts += ["", *_candidates(decision, memories), *_reasons(decision)]
+    return Group(*parts)
+
+
+def _named(name: str, what: str) -> Text:
+    return Text.assemble((f"{name:<9}", DIM), what)
+
+
+def _almost(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
+    """What was kept back that was relevant, and what nearly was."""
+    bar = decision.bars.needed if decision.bars else 0.0
+    kept_back = [candidate for candidate in decision.candidates if candidate.outcome != outcomes.INJECTED]
+    others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
+    below = [one for one in kept_back if one.outcome == outcomes.BELOW and one.relevance >= NEARLY * bar][:1]
+    for candidate in (others + below)[:ALMOST]:
+        if candidate.outcome == outcomes.BELOW:
+            lacked = f"{against(candidate.relevance, bar)} was needed"
+        else:
+            lacked = f"{candidate.raw:.2f}, {LACKED.get(candidate.outcome, safe(candidate.outcome))}"
+            if candidate.outcome == outcomes.GIVEN and given.get(candidate.id):
+                lacked += f", with {safe(given[candidate.id])}"
+        yield Text(f"almost: {safe(candidate.id)} with {lacked}")
+
+
+def _intent(decision: Decision) -> Iterator[Text]:
+    told = decision.intent
+    if told is None:
+        return
+    needed = f", {decision.bars.min_confidence:.2f} needed" if decision.bars else ""
+    yield _named("intent", safe(f"{told.type} {told.confidence:.2f}{needed}; told by {told.source}; llm {told.llm_status}"))
+    if told.topics:
+        yield _named("topics", ", ".join(map(safe, told.topics)))
+    if decision.borrowed:
+        yield _named("borrowed", ", ".join(map(safe, decision.borrowed)) + ", from the prompt before")
+    fired = sorted(told.signals, key=lambda signal: (-abs(signal[2]), signal[0]))
+    if fired:
+        yield _named(
+            "signals",
+            "; ".join(f"{cut(safe(name), NAME)} {weight:+.2f} {safe(family)}" for name, family, weight in fired),
+        )
+    if told.cues:
+        yield _named("shape", ", ".join(map(safe, told.cues)))
+    if told.llm_ms is not None:
+        yield _named("merge", f"{safe(told.row)}; the LLM took {told.llm_ms:.0f} ms")
+
+
+def _stages(decision: Decision) -> Iterator[Text]:
+    most = max((ms for _, ms in decision.stages), default=0.0)
+    for number, (name, ms) in enumerate(decision.stages):
+        drawn = _named("" if number else "stages", f"{safe(name):<8}{ms:7.1f} ms  ")
+        drawn += bars.bar(ms / most if most else 0.0, _room(drawn), ACCENT)
+        drawn.rstrip()
+        yield drawn
+    if decision.micros:
+        yield _named("" if decision.stages else "stages", f"{'in all':<8}{decision.micros / 1000:7.1f} ms")
+
+
+def _room(behind: Text) -> int:
+    """The columns that are left for a bar."""
+    return max(SMALL_BAR // 2, min(BAR, terminal.out.width - behind.cell_len)) if terminal.out.is_terminal else BAR
+
+
+def _candidates(decision: Decision, memories: Mapping[str, Memory]) -> Iterator[RenderableType]:
+    """The candidates: in a table where there is room for one, else with two lines each."""
+    bar = decision.bars.needed if decision.bars else 0.0
+    is_table = terminal.out.is_terminal and terminal.out.width >= ROOMY
+    table = Table(box=None, pad_edge=False, expand=True, header_style=DIM)
+    for name in ("", "relevance", f"to {bar:.2f}", "id", "namespace", "ranks", "outcome"):
+        table.add_column(name, no_wrap=name != "ranks", justify="right" if name.startswith("to") else "left")
+    table.add_column("memory", ratio=1, no_wrap=True, overflow="ellipsis")
+    for candidate in decision.candidates:
+        style = GOOD if candidate.outcome == outcomes.INJECTED else ""
+        drawn = bars.bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
+        number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
+        about = (safe(candidate.id), safe(candidate.namespace))
+        ranks = ", ".join(f"{safe(name)} {rank}" for name, rank in sorted(candidate.ranks.items()))
+        outcome = Text(safe(candidate.outcome), style=style)
+        words = words_of(memories.get(candidate.id))
+        if is_table:
+            table.add_row(number, drawn, distance, *map(Text, (*about, ranks)), outcome, words)
+        else:
+            yield Text.assemble(f"{number} ", drawn, f" {distance}  {about[0]}  {about[1]}  ", outcome)
+            yield indented(Text.assemble((f"{ranks or 'no ranks'}; ", DIM), words))
+    if is_table:
+        yield table
+
+
+def indented(text: Text) -> RenderableType:
+    return Padding(text, (0, 0, 0, 4)) if terminal.out.is_terminal else Text("    ") + text
+
+
+def words_of(memory: Memory | None) -> Text:
+    """A memory's first words; of one that is forgotten, or gone, that it is."""
+    if memory is None or memory.status == "deleted":
+        return Text(GONE, style=DIM)
+    return Text(cut(safe(memory.content), WORDS))
+
+
+def _reasons(decision: Decision) -> Iterator[RenderableType]:
+    """What the relevance of the best candidates is made of."""
+    explained = [candidate for candidate in decision.candidates if candidate.terms][:EXPLAINED]
+    most = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
+    for candidate in explained:
+        yield ""
+        yield Text(f"{safe(candidate.id)}: {_of(candidate)}", style=DIM)
+        for name, value, adds in sorted(candidate.terms, key=lambda term: (-abs(term[2]), term[0])):
+            if f"{adds:.2f}" in ("0.00", "-0.00"):
+                continue
+            drawn = Text(f"  {cut(safe(name), TERM):<{TERM}} {value:8.3g} {adds:+7.2f}  ")
+            drawn += bars.bar(abs(adds) / most if most else 0.0, _room(drawn), GOOD if adds >= 0 else WRONG)
+            meaning = relevance.NAMES.get(name, "")
+            if not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width:
+                drawn += Text(f"  {meaning}", style=DIM)
+            drawn.rstrip()
+            yield drawn
+
+
+def _of(candidate: Candidate) -> str:
+    """How its relevance came from what the model said.
+
+    >>> _of(Candidate("a", "b", 0.55, 0.5, "injected")), _of(Candidate("a", "b", 0.0, 0.5, "bad"))
+    ('relevance 0.50, 0.55 for its namespace', 'relevance 0.50, 0.00 as it is marked')
+    >>> _of(Candidate("a", "b", 0.25, 0.5, "stale"))
+    'relevance 0.50, 0.25 as it is marked, or about files that are gone'
+    """
+    told = f"relevance {candidate.raw:.2f}"
+    if candidate.relevance == candidate.raw:
+        return told
+    by = "for its namespace"
+    if candidate.relevance < candidate.raw:
+        by = "as it is marked" + ("" if candidate.outcome == outcomes.BAD else ", or about files that are gone")
+    return f"{told}, {candidate.relevance:.2f} {by}"

@@ -1,0 +1,131 @@
+"""A memory as a text to be edited in $EDITOR, and what of it the user has changed."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+
+from subcog_hooks.cli.support import conditions
+from subcog_hooks.errors import InvalidMemory, SubcogError, UsageError
+from subcog_hooks.memory.model import Memory
+
+_HEADER = """\
+# Fields above the dashes may be changed, the text is below them. An empty text changes nothing.
+# Each trigger, path and condition has a line of its own: add lines, or take some away."""
+_DASHES = "---"
+_JOINED = ("tags", "keywords")  # in one line
+_REPEATED = {"trigger": "triggers", "path": "paths", "when": "when"}  # a line each: they may have commas in them
+
+
+class Editor:
+    """$EDITOR on a memory; entered, it gives what the user changed, by field.
+
+    The file is removed when all went well; when anything failed, the user is told where it is. Raises UsageError.
+    """
+
+    __slots__ = ("_memory", "_path")
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        try:
+            descriptor, self._path = tempfile.mkstemp(prefix=f"subcog-{memory.id}-", suffix=".md")  # mode 0600
+            with open(descriptor, "w", encoding="utf-8", newline="") as file:
+                file.write(_written(memory))
+        except OSError as error:
+            raise UsageError(
+                f"no file to edit can be made: {error.strerror}", "set TMPDIR to a folder that can be written"
+            ) from error
+
+    def __enter__(self) -> dict[str, object]:
+        command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+        try:
+            done = subprocess.run([*shlex.split(command, posix=os.name != "nt"), self._path], check=False)
+            if done.returncode:
+                raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
+        except (OSError, ValueError) as error:
+            os.unlink(self._path)
+            raise UsageError(f"the editor {command!r} can not be started: {error}", "set EDITOR") from error
+        except BaseException:
+            os.unlink(self._path)
+            raise
+        try:
+            with open(self._path, encoding="utf-8-sig", newline="") as file:
+                return _read(file.read(), self._memory)
+        except UnicodeDecodeError as error:
+            raise InvalidMemory(f"the editor has not written UTF-8 at byte {error.start}", self._kept) from error
+        except InvalidMemory as error:
+            raise InvalidMemory(error.message, self._kept) from error
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, SubcogError):
+            raise type(error)(error.message, self._kept) from error
+        os.unlink(self._path)
+
+    @property
+    def _kept(self) -> str:
+        return f"nothing was changed; what you wrote is in {self._path}"
+
+
+def _fields(memory: Memory) -> dict[str, str]:
+    """The fields of one line each, as they are written there."""
+    lists = {name: ", ".join(map(_line, getattr(memory, name))) for name in _JOINED}
+    return {"namespace": memory.namespace, "status": memory.status, "priority": str(memory.priority), **lists}
+
+
+def _entries(memory: Memory) -> dict[str, list[str]]:
+    """The fields of a line for each entry, as they are written there."""
+    when = list(map(_line, conditions.written(memory.when)))
+    return {"trigger": list(map(_line, memory.triggers)), "path": list(map(_line, memory.paths)), "when": when}
+
+
+def _line(entry: str) -> str:
+    return entry.strip() if entry.isprintable() else " ".join(entry.split())
+
+
+def _written(memory: Memory) -> str:
+    fields = [f"{name}: {value}" for name, value in _fields(memory).items()]
+    fields += [f"{name}: {entry}" for name, entries in _entries(memory).items() for entry in entries or [""]]
+    return "\n".join([_HEADER, *fields, _DASHES, memory.content]) + "\n"
+
+
+def _read(text: str, memory: Memory) -> dict[str, object]:
+    """The fields that differ from what was written. Raises InvalidMemory."""
+    if "\r\n" not in memory.content:
+        text = text.replace("\r\n", "\n")  # the editor's own line ends
+    head, dashes, content = text.replace(f"\n{_DASHES}\r\n", f"\n{_DASHES}\n").partition(f"\n{_DASHES}\n")
+    if not dashes:
+        raise InvalidMemory("the line of dashes is gone")
+    before, entries_before = _fields(memory), _entries(memory)
+    entries: dict[str, list[str]] = {name: [] for name in _REPEATED}
+    changes: dict[str, object] = {}
+    for line in head.split("\n"):
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if line.startswith("#") or not line.strip():
+            continue
+        if not colon or name not in (*before, *entries):
+            raise InvalidMemory(f"{name!r} is not a field that can be edited here")
+        if name in entries:
+            entries[name] += [value] if value else []
+        elif value != before[name]:
+            changes[name] = _value(name, value)
+    for name, given in entries.items():
+        if given != entries_before[name]:
+            field = _REPEATED[name]
+            changes[field] = conditions.read(given) if name == "when" else _kept_as_they_were(given, getattr(memory, field))
+    if content.strip() and content.removesuffix("\n") not in (memory.content, memory.content.replace("\r\n", "\n")):
+        changes["content"] = content.removesuffix("\n")
+    return changes
+
+
+def _value(name: str, text: str) -> object:
+    if name == "priority":
+        if not (text.isascii() and text.isdecimal() and len(text) <= 3):
+            raise InvalidMemory(f"priority is {text[:80]!r}", "expected a whole number, 0 to 100")
+        return int(text)
+    return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(","))))) if name in _JOINED else text
+
+
+def _kept_as_they_were(given: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
+    """The entries of these lines: where a line is as it was written, the entry that it was written for."""
+    stored = {_line(entry): entry for entry in reversed(before)}
+    return tuple(dict.fromkeys(stored.get(line, line) for line in given))

@@ -1,0 +1,47 @@
+"""The neural vectors of what a command has written: now, with a bar, or after it in a process of their own."""
+
+from subcog_hooks.cli.support import progress, session
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.embed import background, catch_up, spaces
+from subcog_hooks.embed.space import Space
+from subcog_hooks.memory import vector_sync
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vector_file import ExtensionMissing
+from subcog_hooks.paths import Home
+
+
+def afterwards() -> None:
+    """Leave what is pending to a detached process; to be called when the command has done everything else."""
+    background.start_if_pending(session.home())
+
+
+def now(store: Store, *, afresh: bool = False) -> int:
+    """Make every vector final, with a bar; how many were. Raises StoreError, ModelError.
+
+    afresh: look at every memory again, and make a damaged file anew. Without sqlite-vec it is said that there are no vectors.
+    """
+    home = session.home()
+    try:
+        done = sum(_finish(home, store, space, afresh=afresh) for space in spaces.in_use(home, session.settings()))
+    except ExtensionMissing as error:
+        terminal.say(str(error))
+        return 0
+    background.forget_failure(home)
+    return done
+
+
+def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
+    from subcog_hooks.embed.documents import DocumentEmbedder, cores  # pulls in nothing heavy until a text is embedded
+
+    with spaces.open_following(home, store, space, anew=afresh, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+        if not (pending := vectors.counts()[1]):
+            return 0
+        with progress.of_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
+            return catch_up.embed_pending(
+                home,
+                store,
+                vectors,
+                space,
+                lambda: DocumentEmbedder(space, cores()),
+                progress=advance,
+            )

@@ -1,0 +1,78 @@
+"""What a command is given to read: a text as arguments or from standard input, lines of JSONL to answer one by one."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+
+from subcog_hooks.cues import globs
+from subcog_hooks.errors import UsageError
+
+STDIN = "-"
+
+
+def text_of(words: list[str]) -> str:
+    """The text that the arguments make; `-` alone stands for standard input. Raises UsageError when that is not UTF-8."""
+    if words != [STDIN]:
+        return readable(" ".join(words))
+    return _decoded(sys.stdin.buffer.read(), "standard input")
+
+
+def rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple[object, str, str | None]]:
+    """(id, text, optional text) of each line of a file, or of standard input.
+
+    field: the name of the text in a line; optional: the name of another one that a line may have. Raises UsageError naming the
+    first line that does not hold.
+    """
+    name = "standard input" if source == STDIN else source
+    shown = f'{{"id", "{field}"' + (f', "{optional}"?}}' if optional else "}")
+    for number, line in enumerate(_lines(source, name), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            key, text, other = row["id"], row[field], row.get(optional) if optional else None
+            if not isinstance(text, str) or not isinstance(other, str | None):
+                raise TypeError
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise UsageError(f"{name} line {number}: expected {shown}", "correct the line") from error
+        yield key, readable(text), other
+
+
+def files_of(paths: list[str] | None, root: str | None) -> list[str]:
+    """Files as the globs of memories name them: from the project's root, where they are below it; with slashes.
+
+    A relative path is one from this folder where it leads to something, else one from the root.
+    """
+    return [_from_root(path, root) for path in paths or ()]
+
+
+def _from_root(path: str, root: str | None) -> str:
+    if root and path and not path.endswith("/"):
+        full = os.path.abspath(path if os.path.exists(path) else os.path.join(root, path))
+        path = globs.relative(full, root) or path
+    return path.replace(os.sep, "/").removeprefix("./")
+
+
+def readable(text: str) -> str:
+    """`text` with `?` for what UTF-8 can not hold: half a surrogate pair, a byte of another encoding."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _lines(source: str, name: str) -> list[str]:
+    try:
+        if source == STDIN:
+            raw = sys.stdin.buffer.read()
+        else:
+            with open(source, "rb") as file:
+                raw = file.read()
+    except OSError as error:
+        raise UsageError(f"{source} can not be read: {error.strerror}", "give a JSONL file, or -") from error
+    return _decoded(raw, name).split("\n")  # not splitlines: a text may hold other separators of lines
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} is not UTF-8 at byte {error.start}", "convert it") from error

@@ -1,0 +1,156 @@
+"""What the terminal prints with: consoles, one-line messages, short forms of times and texts."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.segment import SegmentLines
+from rich.table import Table
+from rich.text import Text
+
+from subcog_hooks.hooks.sanitise import cut, one_line
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.redaction.leaks import mask
+
+ACCENT = "cyan"
+DIM = "bright_black"
+WIDE = 100  # columns from which a table has room for the text beside the rest
+_LAST_SECOND = 32_503_679_999  # of the year 2999: the C library of Windows goes no further
+
+
+class ReaderGone(Exception):
+    """Nobody reads standard output any more, as behind `subcog list | head`: the command has done what was wanted."""
+
+
+class OutputFailed(Exception):
+    """Standard output can not be written, as on a full disk."""
+
+
+class _Screen(Console):
+    def on_broken_pipe(self) -> None:
+        raise ReaderGone
+
+
+class Terminal:
+    """The two streams of this run. `quiet` leaves out what is said beside the result; has_blocks: smooth bars can be drawn."""
+
+    __slots__ = ("err", "has_blocks", "out", "quiet")
+
+    def __init__(self) -> None:
+        self.out = _Screen(soft_wrap=False, highlight=False, emoji=False)
+        self.err = _Screen(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+        self.quiet = False
+        self.has_blocks = True
+
+    def say(self, message: str) -> None:
+        """A remark beside the result, to stderr, so that stdout stays data."""
+        if not self.quiet:
+            self.err.print(escape(message))
+
+    def result(self, text: str) -> None:
+        """The result, as it is. Raises ReaderGone, OutputFailed."""
+        self._guarded(lambda: self.out.print(text, markup=False, soft_wrap=True))
+
+    def draw(self, view: RenderableType) -> None:
+        """The result, as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
+        self._guarded(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
+
+    def raw(self, text: str) -> None:
+        """Data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""
+        self._guarded(lambda: sys.stdout.write(text))
+
+    def flush(self) -> None:
+        """Hand over what is still held back. Raises ReaderGone, OutputFailed."""
+        self._guarded(sys.stdout.flush)
+
+    def _guarded(self, write: Callable[[], object]) -> None:
+        try:
+            write()
+        except BrokenPipeError as error:
+            raise ReaderGone from error
+        except OSError as error:
+            raise OutputFailed(error.strerror) from error
+
+    @property
+    def interactive(self) -> bool:
+        return sys.stdin.isatty() and self.out.is_terminal
+
+
+terminal = Terminal()
+
+
+def day(at_ms: int) -> str:
+    """The date of a time, UTC.
+
+    >>> day(1772445600000)
+    '2026-03-02'
+    """
+    moment = time.gmtime(max(0, min(at_ms // 1000, _LAST_SECOND)))
+    return time.strftime("%Y-%m-%d", moment)
+
+
+def safe(text: str) -> str:
+    """Stored text for a terminal: one line, without control sequences and secrets."""
+    return one_line(mask(text))
+
+
+def show_memories(memories: Sequence[Memory], most: int) -> None:
+    """Print memories on a terminal, as `memories_view` draws them."""
+    terminal.out.print(memories_view(memories, most))
+
+
+def memories_view(memories: Sequence[Memory], most: int) -> RenderableType:
+    """Memories for a terminal: a table where it is wide enough, else a line about each with its text below.
+
+    most: characters of a text that are shown in the table; below a line, three lines of it.
+    """
+    wide = terminal.out.width >= WIDE
+    owners = len({where(memory) for memory in memories}) > 1
+    table = Table(box=None, pad_edge=False, expand=True, header_style=DIM)
+    for name in ("id", "namespace", "date"):
+        table.add_column(name, style=ACCENT if name == "namespace" else DIM, no_wrap=True)
+    if owners:
+        table.add_column("of", no_wrap=True, max_width=24)
+    table.add_column("memory", ratio=1)
+    blocks: list[RenderableType] = []
+    for memory in memories:
+        about = [memory.id, memory.namespace, day(memory.created_at), *([safe(where(memory))] if owners else [])]
+        tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
+        if wide:
+            table.add_row(*map(Text, about), Text(cut(safe(memory.content), most)).append_text(tags))
+        else:
+            head = (
+                Text("  ".join(about[:1]), style=DIM)
+                + Text(f"  {about[1]}", style=ACCENT)
+                + Text("  " + "  ".join(about[2:]), style=DIM)
+                + tags
+            )
+            head.overflow = "fold"
+            room = 3 * max(20, terminal.out.width - 4) - 4
+            blocks += [head, Padding(Text(cut(safe(memory.content), room)), (0, 0, 0, 2))]
+    return table if wide else Group(*blocks)
+
+
+def first_screen(view: RenderableType) -> RenderableType:
+    """As many lines of `view` as the terminal shows at once: what is to be taken back must not have scrolled away."""
+    lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
+    return SegmentLines(lines, new_lines=True)
+
+
+def where(memory: Memory) -> str:
+    """The scope of a memory in a word or a path."""
+    return memory.project or memory.scope
+
+
+def prefer_utf8() -> None:
+    """Standard streams write UTF-8 whatever the locale is, and never fail on a character. Bars heed the locale."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - `>&-` has closed it
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole run
+    terminal.has_blocks = str(sys.stdout.encoding).lower().startswith("utf") and not terminal.out.legacy_windows
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace", newline="\n" if os.name != "nt" else None)

@@ -1,0 +1,164 @@
+"""What a command works on: the home, the store, the index brought up to date, the project at hand."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.embed import spaces
+from subcog_hooks.embed.space import PACKAGED, Space
+from subcog_hooks.errors import ConfigError, ModelError, StoreBusy, StoreError, UsageError
+from subcog_hooks.memory import project, sync
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Filter, Store, audience_of, audiences_of
+from subcog_hooks.memory.vector_file import ExtensionMissing
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+from subcog_hooks.settings import loading
+
+
+def home() -> Home:
+    return Home.find()
+
+
+def here() -> project.Project | None:
+    """The project of the folder this command was started in."""
+    try:
+        return project.find(os.getcwd())
+    except FileNotFoundError:
+        return None  # the folder has been removed
+
+
+def root_of(project_name: str | None) -> str | None:
+    """The folder that paths are named from: the project's at hand, None for another one."""
+    at = here() if project_name is None else None
+    return at.root if at else None
+
+
+def settings() -> loading.Settings:
+    """The settings in force. Raises ConfigError naming the first thing that is wrong in a file."""
+    at = here()
+    found = loading.load(home(), at.root if at else None)
+    for problem in found.problems:
+        if not problem.startswith(loading.PROJECT_FILE):  # somebody else's file is no reason to stop
+            raise ConfigError(problem, "correct the variable" if problem.startswith("SUBCOG_") else "correct the file")
+        terminal.say(problem)
+    return found
+
+
+@contextmanager
+def writing() -> Iterator[Store]:
+    """The store for writing, closed in the end."""
+    with Store.writer(home()) as store:
+        yield store
+
+
+def has_store(at: Home) -> bool:
+    """Whether there is a store in this home. Raises StoreError when that can not be seen."""
+    try:
+        return os.stat(at.memories_db).st_size > 0
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError as error:
+        raise StoreError(f"{at.root} is not a folder", "move it away, or set SUBCOG_HOME") from error
+    except OSError as error:
+        raise StoreError(f"{at.root} can not be read: {error.strerror}", "check its permissions") from error
+
+
+@contextmanager
+def reading() -> Iterator[Store | None]:
+    """The store for reading, None when there is none yet."""
+    at = home()
+    if not has_store(at):
+        yield None
+        return
+    with Store.reader(at) as store:
+        yield store
+
+
+def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
+    """The index, caught up with the store; in a home that can not be written, one in memory. Raises StoreError."""
+    at = home()
+    return sync.catch_up(at, store, progress) if os.access(at.root, os.W_OK) else sync.in_memory(store)
+
+
+def follow(store: Store, progress: Callable[[int], None] | None = None) -> None:
+    """Bring index and vectors up to date after a write. The memory is safe already: a failure is said, and is no failure.
+
+    progress: told of each chunk, once by the index and once by the vectors.
+    """
+    try:
+        index_of(store, progress)
+    except StoreError as error:
+        terminal.say(f"the index will follow with the next command ({error.message})")
+    try:
+        vectors_of(store, PACKAGED, progress).close()
+    except ExtensionMissing:
+        pass  # `doctor` says so, not every command
+    except (StoreError, ModelError) as error:
+        terminal.say(f"the vectors will follow with the next command ({error.message})")
+
+
+def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | None = None) -> VectorStore:
+    """The vectors of a space, caught up with the store. As they are in a home that can not be written, and while another
+    process is at it for long: that one brings what is missing too.
+
+    Raises StoreError, ExtensionMissing without sqlite-vec, ModelError when the packaged encoder is damaged.
+    """
+    at = home()
+    if not os.access(at.root, os.W_OK):
+        return VectorStore.reader(at, space.name, space.dimension)
+    try:
+        return spaces.open_following(at, store, space, progress)
+    except StoreBusy:
+        return VectorStore.reader(at, space.name, space.dimension)
+
+
+def wanted(
+    *,
+    namespaces: list[str] | None,
+    tags: list[str] | None,
+    paths: list[str] | None,
+    project_name: str | None,
+    all_projects: bool,
+    since: int | None,
+    statuses: tuple[str, ...] = ("active",),
+) -> Filter:
+    """The filter that a command's options describe: by default this project, the user and the organisation."""
+    if project_name and all_projects:
+        raise UsageError("--project and --all-projects exclude each other", "give one of them")
+    at = None if project_name else here()
+    names = (project.identity_of(project_name),) if project_name else at.names if at else ()
+    return Filter(
+        audiences=None if all_projects else audiences_of(*names),
+        statuses=statuses,
+        namespaces=tuple(namespaces or ()),
+        tags=tuple(tags or ()),
+        paths=tuple(paths or ()),
+        since=since,
+        include_expired=statuses != ("active",),
+    )
+
+
+def note_unknown_project(store: Store, name: str | None) -> None:
+    """Say so when no memory is of the project that an option names."""
+    if name is not None and project.identity_of(name) not in (known := store.projects()):
+        terminal.say(f"no memory is of the project {name!r}; there are: {', '.join(known) or 'none'}")
+
+
+def find(store: Store, id_or_prefix: str) -> Memory:
+    """The memory with this id, or the only one whose id begins so. Raises NoMemory, UsageError when several do."""
+    if not id_or_prefix:
+        raise UsageError("the id is empty", "`subcog list` shows the ids")
+    if not id_or_prefix.startswith("subcog://"):
+        ids = store.with_prefix(id_or_prefix, 3)
+        if id_or_prefix not in ids and len(ids) == 1:
+            return store.get(ids[0])
+        if id_or_prefix not in ids and len(ids) > 1:
+            raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids)}, …)", "give more of it")
+    return store.get(id_or_prefix.rpartition("/")[2] if id_or_prefix.startswith("subcog://") else id_or_prefix)
+
+
+def audience(memory: Memory) -> str:
+    return audience_of(memory.scope, memory.project)

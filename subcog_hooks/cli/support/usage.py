@@ -1,0 +1,112 @@
+"""What the decisions that are kept add up to: how often the hook spoke, what it handed over, how long it took. Pure."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+from math import ceil
+from typing import NamedTuple
+
+from subcog_hooks.state.decision import SPOKE, Decision
+
+DAYS = 14  # that a sparkline shows, the last one today
+QUANTILES = (0.5, 0.95, 0.99)
+
+
+class Times(NamedTuple):
+    """How long an event's hooks took: how many there were, the quantiles in milliseconds, and the last days' p95."""
+
+    runs: int
+    quantiles: tuple[float, ...]
+    by_day: tuple[float | None, ...]
+
+
+class Usage:
+    """The figures of some decisions.
+
+    since: the time of the first, None without any; prompts: how many were submitted; outcomes: how many of them by what became
+    of them, the most frequent first; injected, units: memories and UTF-16 units handed over with them; memories: (id, how
+    often), the most often handed over first; times: by event.
+    """
+
+    __slots__ = ("_by_day", "injected", "memories", "outcomes", "prompts", "since", "times", "units")
+
+    def __init__(self, decisions: Sequence[Decision], today: date, event: str) -> None:
+        """event: that of a submitted prompt."""
+        self.since = min((decision.at for decision in decisions), default=None)
+        asked = [decision for decision in decisions if decision.event == event]
+        self.prompts = len(asked)
+        self.outcomes = dict(Counter(decision.outcome for decision in asked).most_common())
+        self.injected = sum(len(decision.injected) for decision in asked)
+        self.units = sum(decision.units for decision in asked)
+        self.memories = sorted(
+            Counter(id_ for decision in decisions for id_ in decision.injected).items(), key=lambda row: (-row[1], row[0])
+        )
+        self._by_day = _by_day(asked, today)
+        self.times = {
+            name: _times([decision for decision in decisions if decision.event == name], today)
+            for name in dict.fromkeys(sorted(decision.event for decision in decisions))
+        }
+
+    @property
+    def spoke(self) -> int:
+        return self.outcomes.get(SPOKE, 0)
+
+    @property
+    def fire_rate(self) -> float | None:
+        """The share of the prompts to which something was added; None without prompts."""
+        return self.spoke / self.prompts if self.prompts else None
+
+    @property
+    def injected_per_spoken(self) -> float | None:
+        return self.injected / self.spoke if self.spoke else None
+
+    @property
+    def units_per_spoken(self) -> float | None:
+        return self.units / self.spoke if self.spoke else None
+
+    def by_day(self, figure: "Callable[[Sequence[Decision]], float]") -> list[float | None]:
+        """A figure of each day's prompts, the last one today; None for a day without any."""
+        return [figure(decisions) if decisions else None for decisions in self._by_day]
+
+
+def rate_of(outcome: str) -> "Callable[[Sequence[Decision]], float]":
+    """The share of decisions that came out so."""
+    return lambda decisions: sum(decision.outcome == outcome for decision in decisions) / len(decisions)
+
+
+def injected(decisions: Sequence[Decision]) -> float:
+    return float(sum(len(decision.injected) for decision in decisions))
+
+
+def units(decisions: Sequence[Decision]) -> float:
+    return float(sum(decision.units for decision in decisions))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The least value that `share` of the values do not exceed (nearest rank).
+
+    >>> quantile([3.0, 1.0, 2.0, 4.0], 0.5), quantile([3.0, 1.0, 2.0, 4.0], 0.99)
+    (2.0, 4.0)
+    """
+    ordered = sorted(values)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+def _times(decisions: Sequence[Decision], today: date) -> Times:
+    took = [decision.micros / 1000.0 for decision in decisions]
+    days = [[decision.micros / 1000.0 for decision in of_day] for of_day in _by_day(decisions, today)]
+    return Times(
+        len(took),
+        tuple(quantile(took, share) for share in QUANTILES),
+        tuple(quantile(day, 0.95) if day else None for day in days),
+    )
+
+
+def _by_day(decisions: Sequence[Decision], today: date) -> list[list[Decision]]:
+    days: dict[date, list[Decision]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
+    for decision in decisions:
+        day = date(*time.localtime(decision.at // 1000)[:3])
+        if day in days:
+            days[day].append(decision)
+    return list(days.values())

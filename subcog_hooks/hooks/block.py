@@ -1,0 +1,169 @@
+"""Writes the block of memories that the model reads, and the JSON that carries it. Equal input gives equal bytes."""
+
+import time
+from _collections_abc import Sequence  # collections.abc is the same class, but loads collections (2 ms)
+
+from subcog_hooks.hooks.sanitise import cut, disarm, neutralise, one_line, utf16_units
+from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.wire import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB
+MIN_TEXT_UNITS = 80  # less of a longer memory says nothing
+
+_END = "</subcog-memories>"
+_LABEL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_LONGEST_LABEL = 64
+_SHORTEST_TEXT = 3  # a character and " …"
+_LAST_SECOND = 32_503_679_999  # of the year 2999: the C library of Windows goes no further
+
+_RAW_PER_UNIT = 4  # characters looked at for each unit of room: white space, escapes and secrets may shrink away
+_RAW_MARGIN = 4_096  # and never shown where a text was bounded: a secret may be cut there, too short to be recognised
+
+
+class Entry:
+    """A memory as the block shows it: `date` is in milliseconds since the epoch, `content` is the stored text."""
+
+    __slots__ = ("content", "date", "id", "namespace")
+
+    def __init__(self, namespace: str, date: int, id: str, content: str) -> None:
+        self.namespace = namespace
+        self.date = date
+        self.id = id
+        self.content = content
+
+
+class Rendered:
+    """What is shown: `text` is the block, "" when nothing fits; `ids` are those of the memories in it, in order."""
+
+    __slots__ = ("ids", "text")
+
+    def __init__(self, text: str, ids: tuple[str, ...]) -> None:
+        self.text = text
+        self.ids = ids
+
+
+class _Line:
+    """An entry that has a place in the block; `text` is harmless, and longer than what may be shown of it."""
+
+    __slots__ = ("head", "id", "text", "units")
+
+    def __init__(self, id: str, head: str, text: str, units: int) -> None:
+        self.id = id
+        self.head = head
+        self.text = text
+        self.units = units
+
+
+def of_intent(intent: str, confidence: float) -> dict[str, str]:
+    """What the block for a prompt says of itself.
+
+    >>> of_intent("howto", 0.8237), of_intent("general", float("nan"))
+    ({'intent': 'howto', 'confidence': '0.82'}, {'intent': 'general', 'confidence': '0.00'})
+    """
+    return {"intent": intent, "confidence": f"{_probability(confidence):.2f}"}
+
+
+def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_units: int) -> Rendered:
+    """The block of DESIGN section 8 with as many of `entries`, the best first, as fit into `max_units` UTF-16 units.
+
+    about: attributes, whose values are cut to the alphabet of ids. An entry is whole if it fits its fair share of the room,
+    otherwise cut with " …"; one that would be left with less than MIN_TEXT_UNITS is left out, unless it is the first.
+    HARD_CAP_UNITS holds over `max_units`.
+    """
+    told = "".join(f' {name}="{_label(value)}"' for name, value in about.items())
+    begin = f'<subcog-memories source="the user\'s own notes, recalled by subcog"{told}>'
+    room = min(max_units, HARD_CAP_UNITS) - len(begin) - len(_END) - 1
+    placed, room = _place(entries, room)
+    share = _fair_share([line.units for line in placed], room)
+    spare = room - sum(min(line.units, share) for line in placed)
+    rows, ids = [begin], []
+    for line in placed:
+        text = line.text
+        if line.units > share:  # what others leave goes to the first that can use it
+            text = _cut(text, min(line.units, share + spare))
+            spare -= utf16_units(text) - share
+        if text and text != "…":
+            rows.append(line.head + text)
+            ids.append(line.id)
+    if not ids:
+        return Rendered("", ())
+    rows.append(_END)
+    return Rendered("\n".join(rows), tuple(ids))
+
+
+def to_hook_output(event: str, context: str) -> bytes:
+    """The line of ASCII JSON that hands `context` to the model in answer to `event`; nothing for an empty context."""
+    if not context:
+        return b""
+    inner = f'{{"hookEventName": {quote(event)}, "additionalContext": {quote(context)}}}'
+    return f'{{"hookSpecificOutput": {inner}}}\n'.encode("ascii")
+
+
+def _place(entries: Sequence[Entry], room: int) -> tuple[list[_Line], int]:
+    """The entries that fit with the least each may be cut to, and the room that all their texts share."""
+    placed: list[_Line] = []
+    bound = _RAW_PER_UNIT * max(room, 0) // max(len(entries), 1) + _RAW_MARGIN
+    needed = 0
+    for entry in entries:
+        head = f"[{_label(entry.namespace)} {_day(entry.date)} {_label(entry.id)}] "
+        left = room - needed - len(head) - 1
+        if left < _SHORTEST_TEXT:
+            continue
+        text = _harmless(entry.content, bound)
+        units = utf16_units(text)
+        least = min(units, MIN_TEXT_UNITS)
+        if text and (least <= left or not placed):
+            placed.append(_Line(entry.id, head, text, units))
+            room -= len(head) + 1
+            needed += least
+    return placed, room
+
+
+def _harmless(content: str, bound: int) -> str:
+    """`content` in one harmless line without secrets; of a longer one what its first `bound` characters come to."""
+    raw = content[:bound]
+    flat = " ".join(raw.split())  # a private key is masked to the end of its line
+    masked = mask(flat)
+    line = one_line(raw if masked == flat else masked)
+    if line != masked:  # a secret may have been broken by what is gone now
+        line = one_line(mask(line))
+    if len(content) > bound:
+        line = cut(line, len(line) - _RAW_MARGIN) if len(line) > _RAW_MARGIN else ""
+    return neutralise(line)
+
+
+def _cut(text: str, units: int) -> str:
+    shown = cut(text, units)
+    return shown if neutralise(shown) == shown else cut(disarm(text), units)  # <systems is no tag, <system … is
+
+
+def _fair_share(needs: list[int], room: int) -> int:
+    """The level to which all can be filled: those that need less are whole, the others get as much each."""
+    share = room
+    for taken, need in enumerate(sorted(needs)):
+        share = room // (len(needs) - taken)
+        if need > share:
+            break
+        room -= need
+        share = need
+    return share
+
+
+def _label(text: str) -> str:
+    """`text` as far as it is of the alphabet of ids: nothing in it can end an attribute or a header."""
+    if len(text) <= _LONGEST_LABEL and _LABEL.issuperset(text):
+        return text or "-"
+    return "".join(filter(_LABEL.__contains__, text[:_LONGEST_LABEL])) or "-"
+
+
+def _probability(confidence: float) -> float:
+    return confidence if 0.0 <= confidence <= 1.0 else float(confidence > 1.0)
+
+
+def _day(date: int) -> str:
+    day = time.gmtime(max(0, min(date // 1000, _LAST_SECOND)))
+    return f"{day.tm_year:04}-{day.tm_mon:02}-{day.tm_mday:02}"

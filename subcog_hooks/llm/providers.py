@@ -1,0 +1,235 @@
+"""Who is asked and in what words: from the settings and a key to a request of either API, and the text of its answer.
+
+No message, representation or error of this module holds a key, nor what a server wrote: it may repeat the key.
+"""
+
+import os
+import stat
+import time
+
+from subcog_hooks import __version__, wire
+from subcog_hooks.errors import ConfigError, ProviderError
+from subcog_hooks.llm.address import Address
+from subcog_hooks.settings.keys import ANTHROPIC, KEYS, NO_LLM, OPENAI
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # of an answer whose shape is not known
+
+    from subcog_hooks.llm.question import Question
+    from subcog_hooks.paths import Home
+    from subcog_hooks.settings.loading import Settings
+
+ADDRESSES = {ANTHROPIC: "https://api.anthropic.com", OPENAI: "https://api.openai.com/v1"}
+VARIABLES = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
+MODELS = {ANTHROPIC: "claude-haiku-4-5", OPENAI: ""}  # openai: every server has others
+MAX_TOKENS = 200
+MAX_KEY = 4096  # bytes of a key file
+# Models that take a temperature; newer ones of both houses answer 400 to it. Other servers all take it.
+_TEMPERED = ("claude-3", "claude-haiku-4", "claude-sonnet-4", "gpt-3.5", "gpt-4", "chatgpt-4o")
+_HARMLESS = ("search_intent.llm_timeout_ms", "search_intent.llm_skip_confidence")  # their defaults send nothing else anywhere
+_REASONS = {
+    400: "the request is refused",
+    401: "the key is refused",
+    403: "the key may not be used for this",
+    404: "no such model or address",
+    429: "too many requests, or no credit",
+    529: "overloaded",
+}
+
+
+class Provider:
+    """An LLM that can be asked. base_url: without a slash at its end. key: "" for a server that needs none."""
+
+    __slots__ = ("base_url", "key", "model", "name")
+
+    def __init__(self, name: str, base_url: str, model: str, key: str) -> None:
+        self.name = name
+        self.base_url = base_url
+        self.model = model
+        self.key = key
+
+    @property
+    def identity(self) -> str:
+        """Who answers, whatever the key: what failures and answers are kept by."""
+        return f"{self.name} {self.base_url} {self.model}"
+
+    def __repr__(self) -> str:
+        return f"Provider({self.name!r}, {self.base_url!r}, {self.model!r}, key: {'yes' if self.key else 'none'})"
+
+
+def of(settings: "Settings", home: "Home") -> Provider | None:
+    """The provider that the settings name, None for `none`. Raises ConfigError when it can not be used as it is set up.
+
+    The key is llm.key_file's; for the provider's own host, without one, the environment's, which was set for that host.
+    """
+    name = str(settings["llm.provider"])
+    if name == NO_LLM:
+        return None
+    if doubtful := sorted(filter(_may_be_about_llm, settings.left_out)):
+        raise ConfigError(f"{' and '.join(doubtful)} can not be used as it is set", "`subcog doctor` names the place")
+    base_url = str(settings["llm.base_url"]).rstrip("/") or ADDRESSES[name]
+    if name == ANTHROPIC and base_url.endswith("/v1"):
+        base_url = base_url.removesuffix("/v1")  # as the other provider's is written
+    address = Address(base_url)
+    is_its_own = address.host.lower() == Address(ADDRESSES[name]).host
+    model = str(settings["llm.model"]) or MODELS[name]
+    if not model:
+        raise ConfigError("llm.model is not set", "name a model that the server has: subcog config set llm.model NAME")
+    is_private = address.is_secure or address.is_here
+    path = str(settings["llm.key_file"])
+    key = _from_file(path, home) if path else _from_environment(VARIABLES[name]) if is_its_own else ""
+    if key and not is_private:
+        raise ConfigError("llm.base_url begins with http://: the key would travel in the clear", "use https")
+    if not key and is_its_own:
+        raise ConfigError(f"{name} needs a key", f"set {VARIABLES[name]}, or llm.key_file to a file that holds it")
+    return Provider(name, base_url, model, key)
+
+
+def _may_be_about_llm(name: str) -> bool:
+    """Whether a key that was left out of the settings may have said not to ask an LLM, or which.
+
+    Its default would stand in for it: an LLM that was switched off with a typing error, the provider's own address instead of
+    that of a server here.
+
+    >>> [_may_be_about_llm(name) for name in ("llm.base_url", "search_intent.use-llm", "search_intent.enable", "search.limit")]
+    [True, True, True, False]
+    """
+    lowered = name.lower()
+    return name not in _HARMLESS and ("llm" in lowered or ("intent" in lowered and name not in KEYS))
+
+
+def _from_environment(variable: str) -> str:
+    return _checked(os.environ.get(variable, "").strip(), variable)
+
+
+def _from_file(path: str, home: "Home") -> str:
+    """The key in a file that nobody else can read. Raises ConfigError."""
+    path = os.path.join(home.root, os.path.expanduser(path))
+    try:
+        # a pipe would wait for a writer
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        try:
+            status = os.fstat(descriptor)
+            raw = os.read(descriptor, MAX_KEY) if stat.S_ISREG(status.st_mode) else None
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise ConfigError(f"llm.key_file: {path} can not be read: {error.strerror}", "write the key into it") from None
+    if raw is None:
+        raise ConfigError(f"llm.key_file: {path} is not a file", "write the key into a file")
+    if os.name != "nt" and status.st_uid != os.getuid():
+        raise ConfigError(f"llm.key_file: {path} belongs to another user", "expected a file of your own")
+    if os.name != "nt" and status.st_mode & 0o077:
+        raise ConfigError(f"llm.key_file: {path} can be read or written by others", f"chmod 600 {path}")
+    key = _checked(raw.decode("utf-8", "replace").strip(), f"llm.key_file: {path}")
+    if not key:
+        raise ConfigError(f"llm.key_file: {path} is empty", "write the key into it")
+    return key
+
+
+def _checked(key: str, place: str) -> str:
+    """A key, which has to fit into a header line. Raises ConfigError."""
+    if not key.isascii() or not key.isprintable() or " " in key or len(key) >= MAX_KEY:
+        raise ConfigError(f"{place} does not hold a key", "expected one word, nothing else")
+    return key
+
+
+def ask(provider: Provider, question: "Question", seconds: float) -> str:
+    """The text that the LLM answers to one request, within `seconds` (looking up the server's name aside).
+
+    Raises ProviderTimeout, ProviderGone, or ProviderError for everything else.
+    """
+    until = time.monotonic() + seconds
+    from subcog_hooks.llm.post import post  # 30 ms, only where an LLM is asked
+
+    place = provider.base_url
+    asked = _anthropic if provider.name == ANTHROPIC else _openai
+    path, headers, content = asked(provider, question)
+    headers["User-Agent"] = f"subcog/{__version__}"
+    status, body = post(place, path, headers, content, until)
+    if 300 <= status < 400:
+        raise ProviderError(f"{place} redirects ({status}), which is not followed", "set llm.base_url to where it leads")
+    if status != 200:
+        reason = "its own failure" if status >= 500 else "an error"
+        raise ProviderError(f"{place} answered {status}: {_REASONS.get(status, reason)}{_code(body, provider.key)}")
+    text = _text(provider, body)
+    if not text:
+        raise ProviderError(f"{place} answered without a text that can be read")
+    return text
+
+
+# the two APIs: path, headers and content of a request; the text of an answer
+
+
+def _anthropic(provider: Provider, question: "Question") -> tuple[str, dict[str, str], dict[str, object]]:
+    """The Messages API; a tool that has to be called makes the answer follow the schema."""
+    headers = {"anthropic-version": "2023-06-01"} | ({"x-api-key": provider.key} if provider.key else {})
+    content: dict[str, object] = {
+        "model": provider.model,
+        "max_tokens": MAX_TOKENS,
+        "system": question.system,
+        "messages": [{"role": "user", "content": question.user}],
+        "tools": [{"name": question.name, "description": question.purpose, "input_schema": question.schema}],
+        "tool_choice": {"type": "tool", "name": question.name},
+    }
+    return "/v1/messages", headers, content | _temperature(provider)
+
+
+def _openai(provider: Provider, question: "Question") -> tuple[str, dict[str, str], dict[str, object]]:
+    """Chat completions with structured output, as Ollama, LM Studio, llama.cpp and vLLM have it, too."""
+    headers = {"Authorization": f"Bearer {provider.key}"} if provider.key else {}
+    knows_new_name = provider.base_url == ADDRESSES[OPENAI]
+    limit = "max_completion_tokens" if knows_new_name else "max_tokens"
+    content: dict[str, object] = {
+        "model": provider.model,
+        limit: MAX_TOKENS,
+        "messages": [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": question.name, "strict": True, "schema": question.schema},
+        },
+    }
+    return "/chat/completions", headers, content | _temperature(provider)
+
+
+def _temperature(provider: Provider) -> dict[str, object]:
+    """0, so that equal prompts get equal answers, where the model takes it."""
+    takes_it = provider.base_url not in ADDRESSES.values() or provider.model.startswith(_TEMPERED)
+    return {"temperature": 0} if takes_it else {}
+
+
+def _text(provider: Provider, body: bytes) -> str:
+    """What the LLM wrote, "" when that is not to be found."""
+    try:
+        answer: Any = wire.loads(body.decode("utf-8", "replace"))
+        if provider.name == ANTHROPIC:
+            return _of_blocks(answer["content"])
+        content = answer["choices"][0]["message"]["content"]
+        return content if isinstance(content, str) else _of_blocks(content)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):  # of another shape
+        return ""
+
+
+def _of_blocks(blocks: "list[dict[str, object]]") -> str:
+    """The tool's input as JSON, else the texts one after another."""
+    import json
+
+    for block in blocks:
+        if block.get("type") == "tool_use":
+            return json.dumps(block["input"])
+    return "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
+
+
+def _code(body: bytes, key: str) -> str:
+    """A server's own word for an error, such as `model_not_found`; never its sentence."""
+    try:
+        answer = wire.loads(body.decode("utf-8", "replace"))
+    except ValueError:
+        return ""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        return ""
+    word = next((word for word in (error.get("code"), error.get("type")) if isinstance(word, str)), "")
+    is_word = word.replace("_", "").isalpha() and word.isascii() and len(word) <= 40
+    return f" ({word})" if is_word and (not key or key not in word) else ""

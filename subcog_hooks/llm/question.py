@@ -1,0 +1,23 @@
+"""A question to an LLM: what is asked, and the shape that its answer should have. No network here."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Question:
+    """What an LLM is asked.
+
+    system: its instructions; user: the text at hand, which has to be free of secrets: it leaves the machine. name: of the
+    answer, one word; purpose: what the answer is for, a sentence; schema: the answer's JSON Schema, in the part of it that all
+    providers have in common.
+    """
+
+    __slots__ = ("name", "purpose", "schema", "system", "user")
+
+    def __init__(self, system: str, user: str, name: str, purpose: str, schema: "Mapping[str, object]") -> None:
+        self.system = system
+        self.user = user
+        self.name = name
+        self.purpose = purpose
+        self.schema = schema

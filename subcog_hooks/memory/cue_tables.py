@@ -1,0 +1,332 @@
+"""What a prompt, a file or a command finds memories by without a search: triggers, globs of paths, names. Derived tables.
+
+They follow from the active memories and are written in the transaction that writes those; SQL triggers take away what a memory
+had before. What the checks of a later version refuse in a memory that an earlier one has stored gets no row: it finds nothing,
+and the memory is as it was.
+"""
+
+from subcog_hooks import wire
+from subcog_hooks.errors import InvalidMemory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any  # what a column holds is said by the STRICT tables
+
+    import apsw
+
+    from subcog_hooks.memory.model import Memory
+
+    Run = Callable[[str, tuple[apsw.SQLiteValue, ...]], list[tuple[Any, ...]]]
+
+MAX_UNKEYED = 50  # triggers without a literal among a store's active memories: each prompt is matched against all of them
+
+# To look for a literal in a text takes as long as to put some seven of its places into a set. So of many literals only those
+# looked for whose beginning is in that set: .7 ms in place of 2.2 for 2,800 whose keys are in a prompt of 2,000 characters
+_MANY = 400
+_HEAD = 7  # characters
+
+_TABLES = ("trigger_keys", "triggers", "path_globs", "mentions")
+_AUDIENCE = "CASE scope WHEN 'project' THEN 'project:' || project ELSE scope END"
+
+
+class Trigger:
+    """A pattern that may match a text. seq: its memory's row number; literal: what of the text it was found by, or ""."""
+
+    __slots__ = ("literal", "pattern", "priority", "seq")
+
+    def __init__(self, seq: int, pattern: str, priority: int, literal: str) -> None:
+        self.seq = seq
+        self.pattern = pattern
+        self.priority = priority
+        self.literal = literal
+
+
+class Room:
+    """What room an import has for triggers without a literal. used: how many the store has.
+
+    What a line gives back is not counted before the next chunk: it is written after what the other lines add.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self, used: int) -> None:
+        self._left = MAX_UNKEYED - used
+
+    def take(self, memory: "Memory", before: "Memory | None") -> None:
+        """Take what this memory needs beyond the one that it replaces. Raises InvalidMemory where that is not left."""
+        patterns = _unkeyed_of(memory)
+        needed = max(0, len(patterns) - (len(_unkeyed_of(before)) if before else 0))
+        if needed > max(0, self._left):
+            raise _no_room(patterns[-1])
+        self._left -= needed
+
+
+# reading
+
+
+def are_there(run: "Run") -> tuple[bool, bool]:
+    """Whether there are triggers, and whether there are memories with conditions."""
+    rows = run(
+        "SELECT EXISTS (SELECT 1 FROM triggers), EXISTS (SELECT 1 FROM memories INDEXED BY memories_conditional"
+        " WHERE status = 'active' AND conditions <> '{}')",
+        (),
+    )
+    return bool(rows[0][0]), bool(rows[0][1])
+
+
+def find_triggers(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...], text: str, now_ms: int) -> list[Trigger]:
+    """The triggers of these audiences that may match `text`, which has what each of their matches has, as far as that is known.
+
+    They come with a literal, "" where they have none, the highest priority first, then the newest.
+
+    keys: the text's, of `triggers.keys_in`. now_ms: what has expired by then is left out, here and below; 0 for nothing.
+    """
+    words = dict.fromkeys(text.casefold().split())
+    text = " ".join(words)  # no literal has a blank, and 64 KB repeat most of their words
+    rows = run(
+        "SELECT k.trigger, k.literal FROM json_each(?) AS wanted CROSS JOIN trigger_keys AS k ON k.key = wanted.value"  # noqa: S608 - numbers
+        f" AND k.audience IN ({_numbers(run, audiences)})",
+        (wire.dumps(["", *keys]),),
+    )
+    heads = {text[at : at + _HEAD] for at in range(len(text))} if len(rows) > _MANY else None
+
+    def stands(literal: str) -> bool:
+        if literal in words:  # most do that stand there at all
+            return True
+        return (heads is None or len(literal) < _HEAD or literal[:_HEAD] in heads) and literal in text
+
+    found: dict[int, str] = {}
+    for number, literal in rows:
+        if number not in found and stands(literal):
+            found[number] = literal
+    patterns = run(
+        "SELECT number, seq, pattern, priority, required FROM triggers AS t"  # noqa: S608 - constants and a number
+        f" WHERE number IN (SELECT value FROM json_each(?)){_unexpired('t', now_ms)} ORDER BY priority DESC, seq DESC, number",
+        (wire.dumps(list(found)),),
+    )
+    return [
+        Trigger(seq, pattern, priority, found[number])
+        for number, seq, pattern, priority, required in patterns
+        if all(map(stands, required.split()))
+    ]
+
+
+def find_globs(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...], now_ms: int) -> list[tuple[int, str]]:
+    """The globs of these audiences that have one of these keys (`globs.keys_of` of a path), each after its row number."""
+    return run(
+        "SELECT p.seq, p.glob FROM json_each(?) AS wanted CROSS JOIN path_globs AS p ON p.key = wanted.value"  # noqa: S608 - numbers
+        f" AND p.audience IN ({_numbers(run, audiences)}){_unexpired('p', now_ms)} ORDER BY p.seq, p.glob",
+        (wire.dumps(list(dict.fromkeys(keys))),),
+    )
+
+
+def find_mentioning(
+    run: "Run", names: "Sequence[str]", audiences: tuple[str, ...], most: int, now_ms: int
+) -> dict[str, list[int]]:
+    """The memories of these audiences that name these things exactly, the newest `most` of each name that is named at all."""
+    numbers = _numbers(run, audiences)
+    sql = (
+        f"SELECT seq FROM mentions AS m WHERE name = ? AND audience IN ({numbers})"  # noqa: S608 - whole numbers
+        f"{_unexpired('m', now_ms)} ORDER BY seq DESC LIMIT ?"
+    )
+    found = {name: [seq for (seq,) in run(sql, (name, most))] for name in names}
+    return {name: seqs for name, seqs in found.items() if seqs}
+
+
+def find_conditional(run: "Run", audiences: tuple[str, ...], limit: int, now_ms: int) -> "list[tuple[int, dict[str, object]]]":
+    """The active memories of these audiences that have conditions, with them: the highest priority first, then the newest.
+
+    Who has to know whether there are more asks for one more than is wanted.
+    """
+    rows = run(
+        "SELECT seq, conditions FROM memories INDEXED BY memories_conditional WHERE status = 'active' AND conditions <> '{}'"  # noqa: S608 - marks
+        f" AND {_AUDIENCE} IN ({_marks(audiences)}){_unexpired('', now_ms)} ORDER BY priority DESC, seq DESC LIMIT ?",
+        (*audiences, limit),
+    )
+    return [(seq, wire.loads(conditions)) for seq, conditions in rows]  # type: ignore[misc]  # the store wrote an object
+
+
+def pinned(audiences: tuple[str, ...], now_ms: int) -> str:
+    """The SQL after FROM memories for those that a session begins with, the highest priority first, then the newest.
+
+    Its values are the audiences and how many are wanted at most.
+    """
+    return (
+        "INDEXED BY memories_pinned WHERE status = 'active' AND trust = 'user' AND priority >= 90 AND triggers = '[]'"
+        f" AND conditions = '{{}}' AND {_AUDIENCE} IN ({_marks(audiences)}){_unexpired('', now_ms)}"
+        " ORDER BY priority DESC, seq DESC LIMIT ?"
+    )
+
+
+def count_unkeyed(run: "Run") -> int:
+    """How many triggers without a literal the active memories have."""
+    return int(run("SELECT count(*) FROM trigger_keys WHERE key = ''", ())[0][0])
+
+
+def _unexpired(table: str, now_ms: int) -> str:
+    """The SQL by which rows of expired memories are left out. table: whose `seq` is theirs, "" for the memories themselves."""
+    if not now_ms:
+        return ""
+    live = f"(expires_at IS NULL OR expires_at > {int(now_ms)})"
+    return f" AND EXISTS (SELECT 1 FROM memories WHERE memories.seq = {table}.seq AND {live})" if table else f" AND {live}"  # noqa: S608 - constants and a number
+
+
+def _numbers(run: "Run", audiences: tuple[str, ...]) -> str:
+    """The numbers that these audiences have, as a list in SQL. They never change."""
+    rows = run(f"SELECT number FROM audiences WHERE name IN ({_marks(audiences)})", audiences)  # noqa: S608 - marks
+    return ",".join(str(int(number)) for (number,) in rows)
+
+
+def _marks(values: tuple[str, ...]) -> str:
+    return ",".join("?" * len(values))
+
+
+# writing
+
+
+def put(connection: "apsw.Connection", memory: "Memory", audience: str, before: "Memory | None" = None) -> None:
+    """Derive the rows of a memory that has just been written, and has none by now; an inactive one gets none.
+
+    before: what it has been. Raises InvalidMemory for a new trigger without a literal for which there is no room.
+    """
+    if memory.status != "active":
+        return
+    from subcog_hooks.text.mentions import mentions  # only writers come here
+
+    names = mentions(memory.content)
+    if not (names or memory.triggers or memory.paths):
+        return
+    number = _number_of(connection, audience)
+    kept = before.triggers if before else ()
+    has_been = kept if before and before.status == "active" else ()
+    for pattern in dict.fromkeys(memory.triggers):
+        if pattern in kept and not _is_sound_trigger(pattern):
+            continue
+        if not _put_trigger(connection, memory.seq, pattern, memory.priority, number) and pattern not in has_been:
+            raise _no_room(pattern)
+    _put_globs(connection, memory.seq, memory.paths, number)
+    _put_mentions(connection, memory.seq, names, number)
+
+
+def rebuild(connection: "apsw.Connection") -> None:
+    """Derive all rows anew, in the caller's transaction. What a memory has that can not have a row gets none.
+
+    Where there are more triggers without a literal than there is room for, those of the highest priority get it.
+    """
+    from subcog_hooks.text.mentions import mentions  # only writers come here
+
+    for table in _TABLES:
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the tables' own names
+    active = f"SELECT DISTINCT {_AUDIENCE} FROM memories WHERE status = 'active'"  # noqa: S608 - constants
+    connection.execute(f"INSERT OR IGNORE INTO audiences (name) {active}")
+    # as bytes: of a text that is no UTF-8 what can be read is taken, since nothing here may keep a store from being upgraded
+    for seq, priority, number, triggers in connection.execute(
+        "SELECT seq, priority, number, CAST(triggers AS BLOB) FROM memories"  # noqa: S608 - constants
+        f" JOIN audiences ON name = {_AUDIENCE} WHERE status = 'active' AND triggers <> '[]' ORDER BY priority DESC, seq"
+    ):
+        for pattern in filter(_is_sound_trigger, _entries(triggers)):
+            _put_trigger(connection, seq, pattern, priority, number)
+    for seq, number, paths, content in connection.execute(
+        "SELECT seq, number, CAST(paths AS BLOB), CAST(content AS BLOB) FROM memories"  # noqa: S608 - constants
+        f" CROSS JOIN audiences ON name = {_AUDIENCE} WHERE status = 'active' ORDER BY seq"
+    ):
+        _put_globs(connection, seq, _entries(paths), number)
+        _put_mentions(connection, seq, mentions(_text(content)), number)
+
+
+def _number_of(connection: "apsw.Connection", audience: str) -> int:
+    connection.execute("INSERT OR IGNORE INTO audiences (name) VALUES (?)", (audience,))
+    rows = connection.execute("SELECT number FROM audiences WHERE name = ?", (audience,)).fetchall()
+    return int(rows[0][0])  # type: ignore[arg-type]  # the STRICT table says so
+
+
+def _put_trigger(connection: "apsw.Connection", seq: int, pattern: str, priority: int, audience: int) -> bool:
+    """Whether there was room for it: there always is for one that has a literal."""
+    from subcog_hooks.cues import triggers
+
+    literals = _literals(pattern)
+    if not literals and count_unkeyed(lambda sql, values: connection.execute(sql, values).fetchall()) >= MAX_UNKEYED:
+        return False
+    required = " ".join(triggers.required(pattern))
+    connection.execute("INSERT INTO triggers VALUES (NULL, ?, ?, ?, ?)", (seq, pattern, priority, required))
+    number = connection.last_insert_rowid()
+    keyed = [(triggers.key_of(literal), literal, number, audience) for literal in dict.fromkeys(literals)]
+    connection.executemany("INSERT INTO trigger_keys VALUES (?, ?, ?, ?)", keyed or [("", "", number, audience)])
+    return True
+
+
+def _put_globs(connection: "apsw.Connection", seq: int, paths: "Sequence[str]", audience: int) -> None:
+    if not paths:
+        return
+    from subcog_hooks.cues import globs
+
+    for glob in filter(_is_sound_glob, dict.fromkeys(paths)):
+        connection.execute("INSERT INTO path_globs VALUES (?, ?, ?, ?)", (globs.key_of(glob), audience, seq, glob))
+
+
+def _put_mentions(connection: "apsw.Connection", seq: int, names: "Sequence[str]", audience: int) -> None:
+    connection.executemany("INSERT INTO mentions VALUES (?, ?, ?)", [(name, audience, seq) for name in names])
+
+
+def _unkeyed_of(memory: "Memory") -> list[str]:
+    """The triggers without a literal that an active memory has."""
+    if memory.status != "active":
+        return []
+    return [pattern for pattern in dict.fromkeys(memory.triggers) if not _literals(pattern)]
+
+
+_MOST_READ = 2_000
+_read: dict[str, tuple[str, ...]] = {}  # literals by trigger: an import asks for them twice, 40 µs a time
+
+
+def _literals(pattern: str) -> tuple[str, ...]:
+    found = _read.get(pattern)
+    if found is None:
+        from subcog_hooks.cues import triggers
+
+        if len(_read) >= _MOST_READ:
+            _read.clear()
+        found = _read[pattern] = triggers.literals(pattern)
+    return found
+
+
+def _is_sound_trigger(pattern: str) -> bool:
+    from subcog_hooks.cues import triggers
+
+    return _is_sound(triggers.check, pattern)
+
+
+def _is_sound_glob(glob: str) -> bool:
+    from subcog_hooks.cues import globs
+
+    return _is_sound(globs.check, glob)
+
+
+def _is_sound(check: "Callable[[str], None]", value: str) -> bool:
+    try:
+        check(value)
+    except InvalidMemory:
+        return False
+    return True
+
+
+def _no_room(pattern: str) -> InvalidMemory:
+    return InvalidMemory(
+        f"triggers has {pattern[:80]!r}, which no word must be in, and there are {MAX_UNKEYED} of that kind already",
+        "give it a word of three or more letters that each match has",
+    )
+
+
+def _entries(stored: bytes) -> list[str]:
+    """The texts of a stored list that could be stored again, each once; none of one that can not be read."""
+    try:
+        values = wire.loads(_text(stored))
+    except ValueError:
+        return []
+    texts = [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    return list(dict.fromkeys(_text(text.encode("utf-8", "replace")) for text in texts))
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "replace")

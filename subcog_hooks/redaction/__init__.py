@@ -1,0 +1,1 @@
+"""Secrets and private spans: found, masked, never stored, never sent."""

@@ -1,0 +1,71 @@
+"""Secrets that are known by the name they are assigned to: `DB_PASSWORD=…`, `"apiKey": "…"`, `the token is …`."""
+
+import re
+from collections.abc import Iterator
+
+from subcog_hooks.redaction.secret_values import LONGEST_VALUE, is_value
+
+_LOGIN_NAMES = (
+    r"passw(?:or)?d|passwort|kennwort|contrase.a|passphrase|passcode|(?<![A-Za-z])(?:pass|pwd|pw)|(?-i:(?<=[a-z])P(?:ass|wd))"
+)
+_KEY_NAMES = (
+    r"(?<!:)secret|token|credential|(?:api|app|access|account|auth|client|consumer|decryption|encryption|hmac|jwt|license|master"
+    r"|private|secret|service|session|shared|signing|ssh|storage|subscription|webhook)[ _-]?key"
+)
+# A name that ends in such a word (`DB_PASSWORD`, `"apiKey"`, `config["token"]`, `**Password**`), and what assigns to it.
+HEAD = (
+    rf"(?:({_LOGIN_NAMES})|({_KEY_NAMES}))(?:[_-]?(?:\d{{1,2}}|prod|dev|test|staging|live|base|b64|base64))?"
+    r"[\\\"'`\])*]{0,4}([ \t]*)(=>|:=|={1,3}|!==?|:|(?:is|was)(?=[ \t]))[ \t*]*"
+    r"(?:&?[A-Za-z_][\w.\[\]|]{0,40} = (?=[\"'`rbf]))?"  # a type between the name and the value
+    r"(?:[rbfu@]{1,2}(?=[\"']))?"
+)
+_HEADS = re.compile(HEAD, re.IGNORECASE)
+_VALUE = re.compile(r"\\?\"([^\"\n]{1,200})\"|\\?'([^'\n]{1,200})'|`([^`\n]{1,200})`|[\"'`]?([^\s\"'`,;<>…—]{1,200})")
+# What makes a token a place in a list or a word of a model's vocabulary.
+_POSITION = re.compile(
+    r"(?:next|prev(?:ious)?|page|pagination|starting|continuation|sequence"
+    r"|forward|backward|idempotency|public[-_]?key|[be]os|pad|unk)[-_ ]?$",
+    re.IGNORECASE,
+)
+_ASSIGNMENT = re.compile(r"[\w.-]{1,40}(?:=(?!=*$)|:[\w.-]{1,40}[=:])")
+_REST_OF_VALUE = re.compile(r"[^\s\"'`,;<>…—]*")
+
+
+def assigned(text: str) -> Iterator[tuple[int, int, str]]:
+    """The values that look like passwords and keys among those assigned to such names: start, end, and kind of each."""
+    done = 0
+    for head in _HEADS.finditer(text):
+        if head.start() < done:
+            continue
+        value = _VALUE.match(text, head.end())
+        if value is None:
+            continue
+        start, end = value.span(value.lastindex or 0)
+        secret = text[start:end]
+        quoted = value.lastindex in (1, 2) and head[4] not in ("is", "was")
+        if not quoted:
+            if head[4] in ("==", "===", "!=", "!==") or _ASSIGNMENT.match(secret):
+                continue  # a comparison of variables, or the value is an assignment of its own
+            secret = re.split(r"&(?=[\w.-]+=)", secret, maxsplit=1)[0].rstrip(".:!?)]}*")
+        secret = secret.rstrip("\\")
+        name = head[1] or head[2]
+        if name.lower() == "token" and _POSITION.search(text, max(0, head.start() - 20), head.start()):
+            continue
+        constant = name.isupper()
+        plain = (
+            head[4] == "="
+            and not head[3]
+            and head.end(4) == start
+            and (constant or (len(name) > 4 and _is_field(text, head.start())))
+        )
+        kind = "password" if head[1] else "secret"
+        if is_value(secret, kind, quoted=quoted, plain=plain, constant=constant):
+            done = start + len(secret)
+            if len(secret) == LONGEST_VALUE and (rest := _REST_OF_VALUE.match(text, done)):
+                done = rest.end()
+            yield start, done, kind
+
+
+def _is_field(text: str, at: int) -> bool:
+    """Whether the name around `at` is a shell option or a field of a connection string or of a query."""
+    return re.search(r"(?:--|[;?&] ?)[\w.-]*$", text[max(0, at - 40) : at]) is not None

@@ -1,0 +1,320 @@
+"""Secrets and private spans are taken out here, before a text is stored: every way in calls `redact`.
+
+The patterns are those of detect-secrets and a short table of what it misses. All of them are searched for by RE2, in linear
+time whatever the text; a secret is known by its form or by the name it is assigned to, never by its entropy alone, because
+developers' notes are full of hashes, UUIDs and commit ids.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+import re2
+
+from subcog_hooks.quiet_imports import NoProbe
+from subcog_hooks.redaction.assignments import HEAD, assigned
+from subcog_hooks.redaction.leaks import without_private
+from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_token
+
+PRIVATE = "private block"
+
+
+class Redacted(NamedTuple):
+    """A text without its secrets, and what was taken out: (kind, count) by kind in alphabetical order."""
+
+    text: str
+    removed: tuple[tuple[str, int], ...]
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    rank: int  # of two that overlap, the lower one names the union
+    kind: str
+
+
+class _Rule(NamedTuple):
+    kind: str
+    near: "re2._Regexp | None"  # the pattern as RE2 takes it, over bytes: without look-around; None where RE2 refuses it
+    pattern: re.Pattern[str] | None  # the pattern itself where `near` is not the same
+    gate: str | None  # a shorter form of `near`, to be joined with the others' into one expression
+    group: int  # the group that is the secret, or 0 for all of it
+    holds: Callable[[str], bool]
+
+
+def redact(text: str) -> Redacted:
+    """`text` without `<private>` spans and with each secret replaced by `[redacted: KIND]`.
+
+    A text without either comes back as the same object; redacting twice is redacting once.
+
+    >>> redact("token refresh is flaky").text
+    'token refresh is flaky'
+    """
+    counts: dict[str, int] = {}
+    while True:
+        # again until nothing changes: what is removed may have kept a neighbour from looking like a secret
+        shorter, blocks = without_private(text)
+        if blocks:
+            counts[PRIVATE] = counts.get(PRIVATE, 0) + blocks
+        spans = _merged(_spans(shorter)) if _may_hold_secret(shorter) else []
+        if not spans:
+            return Redacted(shorter, tuple(sorted(counts.items(), key=lambda item: item[0].casefold())))
+        pieces = []
+        position = 0
+        for span in spans:
+            pieces += [shorter[position : span.start], f"{MARKER}{span.kind}]"]
+            position = span.end
+            counts[span.kind] = counts.get(span.kind, 0) + 1
+        text = "".join(pieces) + shorter[position:]
+
+
+def describe(removed: Iterable[tuple[str, int]]) -> str:
+    """One line for people, "" when nothing was removed.
+
+    >>> describe((("AWS Access Key", 1), ("private block", 2)))
+    'removed 1 AWS access key and 2 private blocks'
+    """
+    parts = []
+    for kind, count in removed:
+        first, *others = kind.split(" ")
+        name = " ".join([first, *(word.lower() if word.istitle() else word for word in others)])
+        parts.append(f"{count:,} {name}{'s' if count > 1 and not name.endswith('s') else ''}")
+    if not parts:
+        return ""
+    return "removed " + " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+# ---- what is looked for ----------------------------------------------------------------------------------------------
+
+# Types of detect-secrets that are left out, and why.
+_LEFT_OUT = {
+    "Public IP (ipv4)": "an address is no secret",
+    "Private Key": "matches the header alone; below, the whole block goes",
+    "NPM tokens": "takes quadratic time on a line of slashes and swallows the rest of the line; below",
+    "Telegram Bot Token": "takes `timestamp:UUID` and `timestamp:SHA-1` for tokens; below with the leading A of real ones",
+}
+
+# Types whose group 1 is the secret; elsewhere a group is a part of it (GitHub's `ghp`) and the whole match goes.
+_SECRET_IN_GROUP_1 = {
+    "AWS Access Key",
+    "Basic Auth Credentials",
+    "Cloudant Credentials",
+    "IBM Cloud IAM Key",
+    "IBM COS HMAC Credentials",
+    "SoftLayer Credentials",
+}
+
+_BLOCK = "private key"
+
+# (kind, pattern, group of the secret). What detect-secrets misses; forms from the vendors' documentation and gitleaks' rules.
+_OURS = (
+    # A header that ends its line or runs into its body begins a block; one that is only mentioned in a sentence does not.
+    (
+        _BLOCK,
+        (
+            r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+            r"(?:[ \t]*(?:\r|\n|\\n|\\r)|[\s\"'+,]*[A-Za-z0-9+/=]{16})"
+            r"(?s:.*?)(?:-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|$)"
+        ),
+        0,
+    ),
+    (_BLOCK, r"PuTTY-User-Key-File-\d+:(?s:.*?)(?:Private-MAC: *[0-9a-fA-F]+|$)", 0),
+    ("Anthropic key", r"sk-ant-[A-Za-z0-9_-]{16,}", 0),
+    ("OpenAI key", r"sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}", 0),
+    ("API key", r"sk-(?:or-v1-)?[A-Za-z0-9]{32,}", 0),  # OpenRouter, DeepSeek, LiteLLM and others
+    ("GitHub Token", r"github_pat_[A-Za-z0-9_]{22,}", 0),
+    ("Google API key", r"AIza[0-9A-Za-z_-]{35}", 0),
+    ("Hugging Face token", r"hf_[A-Za-z0-9]{30,}", 0),
+    ("Slack Token", r"(?:xapp-\d-|xox[abeopsr](?:\.xox[bp])?-)[A-Za-z0-9-]{20,}", 0),
+    ("npm token", r"npm_[A-Za-z0-9]{36}", 0),
+    ("npm token", r"_(?:authToken|auth|password)[ \t]*=[ \t]*\"?([A-Za-z0-9+/_=-]{16,})", 1),
+    ("Telegram Bot Token", r"\d{8,10}:A[0-9A-Za-z_-]{34}(?![0-9A-Za-z_-])", 0),
+    (
+        "service token",
+        (
+            r"(?:dckr_pat_|dop_v1_|shp(?:at|ca|pa|ss)_|hvs\.|lin_api_|gsk_|xai-|pplx-|sbp_|glsa_|AGE-SECRET-KEY-1"
+            r"|ya29\.|GOCSPX-|whsec_|[rs]k_test_|nvapi-|PMAK-|ntn_)[A-Za-z0-9_-]{20,}"
+        ),
+        0,
+    ),
+    # The second part of nearly every JWT begins with eyJ too, which is plain enough; detect-secrets decodes the others.
+    ("JSON Web Token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?", 0),
+    ("URL password", r"://[^\s/:@?#\"'`<>]*:([^\s/\"'`<>]+)@", 1),
+    ("bearer token", r"(?i:bearer)[ \t]+([A-Za-z0-9._~+/-]{16,}=*)", 1),
+    (
+        "authorization header",
+        r"(?i:authorization[\"']?[ \t]*[:=][ \t]*[\"']?(?:basic|bearer|token|apikey)[ \t]+)([^\s\"'`,;<>]{8,})",
+        1,
+    ),
+    ("authorization header", r"(?i:authorization[\"']?[ \t]*[:=][ \t]*[\"']?)([A-Za-z0-9._~+/-]{20,}=*)", 1),
+    ("password", r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user)[ \t]+[\"']?[^\s:\"']{1,64}:([^\s\"'`]{3,})", 1),
+    ("password", r"<[\w:.-]*(?i:password|passphrase|secret)>([^<>\s]{4,})</", 1),
+    ("secret", r"--[\w-]{0,40}?(?:password|passwd|passphrase|token|secret|api-key)[ \t]+[\"']?([^\s\"'`,;<>|]{6,})", 1),
+)
+
+
+# ---- how it is found -------------------------------------------------------------------------------------------------
+
+_LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
+_REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+_SPACE_BEYOND_RE2 = re.compile(r"[\x0b\x1c-\x1f]|[^\S\x00-\x7f]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_EDGES = " \t\r\n\f\v=:\"'"  # what some patterns take along from around a secret
+_ESCAPES = ("\\n", "\\r", "\\t")
+_RUN = re.compile(r"[A-Za-z0-9_-]*")
+_GATE_MEMORY = 64 << 20  # bytes at most: with RE2's own 8 MiB its automaton starts over again and again
+_GATE_REPETITIONS = 8  # the exact counts of 60 patterns would fill RE2's automaton on a megabyte of base64: .5 s instead of .05
+
+
+def _may_hold_secret(text: str) -> bool:
+    """A test of a few microseconds that no text with a secret fails."""
+    gate, ungated = _gate()
+    plain = _plain(text)
+    data = plain.encode()
+    return gate.search(data) is not None or any(any(_matches(rule, plain, data)) for rule in ungated)
+
+
+def _spans(text: str) -> list[_Span]:
+    """What every pattern finds in `text`."""
+    plain = _plain(text)
+    data = plain.encode()
+    spans = []
+    for rank, rule in enumerate(_rules()):
+        done = 0
+        for match in _matches(rule, plain, data):
+            span = match.span(rule.group)
+            if span[0] < done:
+                continue
+            if rule.group == 0 and rule.kind != _BLOCK:
+                span = _token(plain, *span)
+            start, end = span
+            done = end
+            secret = text[start:end]
+            if secret and rule.holds(secret) and (MARKER not in secret or rule.kind == _BLOCK):
+                spans.append(_Span(start, end, rank, rule.kind))
+    if _assignment().search(data):
+        spans += [_Span(start, end, len(_rules()), kind) for start, end, kind in assigned(text)]
+    return spans
+
+
+def _matches(rule: _Rule, plain: str, data: bytes) -> "Iterator[re.Match[str] | re2._Match]":
+    if rule.pattern is None and rule.near is not None:
+        return iter(rule.near.finditer(data))
+    if rule.pattern is not None and (rule.near is None or rule.near.search(data)):
+        return rule.pattern.finditer(plain)  # all that have look-around are bounded in length, so this is linear as well
+    return iter(())
+
+
+def _token(plain: str, start: int, end: int) -> tuple[int, int]:
+    """The span without the white space and quotes around it, and with the rest of a token longer than its pattern.
+
+    It is empty for what begins inside a word, as in base64: that is chance. The n of an escaped newline is no word.
+    """
+    while start < end and plain[start] in _EDGES:
+        start += 1
+    before = plain[max(0, start - 2) : start]
+    if before[-1:].isalnum() and before not in _ESCAPES:
+        return end, end
+    bare = end
+    while start < bare and plain[bare - 1] in _EDGES:
+        bare -= 1
+    rest = _RUN.match(plain, end) if bare == end else None
+    return start, rest.end() if rest else bare
+
+
+def _merged(spans: list[_Span]) -> list[_Span]:
+    """The spans in order; those that overlap become one, named by the lowest rank."""
+    merged: list[_Span] = []
+    for span in sorted(spans):
+        if merged and span.start < merged[-1].end:
+            last = merged[-1]
+            first = min(last, span, key=lambda one: one.rank)
+            merged[-1] = first._replace(start=last.start, end=max(last.end, span.end))
+        else:
+            merged.append(span)
+    return merged
+
+
+def _plain(text: str) -> str:
+    """`text` in ASCII and of the same length, so that offsets in bytes and characters agree and RE2's classes are Python's.
+
+    White space becomes a space, any other character beyond ASCII one that no pattern names.
+    """
+    text = _SPACE_BEYOND_RE2.sub(" ", text)
+    return text if text.isascii() else _NOT_ASCII.sub("\x01", text)
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    """All patterns, ours first: they match whole tokens where others match a part."""
+    # requests and the other plugins cost 100 ms: paid once, by a process that writes
+    with NoProbe():
+        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+        from detect_secrets.plugins.base import BasePlugin, RegexBasedDetector
+        from detect_secrets.plugins.jwt import JwtTokenDetector
+
+        plugins: Mapping[str, type[BasePlugin]] = get_mapping_from_secret_type_to_class()
+    rules = [_rule(kind, re.compile(pattern, re.ASCII), group) for kind, pattern, group in _OURS]
+    for kind, plugin in sorted(plugins.items()):
+        if kind in _LEFT_OUT or not issubclass(plugin, RegexBasedDetector):
+            continue
+        for pattern in plugin().denylist:
+            group = 1 if kind in _SECRET_IN_GROUP_1 and pattern.groups else 0
+            rule = _rule(kind, pattern, group)
+            rules.append(rule._replace(holds=JwtTokenDetector.is_formally_valid) if plugin is JwtTokenDetector else rule)
+    return tuple(rules)
+
+
+def _rule(kind: str, pattern: re.Pattern[str], group: int) -> _Rule:
+    without = _LOOK_AROUND.sub("", pattern.pattern)
+    near = _linear(without, pattern.flags)
+    gate = _with_flags(_REPETITION.sub(_fewer, without), pattern.flags)
+    return _Rule(
+        kind,
+        near,
+        pattern if near is None or without != pattern.pattern else None,
+        gate if _linear(gate, 0) else None,
+        group,
+        HOLDS.get(kind, is_token),
+    )
+
+
+def _linear(pattern: str, flags: int) -> "re2._Regexp | None":
+    """RE2's form of a pattern, or None if RE2 can not express it."""
+    if flags & re.VERBOSE and re.search(r"[\s#]", pattern):
+        return None
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(_with_flags(pattern, flags), options)
+    except re2.error:
+        return None
+
+
+def _with_flags(pattern: str, flags: int) -> str:
+    letters = "".join(letter for letter, flag in (("i", re.IGNORECASE), ("s", re.DOTALL), ("m", re.MULTILINE)) if flags & flag)
+    return f"(?{letters}:{pattern})"
+
+
+def _fewer(repetition: re.Match[str]) -> str:
+    least, most = int(repetition[1]), int(repetition[2] or repetition[1])
+    return repetition[0] if most <= _GATE_REPETITIONS and repetition[2] != "" else f"{{{min(least, _GATE_REPETITIONS)},}}"
+
+
+@cache
+def _assignment() -> "re2._Regexp":
+    """Finds whatever `assigned` does, and more."""
+    return re2.compile(_with_flags(_LOOK_AROUND.sub("", HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
+
+
+@cache
+def _gate() -> tuple["re2._Regexp", tuple[_Rule, ...]]:
+    """One expression for all patterns, and the rules that it can not speak for, which always run."""
+    rules = _rules()
+    options = re2.Options()
+    options.never_capture = True
+    options.log_errors = False
+    options.max_mem = _GATE_MEMORY
+    gates = [rule.gate for rule in rules if rule.gate is not None]
+    return re2.compile("|".join([*gates, _assignment().pattern]), options), tuple(rule for rule in rules if rule.gate is None)

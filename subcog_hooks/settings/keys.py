@@ -1,0 +1,306 @@
+"""The settings: of each key the type, what is allowed, the default and what it does. Reading files is config's."""
+
+from subcog_hooks.errors import ConfigError
+
+MAX_NAME = 200  # characters
+MAX_PATH = 1_000  # characters
+ADAPTIVE = "adaptive"  # fusion.alpha: from the query's type and how much is searched
+WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
+ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
+NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
+PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
+    "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
+    ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
+    RRF: {"fusion.mode": RRF, "fusion.alpha": 0.5},  # S2, S3
+    "vector-only": {"fusion.mode": WEIGHTED, "fusion.alpha": 1.0},
+    "lexical-only": {"fusion.mode": WEIGHTED, "fusion.alpha": 0.0},
+}
+
+EVERYTHING = "*"  # stands for all keys, where a file can not be read
+
+Value = bool | int | float | str
+
+
+class Key:
+    """One setting: its type, default, range, and what it does. is_personal: a project's file may not set it."""
+
+    __slots__ = ("default", "help", "high", "is_personal", "low", "name")
+
+    def __init__(
+        self,
+        name: str,
+        default: Value,
+        low: float,
+        high: float,
+        help: str,
+        *,
+        is_personal: bool = False,
+    ) -> None:
+        self.is_personal = is_personal
+        self.name = name
+        self.default = default
+        self.low = low
+        self.high = high
+        self.help = help
+
+    def checked(self, value: object) -> Value:
+        """`value` in this key's type. Raises ConfigError."""
+        kind = type(self.default)
+        if kind is bool and isinstance(value, bool):
+            return value
+        if kind is not bool and isinstance(value, int | float) and not isinstance(value, bool) and self._holds(value):
+            return kind(value)
+        raise self._refusal(value)
+
+    def _refusal(self, value: object) -> ConfigError:
+        fault = self._fault(value) if self.name.startswith("llm.") else f"is {self._shown(value)}"
+        return ConfigError(f"{self.name} {fault}, expected {self.expected}")
+
+    def _shown(self, value: object) -> str:
+        return str(value).lower() if isinstance(value, bool) else repr(value)
+
+    def _fault(self, _value: object) -> str:
+        """What is wrong with a value of `llm`, without it: it may be a key, typed into the wrong setting."""
+        return "does not hold"
+
+    def _holds(self, value: float) -> bool:
+        return self.low <= value <= self.high and type(self.default)(value) == value  # in this order: int(inf) is an error
+
+    @property
+    def expected(self) -> str:
+        if isinstance(self.default, bool):
+            return "true or false"
+        return f"{'a whole number ' if isinstance(self.default, int) else ''}{self.low} to {self.high}"
+
+    def from_text(self, text: str) -> Value:
+        """The value that a user typed. Raises ConfigError."""
+        lowered = text.strip().lower()
+        if isinstance(self.default, bool):
+            if lowered in ("true", "1", "yes", "on"):
+                return True
+            if lowered in ("false", "0", "no", "off"):
+                return False
+            raise self._refusal(text)
+        try:
+            return self.checked(float(lowered) if "." in lowered or "e" in lowered else int(lowered))
+        except (ValueError, OverflowError):
+            raise self._refusal(text) from None
+
+
+class NameKey(Key):
+    """A setting that is a name; whether there is such a thing is found out where it is used. "" is one if it is the default."""
+
+    __slots__ = ("_expected",)
+
+    def __init__(self, name: str, default: str, expected: str, help: str) -> None:
+        super().__init__(name, default, 0, 0, help, is_personal=True)
+        self._expected = expected
+
+    def checked(self, value: object) -> str:
+        """`value`, when it is one printable word. Raises ConfigError."""
+        if isinstance(value, str) and (self._holds_text(value) if value else value == self.default):
+            return value
+        raise self._refusal(str(value)[:MAX_NAME])
+
+    def _holds_text(self, text: str) -> bool:
+        return text.isprintable() and " " not in text and len(text) <= MAX_NAME
+
+    @property
+    def expected(self) -> str:
+        return self._expected
+
+    def from_text(self, text: str) -> str:
+        return self.checked(text.strip())
+
+
+class AddressKey(NameKey):
+    """A setting that is the address of a server. A password or a key in it would be shown wherever the address is."""
+
+    __slots__ = ()
+
+    def _holds_text(self, text: str) -> bool:
+        from urllib.parse import urlsplit  # only when a settings file is parsed, or a user has typed a value
+
+        try:
+            parts = urlsplit(text)
+            is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            return False
+        return is_server and text.isascii() and super()._holds_text(text) and not self._has_more(text)
+
+    def _fault(self, value: object) -> str:
+        return "has a password or a query in it" if self._has_more(str(value)) else "is no address"
+
+    @staticmethod
+    def _has_more(text: str) -> bool:
+        return not set("@?#\\").isdisjoint(text)
+
+
+class PathKey(NameKey):
+    """A setting that is the full path of a file."""
+
+    __slots__ = ()
+
+    def _holds_text(self, text: str) -> bool:
+        import os  # nothing else in this module needs it
+
+        return text.isprintable() and len(text) <= MAX_PATH and (os.path.isabs(text) or text[:2] in ("~/", f"~{os.sep}"))
+
+    def _fault(self, _value: object) -> str:
+        return "is no full path"
+
+
+class ChoiceKey(Key):
+    """A setting that is one of a few words."""
+
+    __slots__ = ("choices",)
+
+    def __init__(
+        self,
+        name: str,
+        default: str,
+        choices: tuple[str, ...],
+        help: str,
+        *,
+        is_personal: bool = False,
+    ) -> None:
+        super().__init__(name, default, 0, 0, help, is_personal=is_personal)
+        self.choices = choices
+
+    def checked(self, value: object) -> str:
+        """`value`, when it is one of the choices. Raises ConfigError."""
+        if isinstance(value, str) and value in self.choices:
+            return value
+        raise self._refusal(str(value)[:MAX_NAME])
+
+    @property
+    def expected(self) -> str:
+        return ", ".join(self.choices[:-1]) + " or " + self.choices[-1]
+
+    def from_text(self, text: str) -> str:
+        return self.checked(text.strip().lower())
+
+
+class ShareKey(Key):
+    """A share of 0.0 to 1.0, or the word `adaptive`."""
+
+    __slots__ = ()
+
+    def checked(self, value: object) -> Value:
+        return ADAPTIVE if value == ADAPTIVE else super().checked(value)
+
+    @property
+    def expected(self) -> str:
+        return f"{super().expected} or {ADAPTIVE}"
+
+    def from_text(self, text: str) -> Value:
+        return ADAPTIVE if text.strip().lower() == ADAPTIVE else super().from_text(text)
+
+
+KEYS = {
+    key.name: key
+    for key in (
+        Key("surfacing.enabled", True, False, True, "false keeps every hook silent"),
+        Key("surfacing.tools", True, False, True, "false: nothing is handed over when a tool is about to touch a file"),
+        Key("surfacing.session_start", True, False, True, "false: nothing is handed over when a session begins"),
+        Key("surfacing.min_relevance", 0.22, 0.0, 1.0, "a memory is handed over from this relevance on"),
+        Key("surfacing.max_memories", 6, 1, 6, "at most so many memories for one prompt"),
+        Key(
+            "surfacing.max_characters",
+            2000,
+            200,
+            9900,
+            "at most so many characters (UTF-16 units) for one prompt",
+        ),
+        Key(
+            "surfacing.log_prompts",
+            True,
+            False,
+            True,
+            "false: nothing that a prompt says is kept, in decisions and for follow-ups; what was kept is forgotten",
+            is_personal=True,
+        ),
+        ChoiceKey("fusion.preset", "fixed-70-30", tuple(PRESETS), "a mode and an alpha by one name"),
+        ChoiceKey("fusion.mode", WEIGHTED, (WEIGHTED, RRF), "how lists become one: by scores, or by reciprocal ranks"),
+        ShareKey("fusion.alpha", ALPHA, 0.0, 1.0, "the share of meaning in a score: 0 is words alone, 1 meaning alone"),
+        Key("fusion.small", 500, 0, 10_000_000, "adaptive: below so many memories the corpus asks for .5"),
+        Key("fusion.large", 5000, 0, 10_000_000, "adaptive: from so many on it asks for .8, between for .7"),
+        Key("fusion.rrf_k", 60, 1, 1000, "rrf: what is added to every rank"),
+        Key(
+            "fusion.tags",
+            0.1,
+            0.0,
+            1.0,
+            "what a memory gains at most whose tag the query names; half as much again from three tags on",
+        ),
+        Key("fusion.agreement", 0.05, 0.0, 1.0, "how much of its score a memory gains at most that several channels find"),
+        Key("recency.decay", 0.01, 0.0, 1.0, "how fast memories fade, a day; 0: not at all"),
+        Key("recency.floor", 0.9, 0.0, 1.0, "what age leaves of a score at least"),
+        Key(
+            "search.timeout_ms",
+            3000,
+            1,
+            600_000,
+            "after so many milliseconds of looking `subcog search` answers with what it has",
+        ),
+        Key("search.min_similarity", 0.25, 0.0, 1.0, "the least cosine at which meaning alone finds a memory"),
+        Key("diversity.near_duplicate", 0.95, 0.5, 1.0, "a memory as similar as this to a better one is left out; 1: none is"),
+        Key("diversity.mmr", 1.0, 0.0, 1.0, "the share of relevance against being unlike what stands above; 1: it alone"),
+        Key(
+            "relevance.prior",
+            1.1,
+            1.0,
+            1.9,
+            "how much more a memory counts whose namespace suits the prompt's intent; 1: no more",
+        ),
+        Key("search.limit", 10, 1, 1000, "how many results `subcog search` shows"),
+        Key("search_intent.enabled", True, False, True, "false keeps the prompt hook silent"),
+        Key(
+            "search_intent.use_llm",
+            True,
+            False,
+            True,
+            "false: no LLM is asked, whichever is configured",
+            is_personal=True,
+        ),
+        Key("search_intent.llm_timeout_ms", 200, 1, 10_000, "at most so many milliseconds for an LLM; the hook has 200 in all"),
+        Key(
+            "search_intent.min_confidence",
+            0.5,
+            0.0,
+            1.0,
+            "an intent less sure than this keeps the prompt hook silent, but for unclear words that a memory fits well",
+        ),
+        Key("search_intent.llm_skip_confidence", 0.8, 0.0, 1.0, "the LLM is not asked where the words are as sure as this"),
+        ChoiceKey(
+            "llm.provider",
+            NO_LLM,
+            (NO_LLM, ANTHROPIC, OPENAI),
+            "who is asked what a prompt wants; openai: any server that speaks its language",
+            is_personal=True,
+        ),
+        NameKey("llm.model", "", "the name that the provider has for it", "which of its models; none: the provider's default"),
+        AddressKey(
+            "llm.base_url",
+            "",
+            "an address such as http://localhost:11434/v1",
+            "where the provider is reached; none: its own address",
+        ),
+        PathKey(
+            "llm.key_file",
+            "",
+            "that of a file, such as ~/.keys/llm",
+            "a file of mode 0600 with the key; none: ANTHROPIC_API_KEY or OPENAI_API_KEY, for the provider's own address alone",
+        ),
+        Key("llm.cache_hours", 24, 0, 8760, "how long an LLM's answer is kept; 0: none is", is_personal=True),
+        NameKey("embedding.model", "minilm", "a model of `subcog models list`", "embeds what `subcog search` compares"),
+        Key(
+            "embedding.background",
+            True,
+            False,
+            True,
+            "false: new memories wait for `subcog reindex` to be embedded",
+            is_personal=True,
+        ),
+    )
+}

@@ -1,0 +1,167 @@
+"""state.db itself: its tables, opening it, transactions. What hooks write and may forget; it may be deleted at any time.
+
+Each matter has a room of its own beside this one: ledger, decision log, sessions, metrics, pause, compiled settings.
+"""
+
+import os
+
+import apsw
+
+from subcog_hooks import database
+from subcog_hooks.errors import StoreCorrupt, StoreError
+from subcog_hooks.paths import Home
+
+# pages; hooks leave the WAL behind and the next one reads all of it (.3 ms for 64, 2 ms for 640), and emptying it takes 5 to 30
+# ms on a disk that syncs; a hook writes some ten
+LONG_WAL = 256
+BRIEF_MS = 5  # how long bookkeeping waits for another writer, which nobody waits for
+
+_SUFFIXES = ("", "-wal", "-shm")  # of the files that a database is
+
+_VERSION_1 = """
+CREATE TABLE ledger (
+  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (session, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ledger_by_time ON ledger (at);
+CREATE TABLE flags (name TEXT PRIMARY KEY, until INTEGER) STRICT, WITHOUT ROWID;
+CREATE TABLE compiled (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, settings TEXT NOT NULL) STRICT;
+"""
+
+# a histogram's row counts what fell into one bucket and adds it up: an observation is one statement
+_VERSION_2 = """
+CREATE TABLE counters (name TEXT NOT NULL, labels TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (name, labels))
+STRICT, WITHOUT ROWID;
+CREATE TABLE histograms (
+  name TEXT NOT NULL, labels TEXT NOT NULL, bound REAL NOT NULL, count INTEGER NOT NULL, sum REAL NOT NULL,
+  PRIMARY KEY (name, labels, bound)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE llm_answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+CREATE INDEX llm_answers_by_time ON llm_answers (until);
+CREATE TABLE llm_failures (provider TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+CREATE TABLE llm_rests (provider TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+"""
+
+# decisions are looked up in a terminal alone, so they have no index; `record` stands last, since the columns before it are read
+# without its overflow pages
+_VERSION_3 = """
+ALTER TABLE ledger ADD COLUMN decision TEXT NOT NULL DEFAULT '';
+CREATE TABLE decisions (
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL,
+  project TEXT NOT NULL, outcome TEXT NOT NULL, injected INTEGER NOT NULL, units INTEGER NOT NULL, micros INTEGER NOT NULL,
+  record TEXT NOT NULL
+) STRICT;
+CREATE TABLE topics (session TEXT PRIMARY KEY, topics TEXT NOT NULL, confidence REAL NOT NULL, at INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+"""
+
+# what was decided tells which sessions there were
+_VERSION_4 = """
+CREATE TABLE sessions (
+  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, started_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  prompts INTEGER NOT NULL, said TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_project ON sessions (project, last_at);
+CREATE TABLE user_flags (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO sessions SELECT session, max(project), '', min(at), max(at), count(*), NULL
+FROM decisions WHERE session <> '' AND event = 'UserPromptSubmit' GROUP BY session;
+"""
+
+SCHEMA = database.Schema(migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4), synchronous="NORMAL")
+
+
+class State:
+    """An open state.db. Every method raises StoreError when SQLite does."""
+
+    __slots__ = ("_busy_ms", "_connection", "path")
+
+    def __init__(self, connection: apsw.Connection, path: str, busy_ms: float) -> None:
+        self._connection = connection
+        self._busy_ms = int(busy_ms)
+        self.path = path
+        connection.set_wal_hook(_shorten)
+
+    @classmethod
+    def open(cls, home: Home, busy_ms: float) -> "State":
+        """state.db, made as needed; a damaged one is put aside and made anew, since nothing in it is the only copy."""
+        path = home.state_db
+        try:
+            return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
+        except StoreCorrupt:
+            put_aside(home)
+            return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[apsw.SQLiteValue, ...]]":
+        """The rows of one statement, for the methods here and the modules of this file's other tables."""
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise database.translated(error, self.path) from error
+
+    def run_briefly(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[apsw.SQLiteValue, ...]]":
+        """The same for what may be left undone. Raises StoreBusy soon when another process is writing."""
+        self._connection.set_busy_timeout(min(BRIEF_MS, self._busy_ms))
+        try:
+            return self.run(sql, values)
+        finally:
+            self._connection.set_busy_timeout(self._busy_ms)
+
+    def problems(self) -> list[str]:
+        """What SQLite's own check finds wrong, [] for a sound file."""
+        rows = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
+        return [] if rows == ["ok"] else rows
+
+    def begin(self) -> None:
+        """Take the write lock: what is read from now on holds until `commit`."""
+        self.run("BEGIN IMMEDIATE")
+
+    def begin_briefly(self) -> None:
+        """Take the write lock for what may be left undone. Raises StoreBusy soon when another process has it."""
+        self.run_briefly("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        self.run("COMMIT")
+
+    def roll_back(self) -> None:
+        """Leave undone what was begun, if anything was."""
+        if self._connection.in_transaction:
+            self.run("ROLLBACK")
+
+
+def delete_damaged(home: Home) -> None:
+    """Delete what `put_aside` has moved away, which may hold texts of prompts. Raises StoreError."""
+    for suffix in _SUFFIXES:
+        try:
+            os.unlink(f"{home.state_db}.damaged{suffix}")
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise StoreError(f"{home.state_db}.damaged can not be deleted: {error.strerror}", "delete it") from None
+
+
+def put_aside(home: Home) -> None:
+    """Move a damaged state.db away. Raises StoreCorrupt when that can not be done."""
+    path = home.state_db
+    for suffix in _SUFFIXES:
+        try:
+            os.replace(path + suffix, f"{path}.damaged{suffix}")
+        except FileNotFoundError:
+            pass
+        except OSError:
+            raise StoreCorrupt(f"{path} is damaged and can not be moved away", "delete it; it is made anew") from None
+
+
+def _shorten(connection: apsw.Connection, name: str, pages: int) -> int:
+    """Empty a long WAL after a commit. SQLite's own checkpoint would never restart it: each hook writes once and is gone."""
+    if pages > LONG_WAL:
+        waits = connection.pragma("busy_timeout")
+        try:
+            connection.set_busy_timeout(1)
+            connection.wal_checkpoint(name, apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error:
+            pass  # somebody is reading; the next hook does it
+        connection.set_busy_timeout(int(waits))
+    return apsw.SQLITE_OK

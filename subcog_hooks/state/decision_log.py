@@ -1,0 +1,79 @@
+"""The decision log: what became of the last runs of the hook, for `subcog why`. Every function raises StoreError."""
+
+from subcog_hooks.state import kept_texts, metrics
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import apsw
+
+    from subcog_hooks.state.connection import State
+    from subcog_hooks.state.decision import Decision
+
+KEPT_DAYS = 30
+MAX_DECISIONS = 1_000  # some days' prompts, 4 to 8 kB each
+PRUNED = 50  # decisions that go at a time: one for each that comes would write twice as many pages
+
+_DAY_MS = 86_400_000
+_COLUMNS = "record, id, at, event, session, project, outcome, units, micros"  # as Decision.from_text wants them
+
+
+def keep(state: "State", decision: "Decision", now_ms: int) -> None:
+    """Keep what became of a run. Those of long ago are forgotten, and the oldest where there are more than MAX_DECISIONS."""
+    values = (
+        *(decision.id, decision.at, decision.event, decision.session, decision.project, decision.outcome),
+        *(len(decision.injected), decision.units, decision.micros, decision.to_text()),
+    )
+    state.run("INSERT INTO decisions VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    (oldest, oldest_at), (newest, _) = state.run(
+        "SELECT * FROM (SELECT number, at FROM decisions ORDER BY number LIMIT 1)"
+        " UNION ALL SELECT * FROM (SELECT number, at FROM decisions ORDER BY number DESC LIMIT 1)"
+    )
+    long_ago = now_ms - KEPT_DAYS * _DAY_MS
+    if int(oldest_at or 0) < long_ago:
+        state.run("DELETE FROM decisions WHERE at < ?", (long_ago,))
+    if int(newest or 0) - int(oldest or 0) >= MAX_DECISIONS:
+        state.run("DELETE FROM decisions WHERE number <= ?", (int(newest or 0) - MAX_DECISIONS + PRUNED,))
+    metrics.count(state, metrics.DECISIONS, f'outcome="{decision.outcome}"')
+    if decision.injected:
+        metrics.count(state, metrics.INJECTED, by=len(decision.injected))
+    if decision.prompt is not None:
+        kept_texts.note(state)
+
+
+def find(state: "State", id_or_prefix: str | None = None) -> "Decision | None":
+    """Return the decision of an id, else the latest whose id begins so; without one, the latest of all."""
+    sought = id_or_prefix or ""
+    found = _select(
+        state, "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, number DESC LIMIT 1", (len(sought), sought, sought)
+    )
+    return found[0] if found else None
+
+
+def latest(state: "State", limit: int, since_ms: int = 0, event: str | None = None) -> "list[Decision]":
+    """Return the latest decisions from a time on, the newest first, whatever a clock that was wrong has said of them.
+
+    event: of this one alone.
+    """
+    return _select(state, "WHERE at >= ? AND event = coalesce(?, event) ORDER BY number DESC LIMIT ?", (since_ms, event, limit))
+
+
+def _select(state: "State", condition: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[Decision]":
+    from subcog_hooks.state.decision import Decision  # .3 ms; only the terminal reads them
+
+    return [
+        Decision.from_text(
+            str(record),
+            id=str(id_),
+            at=int(at or 0),
+            event=str(event),
+            session=str(session),
+            project=str(project),
+            outcome=str(outcome),
+            units=int(units or 0),
+            micros=int(micros or 0),
+        )
+        for record, id_, at, event, session, project, outcome, units, micros in state.run(
+            f"SELECT {_COLUMNS} FROM decisions {condition}",  # noqa: S608 - the functions' own words
+            values,
+        )
+    ]

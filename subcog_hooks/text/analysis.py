@@ -1,0 +1,267 @@
+"""Text into terms, the same way for memories and queries: folding, identifier parts, CJK bigrams. No index, no scoring.
+
+Three views of a text are indexed. `body`: words and the parts of identifiers, English stems. `exact`: words, identifiers, paths
+and versions whole, not stemmed. `cjk`: bigrams of scripts that are written without spaces, so that any substring is found.
+The tokenizers run inside tantivy; what they can not do (humps of camelCase, bigrams with positions) is done to the text before.
+"""
+
+import tantivy
+
+from subcog_hooks.text.irregular import BASES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_TERM = 100  # characters; longer runs are encoded data, not words
+BODY = "body"
+EXACT = "exact"
+CJK = "cjk"
+
+_BREAKS = str.maketrans(dict.fromkeys('()[]{}<>"`,;!?=|*&^~%:\u00b4\u2018\u201c\u201d\u2013\u2014\u2026', " "))
+_TRIM = "./\\-@_'"  # at the ends of a whole token; inside they join it: src/app/db.py, v2.1, parse_args
+
+_UNSPACED = (  # code point ranges of scripts written without spaces between words
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Myanmar
+    (0x1780, 0x17FF),  # Khmer
+    (0x2E80, 0x2FDF),  # CJK radicals
+    (0x3005, 0x3007),
+    (0x3040, 0x30FF),  # Hiragana, Katakana
+    (0x3100, 0x318F),  # Bopomofo, Hangul compatibility
+    (0x31F0, 0x31FF),
+    (0x3400, 0x4DBF),  # CJK ideographs
+    (0x4E00, 0x9FFF),
+    (0xAC00, 0xD7AF),  # Hangul
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
+_EDGES = '.,;:!?()[]{}<>"`*_=|/\\'
+
+
+class Analysers:
+    """tantivy's analysers for the two tokenised views; making them costs some microseconds."""
+
+    __slots__ = ("body", "exact")
+
+    def __init__(self) -> None:
+        tokenizer, filters = tantivy.Tokenizer, tantivy.Filter  # no regex tokenizer: compiling one takes .5 ms
+        self.body = (
+            tantivy.TextAnalyzerBuilder(tokenizer.simple())
+            .filter(filters.remove_long(MAX_TERM))
+            .filter(filters.lowercase())
+            .filter(filters.ascii_fold())
+            .filter(filters.stemmer("english"))
+            .build()
+        )
+        self.exact = (
+            tantivy.TextAnalyzerBuilder(tokenizer.whitespace())
+            .filter(filters.remove_long(MAX_TERM))
+            .filter(filters.lowercase())
+            .filter(filters.ascii_fold())
+            .build()
+        )
+
+    def register(self, index: tantivy.Index) -> None:
+        """tantivy does not store analysers: they are registered at every open."""
+        index.register_tokenizer("subcog_body", self.body)
+        index.register_tokenizer("subcog_exact", self.exact)
+
+    def body_terms(self, text: str) -> list[str]:
+        """The terms of the `body` view of a raw text, in order.
+
+        >>> Analysers().body_terms("HttpClient's retries")
+        ['httpclient', 'http', 'client', 'retri']
+        """
+        return list(self.body.analyze(spread(fold(text))))
+
+    def exact_terms(self, text: str) -> list[str]:
+        """The terms of the `exact` view of a raw text, in order.
+
+        >>> Analysers().exact_terms("see src/app/db.py, E0308.")
+        ['see', 'src/app/db.py', 'db.py', 'e0308']
+        """
+        return list(self.exact.analyze(exact_view(fold(text))))
+
+
+def fold(text: str) -> str:
+    """`text` without the possessive 's, apostrophes closed up and, outside ASCII, compatibility forms unified, diacritics off.
+
+    Letters keep their case: identifiers are split by it later.
+
+    >>> fold("the user’s Café doesn't ﬁle")
+    'the user Cafe doesnt file'
+    """
+    if text.isascii():
+        return _closed(text)
+    import unicodedata  # .2 ms, and most text is ASCII
+
+    decomposed = unicodedata.normalize("NFKD", _closed(text.replace("\u2019", "'").replace("\u02bc", "'")))
+    bare = "".join([c for c in decomposed if not "\u0300" <= c <= "\u036f"])  # only the marks that NFKD takes off letters
+    return _apart(unicodedata.normalize("NFC", bare))
+
+
+def _closed(text: str) -> str:
+    first, *rest = text.split("'")
+    return first + "".join([piece[1:] if piece[:1] in "sS" and not piece[1:2].isalnum() else piece for piece in rest])
+
+
+def _apart(text: str) -> str:
+    """`text` with blanks where a script without spaces meets another one: `Redis` in `キャッシュにはRedisを使う` is a word."""
+    if not any(c > "\u0dff" for c in text):
+        return text
+    pieces: list[str] = []
+    before = ""
+    for c in text:
+        unspaced = c > "\u0dff" and _is_unspaced(ord(c))
+        if before and before.isalnum() and c.isalnum() and unspaced != (before > "\u0dff" and _is_unspaced(ord(before))):
+            pieces.append(" ")
+        pieces.append(c)
+        before = c
+    return "".join(pieces)
+
+
+def spread(text: str) -> str:
+    """`text` with irregular forms as their base, and the parts of each camelCase or letter-digit word written behind it.
+
+    >>> spread("we chose HttpClient or OAuth2, not utf8")
+    'we choose HttpClient Http Client or OAuth2, Auth OAuth not utf8 utf'
+    """
+    written: list[str] = []
+    bases: list[str] = []  # of pieces: behind all else, so that words that stand side by side stay so
+    for word in text.split():
+        if _is_plain(word):
+            written.append(BASES.get(word.strip(_EDGES).lower(), word))
+        else:
+            written.append(word)
+            found = list(parts(word))
+            written += found
+            bases += [BASES[piece] for piece in (*_stretches(word), *map(str.lower, found)) if piece in BASES]
+    return " ".join(written + bases)
+
+
+def _stretches(word: str) -> list[str]:
+    return "".join([c if c.isalpha() else " " for c in word]).lower().split()
+
+
+def _is_plain(word: str) -> bool:
+    if not word.isalpha():
+        word = word.strip(_EDGES)
+        if not word.isalpha():
+            return not any(c.isalnum() for c in word)
+    return word.islower() or word.isupper() or word[1:].islower()
+
+
+def parts(word: str) -> "Iterator[str]":
+    """The humps of a word, and its stretches of letters without the digits: what it should also be found by.
+
+    >>> list(parts("parseHTTPResponse2")), list(parts("snake_case"))
+    (['parse', 'HTTP', 'Response', 'parseHTTPResponse'], [])
+    """
+    stretch_start = 0
+    length = len(word)
+    position = 0
+    while position < length:
+        if not word[position].isalpha():
+            position += 1
+            continue
+        stretch_start = position
+        while position < length and word[position].isalpha():
+            position += 1
+        stretch = word[stretch_start:position]
+        humps = _humps(stretch)
+        if len(humps) > 1:
+            for hump in humps:
+                if len(hump) > 1:
+                    yield hump
+        beside_digit = (position < length and word[position].isdigit()) or (stretch_start and word[stretch_start - 1].isdigit())
+        if beside_digit and len(stretch) > 2:
+            yield stretch
+
+
+def _humps(stretch: str) -> list[str]:
+    if stretch.islower() or stretch.isupper():
+        return [stretch]
+    humps: list[str] = []
+    start = 0
+    for i in range(1, len(stretch)):
+        upper = stretch[i].isupper()
+        if upper and (not stretch[i - 1].isupper() or (i + 1 < len(stretch) and stretch[i + 1].islower())):
+            humps.append(stretch[start:i])
+            start = i
+    humps.append(stretch[start:])
+    return humps
+
+
+def wholes(text: str) -> list[str]:
+    """The whole tokens of a folded text: words, identifiers, versions, paths.
+
+    >>> wholes("in src/app/db.py:42, std::vec (C++) or foo.bar().")
+    ['in', 'src/app/db.py', '42', 'std::vec', 'C++', 'or', 'foo.bar']
+    """
+    words = text.replace("::", "\x00").translate(_BREAKS).split()
+    return [token.replace("\x00", "::") for word in words if (token := word.strip(_TRIM))]
+
+
+def label_form(label: str) -> str:
+    """A tag or keyword as it is compared: its words, folded, in lower case.
+
+    >>> label_form("Area:Backend"), label_form("error-handling"), label_form(".NET"), label_form("Café menu")
+    ('area backend', 'error handling', 'net', 'cafe menu')
+    """
+    return " ".join(wholes(fold(label).replace("-", " ").replace("_", " "))).lower()
+
+
+def exact_view(text: str) -> str:
+    """The `exact` view of a folded text: whole tokens, and of paths and dotted names the last component.
+
+    >>> exact_view("src/app/db.py calls Allocator.findBest v2.1")
+    'src/app/db.py db.py calls Allocator.findBest findBest v2.1'
+    """
+    tokens: list[str] = []
+    for token in wholes(text):
+        tokens.append(token)
+        if "/" in token or "\\" in token:
+            tokens.append(token.replace("\\", "/").rpartition("/")[2])
+        elif "." in token or "::" in token:
+            last = token.replace("::", ".").rpartition(".")[2]
+            if len(last) > 2 and not last[0].isdigit():
+                tokens.append(last)
+    return " ".join(tokens)
+
+
+def unspaced_runs(text: str) -> list[str]:
+    """The runs of characters of scripts written without spaces.
+
+    >>> unspaced_runs("use 東京都 and かな")
+    ['東京都', 'かな']
+    """
+    if text.isascii():
+        return []
+    runs: list[str] = []
+    current = ""
+    for c in text:
+        if c > "\u0dff" and _is_unspaced(ord(c)):
+            current += c
+        elif current:
+            runs.append(current)
+            current = ""
+    return [*runs, current] if current else runs
+
+
+def _is_unspaced(code_point: int) -> bool:
+    return any(low <= code_point <= high for low, high in _UNSPACED)
+
+
+def bigrams(run: str) -> list[str]:
+    """Each character with the next, and the last alone: every substring of two is a term, every character begins one.
+
+    >>> bigrams("東京都")
+    ['東京', '京都', '都']
+    """
+    return [run[i : i + 2] for i in range(len(run))]
+
+
+def cjk_view(text: str) -> str:
+    """The `cjk` view of a folded text: bigrams between spaces, runs kept apart by a dot so that no phrase spans two."""
+    return " · ".join([" ".join(bigrams(run)) for run in unspaced_runs(text)])

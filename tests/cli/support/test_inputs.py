@@ -1,0 +1,81 @@
+"""What commands are given to read: texts and lines of JSONL, from arguments, files and standard input."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.cli.support import inputs
+from subcog_hooks.errors import UsageError
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
+
+
+def test_arguments_are_one_text_and_a_dash_alone_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, "\ufeffhow do we\nlog in?".encode())
+    assert inputs.text_of(["how", "do we"]) == "how do we"
+    assert inputs.text_of(["-", "x"]) == "- x"
+    assert inputs.text_of(["\udcff is cut"]) == "? is cut"
+    assert inputs.text_of(["-"]) == "how do we\nlog in?"
+
+
+def test_standard_input_of_another_encoding_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, b"caf\xe9")
+    with pytest.raises(UsageError, match="standard input is not UTF-8 at byte 3; convert it"):
+        inputs.text_of(["-"])
+
+
+def test_rows_are_read_from_a_file_whatever_their_ids_are(tmp_path: Path) -> None:
+    lines = [
+        '{"id": 7, "prompt": "a\u2028b"}',
+        "",
+        '{"id": null, "prompt": "", "of": "x"}\r',
+        '{"id": [1], "prompt": "c", "of": null}',
+    ]
+    (tmp_path / "rows.jsonl").write_bytes("\n".join(lines).encode())
+    assert list(inputs.rows(str(tmp_path / "rows.jsonl"), "prompt", "of")) == [
+        (7, "a\u2028b", None),
+        (None, "", "x"),
+        ([1], "c", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "not json",
+        "7",
+        "null",
+        "[]",
+        '{"id": 1}',
+        '{"prompt": "x"}',
+        '{"id": 1, "prompt": 2}',
+        '{"id": 1, "prompt": null}',
+        "[" * 100_000,
+    ],
+)
+def test_a_line_that_does_not_hold_is_named(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    pipe(monkeypatch, f'{{"id": 1, "prompt": "x"}}\n\n{line}\n'.encode())
+    with pytest.raises(UsageError) as refused:
+        list(inputs.rows("-", "prompt"))
+    assert str(refused.value) == 'standard input line 3: expected {"id", "prompt"}; correct the line'
+
+
+def test_what_a_line_may_have_is_said_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, b'{"id": 1, "query": "x", "project": 3}')
+    with pytest.raises(UsageError) as refused:
+        list(inputs.rows("-", "query", "project"))
+    assert refused.value.message == 'standard input line 1: expected {"id", "query", "project"?}'
+
+
+def test_a_file_that_can_not_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nowhere can not be read: No such file or directory; give a JSONL file, or -"):
+        list(inputs.rows("nowhere", "prompt"))
+    with pytest.raises(UsageError, match="can not be read: Is a directory"):
+        list(inputs.rows(str(tmp_path), "prompt"))
+    (tmp_path / "latin").write_bytes(b"caf\xe9")
+    with pytest.raises(UsageError, match="latin is not UTF-8 at byte 3; convert it"):
+        list(inputs.rows(str(tmp_path / "latin"), "prompt"))

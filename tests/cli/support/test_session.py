@@ -1,0 +1,101 @@
+"""What commands do while another process brings the vectors up to date: they wait a moment, and go on with what there is."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.memory import vector_sync
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Run
+from tests.conftest import Maker
+
+ROOT = Path(__file__).parents[2]
+MINILM = (PACKAGED.name, PACKAGED.dimension)
+NOTE = "the vectors have not followed yet; the newest memories are found by words alone"
+
+FOLLOW = """
+import sys
+from subcog_hooks.embed import models, spaces
+from subcog_hooks.memory import vector_sync
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+
+space, home = models.PACKAGED, Home.find()
+first = spaces.provisional(space)
+def slowly(texts):
+    print("following", flush=True)
+    sys.stdin.readline()
+    return first(texts)
+with Store.reader(home) as store:
+    made_by = models.made_by(space)
+    vector_sync.open_following(home, store, space.name, space.dimension, slowly, made_by=made_by).close()
+"""
+
+
+@contextmanager
+def followed_by_another() -> Iterator["subprocess.Popen[str]"]:
+    """Another process has begun to follow; it goes on with each line, and to the end when its input is closed."""
+    command = [sys.executable, "-c", FOLLOW]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "following\n"
+    try:
+        yield process
+    finally:
+        process.communicate(timeout=60)
+
+
+@pytest.fixture
+def behind(subcog: Run, home: Home, make: Maker, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """One memory that the vectors have, one that they have not followed yet."""
+    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    assert subcog("remember", "The office cat sleeps on the warm server rack in winter.").code == 0
+    with Store.writer(home) as store:
+        store.add([make("The sluice is opened at ebb.")])
+    return subcog
+
+
+def test_a_search_leaves_the_work_to_whoever_is_at_it_and_says_so(behind: Run, home: Home) -> None:
+    query = ("search", "where do kittens nap in winter, and is the sluice open?", "--fast", "--json")
+    with followed_by_another():
+        answer = json.loads(behind(*query).out)
+        assert (answer["degraded"], answer["note"]) == (True, NOTE)
+        assert {tuple(hit["found_by"]) for hit in answer["results"]} == {("lexical_relaxed", "semantic"), ("lexical_relaxed",)}
+        with VectorStore.reader(home, *MINILM) as vectors:
+            assert sum(vectors.counts()) == 1
+    answer = json.loads(behind(*query).out)
+    assert (answer["degraded"], len(answer["results"])) == (False, 2)
+
+
+def test_a_memory_that_is_stored_meanwhile_is_followed_by_whoever_is_at_it(behind: Run, home: Home) -> None:
+    with followed_by_another():
+        done = behind("remember", "The crane is locked in a storm.")
+        assert (done.code, done.err) == (0, "")
+    with VectorStore.reader(home, *MINILM) as vectors, Store.reader(home) as store:
+        assert (sum(vectors.counts()), vectors.watermark()) == (3, store.revision())
+
+
+def test_a_follower_that_is_killed_leaves_the_work_to_the_next_command(behind: Run, home: Home) -> None:
+    with followed_by_another() as follower:
+        follower.kill()
+        follower.wait()
+        answer = json.loads(behind("search", "sluice", "--fast", "--json").out)
+    assert answer["degraded"] is False
+    with VectorStore.reader(home, *MINILM) as vectors:
+        assert sum(vectors.counts()) == 2
+
+
+def test_reindex_waits_for_whoever_is_at_it(behind: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_sync, "LONG_WAIT_MS", 30)
+    with followed_by_another():
+        done = behind("reindex")
+        assert (done.code, done.err.count("another process has been bringing the vectors up to date for long")) == (3, 1)
+    assert behind("reindex").err == "embedded 2\n"

@@ -1,0 +1,191 @@
+"""`config` and the variables of the environment: what is taken, what is refused, and in which words."""
+
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.paths import Home
+from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.state.decision import BELOW, INTENT
+from tests.cli.conftest import Run
+from tests.cli.decided import TOOL, candidate, decided, keep
+
+WRONG = (
+    ("SUBCOG_SEARCH_INTENT_ENABLED", "maybe", "expected true or false"),
+    ("SUBCOG_SEARCH_INTENT_USE_LLM", "", "expected true or false"),
+    ("SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS", "200ms", "expected a whole number 1 to 10000"),
+    ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "50%", "expected 0.0 to 1.0"),
+    ("SUBCOG_SEMANTIC_WEIGHT", "much", "expected 0.0 to 1.0"),
+)
+
+
+@pytest.mark.parametrize("command", [("search", "berths"), ("config", "list"), ("config", "get", "search.limit")])
+@pytest.mark.parametrize(("variable", "text", "expected"), WRONG)
+def test_a_wrong_variable_stops_whatever_reads_settings(
+    subcog: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], variable: str, text: str, expected: str
+) -> None:
+    monkeypatch.setenv(variable, text)
+    done = subcog(*command)
+    assert (done.code, done.out) == (4, "")
+    assert done.err == f"subcog: {variable} is {text!r}, {expected}; correct the variable\n"
+
+
+@pytest.mark.parametrize(("variable", "text", "expected"), WRONG)
+def test_a_wrong_variable_is_named_by_doctor(
+    subcog: Run, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, expected: str
+) -> None:
+    monkeypatch.setenv(variable, text)
+    done = subcog("doctor")
+    assert (done.code, f" BAD  {variable} is {text!r}, {expected}" in done.out) == (4, True)
+
+
+def test_the_value_in_force_is_the_environments(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    subcog("config", "set", "search_intent.min_confidence", "0.7")
+    monkeypatch.setenv("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "0.9")
+    assert subcog("config", "get", "search_intent.min_confidence").out == "0.9\n"
+
+
+# ---- names, addresses and paths -------------------------------------------------------------------------------------------
+
+SET = (
+    ("llm.provider", "openai"),
+    ("llm.model", "llama3.2:3b"),
+    ("llm.base_url", "http://[::1]:11434/v1"),
+    ("llm.key_file", "/run/secrets/my llm key"),
+)
+
+
+@pytest.mark.parametrize(("key", "value"), SET)
+def test_a_text_is_written_read_and_taken_back(subcog: Run, home: Home, key: str, value: str) -> None:
+    assert subcog("config", "set", key, value).err.splitlines()[0] == f"{key} = {value}"
+    assert subcog("config", "get", key).out == f"{value}\n"
+    assert subcog("config", "set", key, "default").code == 0
+    assert subcog("config", "get", key).out == f"{KEYS[key].default}\n"
+    assert key.partition(".")[2] not in Path(home.config).read_text()
+
+
+@pytest.mark.parametrize("key", ["llm.model", "llm.base_url", "llm.key_file"])
+def test_no_text_is_the_default_of_these_too(subcog: Run, key: str) -> None:
+    subcog("config", "set", key, dict(SET)[key])
+    assert subcog("config", "set", key, "").code == 0
+    assert subcog("config", "get", key).out == "\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("llm.base_url", "localhost:11434", "llm.base_url is no address, expected an address such as"),
+        ("llm.base_url", "https://me:hunter2@llm.example.org", "llm.base_url has a password or a query in it, expected an"),
+        ("llm.key_file", "sk-hunter2", "llm.key_file is no full path, expected that of a file, such as ~/.keys/llm"),
+        ("llm.provider", "ollama", "llm.provider does not hold, expected none, anthropic or openai"),
+        ("llm.model", "two words", "llm.model does not hold, expected the name that the provider has for it"),
+        ("embedding.model", "", "embedding.model is '', expected a model of `subcog models list`"),
+    ],
+)
+def test_what_does_not_hold_is_refused_without_a_secret(subcog: Run, home: Home, key: str, value: str, said: str) -> None:
+    done = subcog("config", "set", key, value)
+    assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
+    assert done.err.startswith(f"subcog: {said}")
+    assert "hunter2" not in done.err
+    assert not Path(home.config).exists()
+
+
+def test_a_list_says_what_is_not_set(subcog: Run) -> None:
+    lines = subcog("config", "list").out.splitlines()
+    assert {"llm.model = (not set)", "llm.base_url = (not set)", "llm.key_file = (not set)"} <= {*lines}
+    assert subcog("config", "get", "llm.model").out == "\n"
+
+
+def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    subcog("config", "set", "llm.base_url", "http://[::1]:11434/v1")
+    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "http://[::1]:11434/v1" in subcog("config", "list").out
+
+
+def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    lacks = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
+    assert lacks.startswith("no LLM is asked yet: llm.model is not set; ")
+    assert subcog("config", "set", "llm.base_url", "http://localhost:11434/v1").err.splitlines()[1] == lacks
+    assert subcog("config", "set", "llm.model", "tiny").err == "llm.model = tiny\n"
+
+
+def test_a_switch_that_is_set_wrongly_is_said_when_an_llm_is_set_up(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    subcog("config", "set", "llm.base_url", "http://localhost:11434/v1")
+    subcog("config", "set", "llm.model", "tiny")
+    monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")
+    said = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
+    assert said.startswith("no LLM is asked yet: search_intent.use_llm can not be used as it is set; ")
+
+
+# ---- what a setting would have changed ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def decisions(home: Home) -> None:
+    """A hundred prompts, 17 of which were spoken to, behind twenty older ones that all were."""
+    now = now_ms()
+    rows = [decided(f"old{i}", at=now - 1_000 - i, candidates=[candidate("m", 0.9)]) for i in range(20)]
+    rows += [decided(f"new{i}", at=now - i, candidates=[candidate("m", 0.3 + i / 50)]) for i in range(17)]
+    rows += [decided(f"low{i}", BELOW, at=now - i, candidates=[candidate("m", 0.2)]) for i in range(33)]
+    rows += [decided(f"no{i}", INTENT, at=now - i) for i in range(50)]
+    keep(home, *rows)
+
+
+@pytest.mark.usefixtures("decisions")
+@pytest.mark.parametrize(("value", "would"), [("0.1", 50), ("0.4", 12), ("1", 0), ("default", 17)])
+def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, value: str, would: int) -> None:
+    done = subcog("config", "set", "surfacing.min_relevance", value)
+    assert (done.code, done.out) == (0, "")
+    assert done.err.splitlines()[1:] == [f"with it the hook would have spoken to {would} of the last 100 prompts; it did to 17"]
+
+
+@pytest.mark.usefixtures("decisions")
+def test_only_prompts_are_counted(subcog: Run, home: Home) -> None:
+    keep(home, *(decided(f"tool{i}", candidates=[candidate("m", 0.9)], **TOOL) for i in range(30)))
+    said = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run").err
+    assert said.splitlines()[1] == "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17"
+
+
+@pytest.mark.usefixtures("decisions")
+def test_a_dry_run_says_the_same_and_changes_nothing(subcog: Run, home: Home) -> None:
+    done = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run")
+    assert done.err.splitlines() == [
+        "surfacing.min_relevance would be 0.4",
+        "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17",
+    ]
+    assert not Path(home.config).exists()
+
+
+def test_a_dry_run_refuses_what_does_not_hold(subcog: Run) -> None:
+    assert subcog("config", "set", "surfacing.min_relevance", "2", "--dry-run").code == 4
+
+
+@pytest.mark.usefixtures("decisions")
+def test_other_settings_say_nothing_of_prompts(subcog: Run) -> None:
+    assert subcog("config", "set", "surfacing.max_memories", "3").err == "surfacing.max_memories = 3\n"
+
+
+def test_without_prompts_there_is_nothing_to_say(subcog: Run, home: Home) -> None:
+    assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
+    keep(home)
+    assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
+
+
+def test_a_state_that_can_not_be_used_is_no_reason_not_to_set_it(subcog: Run, home: Home) -> None:
+    Path(home.state_db).mkdir(parents=True)
+    for key, value in (("surfacing.min_relevance", "0.4"), ("surfacing.log_prompts", "false")):
+        done = subcog("config", "set", key, value)
+        assert (done.code, len(done.err.splitlines())) == (0, 2)
+        assert subcog("config", "get", key).out == f"{value}\n"
+
+
+@pytest.mark.usefixtures("decisions")
+def test_what_prompts_said_is_forgotten_at_once(subcog: Run, home: Home) -> None:
+    done = subcog("config", "set", "surfacing.log_prompts", "false")
+    assert done.err.splitlines() == ["surfacing.log_prompts = false", "what was kept of earlier prompts is forgotten"]
+    assert "(the prompt was not kept)" in subcog("why").out
+    assert "signing keys" not in subcog("why", "--json").out

@@ -1,0 +1,430 @@
+"""Triggers: which are taken, what they match, and that a prompt's keys find whatever would match it."""
+
+import sys
+
+import pytest
+import re2
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.cues import literals, re2_syntax, triggers
+from subcog_hooks.errors import InvalidMemory
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("foo(bar", "missing ) at character 4"),
+        ("x(a(b)(", "missing ) at character 7"),
+        ("(a[(]b", "missing ) at character 1"),
+        ("\\Q(\\E\\((b", "missing ) at character 8"),
+        ("foo)bar", "unexpected ) at character 4"),
+        ("(a)b)c)", "unexpected ) at character 5"),
+        ("a*b**", "bad repetition operator ** at character 4"),
+        ("a*|*", "no argument for repetition operator * at character 4"),
+        ("a{2}b{1001}", "invalid repetition size {1001} at character 6"),
+        ("a{2,1}", "invalid repetition size {2,1} at character 2"),
+        ("((a{100}){100}){100}", "invalid repetition size {100} at character 10"),
+        ("a\\ya", "invalid escape sequence \\y at character 2"),
+        ("ab[z-a]", "invalid character class range z-a at character 4"),
+        ("x[a][abc", "missing ] at character 5"),
+        ("[[:foo:]]", "invalid character class range [:foo:] at character 2"),
+        ("é\\p{Foo}", "invalid character class range \\p{Foo} at character 2"),
+        ("ab\\", "trailing \\ at character 3"),
+        ("(?P<n", "invalid named capture group (?P<n at character 1"),
+        ("a(?i", "invalid perl operator (?i at character 2"),
+        ("x(?=y)", "look-around at character 2"),
+        ("x(?!y)", "look-around at character 2"),
+        ("ab(?<=x)", "look-around at character 3"),
+        ("ab(?<!x)c", "look-around at character 3"),
+        ("(?<=", "look-around at character 1"),
+        ("(a)\\1", "a back-reference at character 4"),
+        ("(?P<n>a)(?P=n)", "a back-reference at character 9"),
+        ("x\\k<a>", "a back-reference at character 2"),
+        ("x(?>a)", "a possessive group at character 2"),
+        ("xa++", "a possessive group at character 3"),
+        ("ab\\Z", "\\Z at character 3"),
+        ("é\\u00e9", "\\u at character 2"),
+        ("(?x) a", "the flag x at character 1"),
+        ("a(?#c)", "a comment at character 2"),
+        ("ab\ud800", "no text at character 3"),
+        ("", "it matches the empty text"),
+        ("a*", "it matches the empty text"),
+        ("a|", "it matches the empty text"),
+        ("\\b", "it matches the empty text"),
+        ("\\B|a", "it matches the empty text"),
+        ("$", "it matches the empty text"),
+        ("zu \\büben", "\\b at character 4 stands beside a letter beyond ASCII"),
+        ("слово\\b", "\\b at character 6 stands beside a letter beyond ASCII"),
+        ("x" * 501, "501 characters, at most 500 are taken"),
+        ("|".join(map(str, range(200_000))), "1,288,889 characters"),
+        ("[^x]{1000}", "9,004 steps when it is compiled, at most 1,500"),
+        ("a\\Cb", "\\C at character 2 is a byte, which may be part of a letter"),
+        ("\\pL\\pL", "steps when it is compiled"),
+        ("((\\pL{10}){10}){9}", "it is too large when it is compiled"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(pattern: str, message: str) -> None:
+    with pytest.raises(InvalidMemory) as refused:
+        triggers.check(pattern)
+    assert str(refused.value).startswith("triggers has ")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["x" * 500, "(a*)*bc", "((a+)+)+b", "\\pL+!", "(?P<n>a)b", "(?<n>a)b", "日本", "\\bcafé", "ü\\\\b", "\\Qü\\b\\E"],
+)
+def test_a_trigger_is_taken(pattern: str) -> None:
+    triggers.check(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(x+x+)+y", "((a*)*)*bc", "(a|a)*bc", "(a|aa)+$b", "(.*)(.*)(.*)(.*)x!", "(a{0,30}){20}bc"]
+)
+def test_a_hostile_trigger_is_linear(pattern: str) -> None:
+    triggers.check(pattern)
+    assert not triggers.compiled(pattern).search("a" * 65_536)  # others would not end
+
+
+@pytest.mark.parametrize(
+    ("pattern", "char"),
+    [
+        ("a", "a"),
+        ("A", "a"),
+        (".", "a"),
+        ("\\w", "a"),
+        ("\\s", " "),
+        ("\\W", "{"),
+        ("[0-9]", "0"),
+        ("\\bi\\b", "i"),
+        ("kubectl|,", ","),
+        ("^\\w", "a"),
+        ("[?!]$", "!"),
+        ("\\p{Han}", "\u7684"),
+        ("\\p{Cyrillic}+", "\u0438"),
+    ],
+)
+def test_what_nearly_every_text_has_is_refused(pattern: str, char: str) -> None:
+    with pytest.raises(InvalidMemory) as refused:
+        triggers.check(pattern)
+    assert f"it matches the single character {char!r}: nearly every text has it" in str(refused.value)
+
+
+@pytest.mark.parametrize("pattern", ["^y$", "\\A[12]\\z", "ab", "\\d\\d", "c\\+\\+", "東"])
+def test_a_short_trigger_is_taken_where_few_texts_have_it(pattern: str) -> None:
+    triggers.check(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("can\u2019t go on", "I can't go on"),
+        ("can't go on", "I can\u2019t go on"),
+        ("can[\u2019']t", "can\u02bct"),
+        ("say \u201cno\u201d", 'Say "no"'),
+        ("roll back", "roll\u00a0back"),
+        ("cafe\u0301", "CAF\u00c9"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("\u2018quoted\u2019", "'quoted'"),
+    ],
+)
+def test_quotes_blanks_and_accents_match_however_they_are_written(pattern: str, text: str) -> None:
+    plain = triggers.plain(text)
+    triggers.check(pattern)
+    assert triggers.search(pattern, plain.encode())
+    assert {triggers.key_of(literal) for literal in triggers.literals(pattern)} <= set(triggers.keys_in(plain))
+
+
+@given(st.text("a\u2019\u201c\u00a0e\u0301\ud800\u212a", max_size=12))
+def test_plain_text_stays_what_it_is(text: str) -> None:
+    plain = triggers.plain(text)
+    assert triggers.plain(plain) == plain
+    assert not set(plain) & set("\u2019\u201c\u00a0")
+
+
+WORD_LIST = "\\b(" + "|".join(f"harbour{number}" for number in range(48)) + ")\\b"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "deploy(ing|ment)? to prod",
+        "want(s|ed)? to (die|end it|hurt (myself|me|him|her)|kill)",
+        "can'?t (go on|do this (any ?more|again)|take (it|this) any ?more)",
+        "(he|she|they) (just|keeps?) (texted|texting|called|calling) me (names|again)",
+        "(need|help).{0,40}calm(ing)? down",
+        WORD_LIST,
+    ],
+)
+def test_usual_triggers_see_all_of_a_long_prompt(pattern: str) -> None:
+    triggers.check(pattern)
+    assert triggers.reach(pattern) >= 10_000
+
+
+def test_a_list_of_words_is_matched_against_the_whole_of_a_text() -> None:
+    assert triggers.search(WORD_LIST, b"x " * 32_000 + b"harbour7" + b" x" * 32_000)
+
+
+def test_a_costly_trigger_is_matched_against_the_beginning_and_the_end() -> None:
+    pattern = "[a-h].{0,140}[i-q]#"
+    reach = triggers.reach(pattern)
+    assert 4_000 < reach < 8_000
+    rest = b"x" * 65_536
+    assert triggers.search(pattern, b"ai#" + rest)
+    assert triggers.search(pattern, rest + b"ai#")
+    assert not triggers.search(pattern, rest + b"ai#" + rest)
+    assert not triggers.search(pattern, b"\xff" * 65_536)
+
+
+def test_what_a_repeat_brings_is_counted_among_the_places() -> None:
+    assert [
+        re2_syntax.places(pattern) for pattern in ("abc", "(a|bc){3}", "((a{4})b){0,5}", "a+", "\\Qab\\E", "foo)", "*a")
+    ] == [
+        *(3, 9, 25, 1, 2),
+        *(re2_syntax.MANY, re2_syntax.MANY),
+    ]
+    assert [re2_syntax.choices(pattern) for pattern in ("abc", "a{2}", "foo(?=bar)", ".[ab]")] == [
+        0,
+        re2_syntax.MANY,
+        re2_syntax.MANY,
+        2,
+    ]
+
+
+def test_a_trigger_takes_no_notice_of_case() -> None:
+    assert triggers.compiled("straße|\\bkelvin").search("STRAẞE")
+    assert triggers.compiled("kelvin").search("\u212aELVIN")
+    assert triggers.compiled("a.c").search(b"xABC")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("kubectl", {"kubectl"}),
+        ("Kubectl Apply", {"kubectl"}),
+        ("kubectl (apply|delete)", {"kubectl"}),
+        ("\\bdata(base|bases)? (migration|schema)s?\\b", {"migration", "schema"}),
+        ("kill myself|end my life|suicid\\w*", {"myself", "life", "suicid"}),
+        ("colou?r\\d+", {"color", "colour"}),
+        ("gr[ae]y", {"gray", "grey"}),
+        ("[Rr]edis", {"redis"}),
+        ("re-?index", {"index"}),
+        ("pre-?index|reindex", {"index"}),  # what has reindex has index
+        ("can't", {"can"}),
+        ("foo+bar", {"foo"}),
+        ("fo+bar", {"bar"}),
+        ("(ha){3,}", {"hahaha"}),
+        ("(ha){3}rd", {"hahahard"}),
+        ("abc{0}def", {"abdef"}),
+        ("(abc)*defg", {"defg"}),
+        ("a(bc(de(f)))", {"abcdef"}),
+        ("(?i)abc(?-s:def)", {"abcdef"}),
+        ("(?P<name>abc)(?<other>def)", {"abcdef"}),
+        ("\\Qa.bcd\\E", {"bcd"}),
+        ("\\Qabc", {"abc"}),
+        ("\\Qab\\Ec*def", {"def"}),
+        ("a\\x62\\x{63}\\144", {"abcd"}),
+        ("abc\\.def", {"abc"}),
+        ("abc[[:alpha:]]\\pLdefg", {"defg"}),
+        ("abc{,5}", {"abc"}),
+        ("abc{02}", {"abc"}),
+        ("[^a]bcd", {"bcd"}),
+        ("[]a]bcd", {"bcd"}),
+        ("[a-c]def", {"def"}),
+        ("日本|東京", {"日本", "東京"}),
+        ("straße", {"strasse"}),
+        ("\u017fet the \u212aey", {"set"}),
+        ("x" * 100, {"x" * 64}),
+        ("(abc|.*)def", {"def"}),
+        ("(a|b|c|d)(a|b|c|d)(a|b|c|d)tail", {"atail", "btail", "ctail", "dtail"}),
+        ("".join(f"(a{i}|b{i})" for i in range(9)) + "word", None),  # some
+    ],
+)
+def test_a_trigger_is_found_by_literals(pattern: str, found: set[str] | None) -> None:
+    literals = triggers.literals(pattern)
+    assert len(literals) == len(set(literals))
+    assert set(literals) == found if found else literals
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        ".*",
+        "ab",
+        "c\\+\\+",
+        "a.b.c",
+        "(foo)?",
+        "(foo)*",
+        "foo|.x",
+        "foo|ab",
+        "[a-z]+",
+        "\\d{3}",
+        "x{0,5}",
+        "|".join(f"word{number}" for number in range(65)),
+        "abcd|",
+        "foo(?=bar)",
+        "foo(",
+        "foo)",
+        "*foo",
+        "foo[",
+        "foo\\",
+        "foo\\y",
+        "foo\\1",
+        "foo\\x{zz}",
+        "foo\\x{110000}",
+        "foo\\p{",
+        "foo(?P<n",
+    ],
+)
+def test_a_trigger_without_a_certain_literal_has_none(pattern: str) -> None:
+    assert triggers.literals(pattern) == ()
+
+
+def test_literals_are_bounded_whatever_the_pattern() -> None:
+    for pattern in (
+        "[ab]" * 125,
+        "(" * 160 + "abc" + "{4})" * 80,
+        "(" * 80 + "abc" + "){4}" * 80,
+        "(a|b)?" * 80,
+        "abc|" * 120 + "d.e",
+    ):
+        found = triggers.literals(pattern)
+        assert len(found) <= literals.MAX_BRANCHES
+        assert all(len(literal) <= literals.MAX_LITERAL for literal in found)
+
+
+def test_the_keys_of_a_text_are_its_runs_of_three_and_four() -> None:
+    assert triggers.keys_in("ABCDE, ab abc") == ["abcd", "bcde", "abc", "bcd", "cde"]
+    assert triggers.keys_in("日本語x") == ["日本語x", "日本語", "本語x", "日本", "本語", "語x"]
+    assert triggers.keys_in("don't 12 a_b") == ["don"]
+    assert triggers.keys_in("") == []
+
+
+def test_letters_that_re2_takes_for_the_same_are_folded_to_the_same() -> None:
+    cased = [char for char in map(chr, range(sys.maxunicode)) if char.swapcase() != char or char.casefold() != char]
+    every = "".join(cased)
+    for char in cased:
+        folded = re2_syntax.folded(char)
+        if folded != " ":
+            same = triggers.compiled(f"\\x{{{ord(char):x}}}").findall(every)
+            assert char in same
+            assert {other.casefold() for other in same} == {folded}
+
+
+LETTERS = "abkKsſ\u212aßẞéÉиИΣςσ日İıǰ1_- "
+Pair = tuple[str, str]  # a pattern and a text that it may match
+WORDS = st.text(LETTERS, min_size=1, max_size=5).map(lambda word: (word, word))
+SINGLES = st.sampled_from(
+    [
+        (".", "x"),
+        ("\\d", "7"),
+        ("\\w", "a"),
+        ("\\s", "\n"),
+        ("\\pL", "ß"),
+        ("\\p{Greek}", "σ"),
+        ("\\x6b", "K"),
+        ("\\x{212A}", "k"),
+        ("\\141", "A"),
+        ("\\.", "."),
+        ("\\-", "-"),
+        ("\\Qa.b\\E", "A.B"),
+        ("\\Q\\E", ""),
+        ("\\b", ""),
+        ("\\C", "a"),
+        ("(?i)", ""),
+        ("(?-i)", ""),
+        ("(?s)", ""),
+        ("(?U)", ""),
+        ("[ſk]", "K"),
+        ("[a-c]", "b"),
+        ("[^a]", "k"),
+        ("[[:alpha:]]", "z"),
+        ("[[:^digit:]x]", "x"),
+        ("[\\d]", "4"),
+        ("[]a]", "]"),
+        ("[^]a]", "k"),
+        ("[\\x41b]", "a"),
+        ("[[a]", "["),
+        ("[a-]", "-"),
+        ("[\\]b]", "]"),
+    ]
+)
+REPEATS = [("*", 0), ("*", 2), ("+", 1), ("+", 3), ("?", 0), ("?", 1), ("{2}", 2), ("{0}", 0), ("{1,}", 2), ("{0,2}", 1)]
+REPEATS += [("{3,5}", 4), ("*?", 1), ("+?", 2), ("{2,3}?", 3), ("{6}", 6)]
+
+
+def _joined(pairs: list[Pair]) -> Pair:
+    return "".join(pattern for pattern, _ in pairs), "".join(text for _, text in pairs)
+
+
+def _larger(pairs: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
+    rows = st.lists(pairs, min_size=1, max_size=4)
+    opens = st.sampled_from(["(", "(?:", "(?P<n>", "(?i:", "(?-i:", "(?s-i:"])
+    chosen = st.tuples(opens, rows, st.integers(0, 3)).map(
+        lambda drawn: (drawn[0] + "|".join(pattern for pattern, _ in drawn[1]) + ")", drawn[1][drawn[2] % len(drawn[1])][1])
+    )
+    repeated = st.tuples(pairs, st.sampled_from(REPEATS), st.booleans()).map(
+        lambda drawn: ((f"(?:{drawn[0][0]})" if drawn[2] else drawn[0][0]) + drawn[1][0], drawn[0][1] * drawn[1][1])
+    )
+    return st.one_of(rows.map(_joined), chosen, repeated)
+
+
+PATTERNS = st.recursive(st.one_of(WORDS, SINGLES), _larger, max_leaves=12)
+SOUP = st.lists(
+    st.sampled_from([*"()[]{}|*+?\\QEabkx12,^$:.-pPLdw<>!imsU0 ", "[[:", "\\x{", "(?:", "abc", "foo"]), max_size=14
+).map("".join)
+
+
+def _assert_found(pattern: str, text: str) -> None:
+    """Where the pattern matches, one of its literals is in the text, and its key among the text's keys."""
+    try:
+        matched = triggers.compiled(pattern).search(text)
+    except re2.error:
+        return
+    known = triggers.literals(pattern)
+    assert all(literal.isalnum() and len(literal) >= 3 - (not literal.isascii()) for literal in known)
+    if matched and known:
+        folded, keys = text.casefold(), set(triggers.keys_in(text))
+        assert any(literal in folded and triggers.key_of(literal) in keys for literal in known)
+    required = triggers.required(pattern)
+    assert len(required) <= literals.MAX_REQUIRED
+    if matched:
+        assert all(literal in text.casefold() for literal in required)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "required"),
+    [
+        ("one.{0,20}other", ("other", "one")),
+        ("(alpha|beta) gamma", ("gamma",)),
+        ("\\bdeploy(ing|ed)? (the )?app", ("deploy", "app")),
+        ("foo|bar", ()),
+        ("gr[ae]y", ()),
+        ("(foo)?.*", ()),
+        ("foo(", ()),
+        (" ".join(f"word{i}" for i in range(9)), tuple(f"word{i}" for i in range(8))),
+    ],
+)
+def test_a_trigger_is_tried_only_where_all_of_its_words_stand(pattern: str, required: tuple[str, ...]) -> None:
+    assert triggers.required(pattern) == required
+
+
+@given(PATTERNS, st.text(LETTERS, max_size=12))
+def test_what_matches_is_found_by_its_keys(pair: Pair, other: str) -> None:
+    pattern, text = pair
+    for near in (text, f"x {text.swapcase()} y", text.upper(), other, text + other):
+        _assert_found(pattern, near)
+
+
+@given(SOUP, SOUP)
+def test_no_pattern_breaks_the_reading(pattern: str, text: str) -> None:
+    _assert_found(pattern, text)
+    _assert_found(pattern, pattern)
+    try:
+        triggers.check(pattern)
+    except InvalidMemory:
+        return
+    assert not triggers.compiled(pattern).fullmatch("")
+    assert triggers.reach(pattern) > 0

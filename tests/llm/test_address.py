@@ -1,0 +1,83 @@
+"""Where an LLM is: what counts as an address, and to which host a key may travel."""
+
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.errors import ConfigError
+from subcog_hooks.llm import providers
+from subcog_hooks.paths import Home
+from tests.intent.conftest import KEY, key_file, settings
+
+NO_ADDRESS = "llm.base_url is no address"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "fact"),
+    [
+        ("localhost:8000", NO_ADDRESS),
+        ("ftp://localhost", NO_ADDRESS),
+        ("http://", NO_ADDRESS),
+        ("http://a:b/v1", NO_ADDRESS),
+        ("http://a/v1?x=1", NO_ADDRESS),
+        ("http://a/\r\nX: y", NO_ADDRESS),
+        ("https://me:secret@a/v1", "llm.base_url has a user or a password in it"),
+    ],
+)
+def test_what_is_no_address_is_said_in_one_line(home: Home, base_url: str, fact: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        providers.of(settings(provider="openai", model="m", base_url=base_url), home)
+    assert raised.value.message.startswith(fact)
+    assert "secret" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("base_url", ["http://localhost:11434/v1", "https://llm.example.org/v1", "http://10.0.0.7:8000/v1"])
+def test_a_server_of_ones_own_needs_no_key(home: Home, base_url: str) -> None:
+    found = providers.of(settings(provider="openai", model="m", base_url=base_url), home)
+    assert found is not None
+    assert (found.base_url, found.key) == (base_url, "")
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        *("http://localhost:11434/v1", "http://127.0.0.2/v1", "http://[::1]:8000/v1", "http://llm.example.org/v1"),
+        *("https://llm.example.org/v1", "https://api.openai.com.example.org/v1", "https://api.anthropic.com/v1"),
+    ],
+)
+def test_a_key_of_the_environment_is_for_the_providers_own_host(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_url: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    found = providers.of(settings(provider="openai", model="m", base_url=base_url), home)
+    assert found is not None
+    assert found.key == ""
+    if base_url != "http://llm.example.org/v1":
+        mine = providers.of(settings(provider="openai", model="m", base_url=base_url, key_file=key_file(tmp_path)), home)
+        assert mine is not None
+        assert mine.key == KEY
+
+
+@pytest.mark.parametrize(
+    "base_url", ["", "https://api.openai.com/v1", "HTTPS://API.openai.com/v1/", "https://api.openai.com:443"]
+)
+def test_its_own_host_is_given_the_environments(home: Home, monkeypatch: pytest.MonkeyPatch, base_url: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    found = providers.of(settings(provider="openai", model="m", base_url=base_url), home)
+    assert found is not None
+    assert found.key == KEY
+
+
+def test_a_base_url_of_anthropic_may_end_as_the_other_ones_do(home: Home) -> None:
+    found = providers.of(settings(provider="anthropic", base_url="http://localhost:4000/v1/"), home)
+    assert found is not None
+    assert found.base_url == "http://localhost:4000"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://api.openai.com/v1", "http://llm.example.org/v1", "http://127.0.0.1.example.org/v1"]
+)
+def test_a_key_does_not_travel_in_the_clear(home: Home, tmp_path: Path, address: str) -> None:
+    with pytest.raises(ConfigError, match="the key would travel in the clear"):
+        providers.of(settings(provider="openai", model="m", base_url=address, key_file=key_file(tmp_path)), home)

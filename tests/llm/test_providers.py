@@ -1,0 +1,342 @@
+"""From settings and a key to a request and the text of its answer, against real HTTP servers that do whatever servers do."""
+
+import os
+import stat
+import traceback
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks import __version__
+from subcog_hooks.errors import ConfigError, ProviderError
+from subcog_hooks.intent import classifier
+from subcog_hooks.intent.classifier import SCHEMA, question
+from subcog_hooks.llm import providers
+from subcog_hooks.llm.providers import Provider, ask
+from subcog_hooks.llm.question import Question
+from subcog_hooks.paths import Home
+from subcog_hooks.settings import keys, loading
+from tests import llm_server
+from tests.intent.conftest import ENDED, KEY, SECONDS, key_file, provider_at, settings
+from tests.llm_server import Behaviour, LlmServer, says, says_raw, says_text
+
+# who is asked
+
+
+def test_nobody_is_asked_by_default(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    assert providers.of(settings(), home) is None
+
+
+def test_a_config_file_names_the_provider(home: Home, tmp_path: Path) -> None:
+    home.create()
+    path = key_file(tmp_path)
+    Path(home.config).write_text(
+        f'[llm]\nprovider = "openai"\nmodel = "qwen3:4b"\nbase_url = "http://localhost:11434/v1/"\nkey_file = "{path}"\n'
+    )
+    found = providers.of(loading.load(home), home)
+    assert found is not None
+    assert (found.name, found.base_url, found.model, found.key) == ("openai", "http://localhost:11434/v1", "qwen3:4b", KEY)
+
+
+def test_anthropic_needs_a_key_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
+    found = providers.of(settings(provider="anthropic"), home)
+    assert found is not None
+    assert (found.base_url, found.model, found.key) == ("https://api.anthropic.com", "claude-haiku-4-5", KEY)
+
+
+def test_a_key_file_wins_over_the_environment(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "another")
+    found = providers.of(settings(provider="openai", model="gpt-4.1-nano", key_file=key_file(tmp_path)), home)
+    assert found is not None
+    assert (found.base_url, found.key) == ("https://api.openai.com/v1", KEY)
+
+
+@pytest.mark.parametrize("path", ["~/key", "../key"])
+def test_a_key_file_may_be_named_from_the_users_home_or_from_subcogs(home: Home, tmp_path: Path, path: str) -> None:
+    home.create()
+    key_file(tmp_path)
+    found = providers.of(settings(provider="anthropic", key_file=path), home)
+    assert found is not None
+    assert found.key == KEY
+
+
+@pytest.mark.parametrize(
+    ("left_out", "may_be_asked"),
+    [
+        ("llm.base_url", False),
+        ("llm.baseurl", False),
+        ("search_intent.use_llm", False),
+        ("search_intent.use-llm", False),
+        ("search-intent.enabled", False),
+        ("use_llm", False),
+        ("search_intent.enabled", True),
+        ("search_intent.llm_timeout_ms", True),
+        ("search_intent.llm_skip_confidence", True),
+        ("search.limit", True),
+    ],
+)
+def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, left_out: str, may_be_asked: bool) -> None:
+    values: dict[str, keys.Value] = {"llm.provider": "openai", "llm.model": "m", "llm.base_url": "http://localhost/v1"}
+    found = loading.Settings(values, ("a problem",), frozenset({left_out}))
+    if may_be_asked:
+        assert providers.of(found, home)
+    else:
+        with pytest.raises(ConfigError, match=f"{left_out} can not be used as it is set"):
+            providers.of(found, home)
+    assert providers.of(loading.Settings({}, ("a problem",), frozenset({left_out})), home) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "fact"),
+    [
+        ({"provider": "openai"}, "llm.model is not set"),
+        ({"provider": "openai", "model": "gpt-4.1"}, "openai needs a key"),
+        ({"provider": "anthropic"}, "anthropic needs a key"),
+        ({"provider": "anthropic", "base_url": "https://API.anthropic.com"}, "anthropic needs a key"),
+    ],
+)
+def test_what_can_not_be_used_is_said_in_one_line(home: Home, values: dict[str, str], fact: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        providers.of(settings(**values), home)
+    assert raised.value.message.startswith(fact)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes mean nothing there")
+@pytest.mark.parametrize(
+    ("mode", "is_good"), [(0o600, True), (0o400, True), (0o640, False), (0o604, False), (0o620, False), (0o644, False)]
+)
+def test_a_key_file_is_for_its_owner_alone(home: Home, tmp_path: Path, mode: int, is_good: bool) -> None:
+    named = settings(provider="anthropic", key_file=key_file(tmp_path, mode=mode))
+    if is_good:
+        assert providers.of(named, home)
+    else:
+        with pytest.raises(ConfigError, match="can be read or written by others; chmod 600 "):
+            providers.of(named, home)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("", "is empty"),
+        (" \n\n", "is empty"),
+        (f"{KEY}\n{KEY}\n", "does not hold a key"),
+        (f"{KEY}\r\nX-Evil: 1", "does not hold a key"),
+        ("ключ", "does not hold a key"),
+        ("two words", "does not hold a key"),
+        ("\0", "does not hold a key"),
+        ("k" * 5_000, "does not hold a key"),
+    ],
+)
+def test_a_key_file_holds_one_key(home: Home, tmp_path: Path, text: str, fact: str) -> None:
+    with pytest.raises(ConfigError, match=fact) as raised:
+        providers.of(settings(provider="anthropic", key_file=key_file(tmp_path, text)), home)
+    assert KEY not in str(raised.value)
+
+
+def test_a_key_file_that_is_none_is_named(home: Home, tmp_path: Path) -> None:
+    for path, fact in ((tmp_path / "missing", "No such file"), (tmp_path, "is not a file")):
+        with pytest.raises(ConfigError, match=fact):
+            providers.of(settings(provider="anthropic", key_file=str(path)), home)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no named pipes of this kind")
+def test_a_pipe_in_place_of_a_key_file_does_not_hang(home: Home, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", stat.S_IRUSR | stat.S_IWUSR)
+    with pytest.raises(ConfigError, match="is not a file"):
+        providers.of(settings(provider="anthropic", key_file=str(tmp_path / "pipe")), home)
+
+
+def test_a_key_of_the_environment_that_is_none_is_not_shown(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY + "\nX-Evil: 1")
+    with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY does not hold a key") as raised:
+        providers.of(settings(provider="anthropic"), home)
+    assert KEY not in str(raised.value)
+
+
+def test_a_provider_shows_no_key() -> None:
+    provider = Provider("openai", "http://localhost/v1", "m", KEY)
+    assert KEY not in repr(provider) + str(provider) + provider.identity
+    assert provider.identity == "openai http://localhost/v1 m"
+
+
+# the request
+
+
+def put(system: str, user: str) -> Question:
+    return Question(system, user, "intent", "Notes what it asks for.", SCHEMA)
+
+
+def test_what_anthropic_is_sent() -> None:
+    with LlmServer(says("howto", 0.9, ["deploy"])) as server:
+        text = ask(provider_at(server, "anthropic"), put("the system", "the user"), SECONDS)
+        (request,) = server.requests
+    assert (request.method, request.path) == ("POST", "/v1/messages")
+    assert {name: request.headers.get(name) for name in ("x-api-key", "anthropic-version", "content-type", "user-agent")} == {
+        "x-api-key": KEY,
+        "anthropic-version": "2023-06-01",
+        "content-type": "application/json",
+        "user-agent": f"subcog/{__version__}",
+    }
+    assert "authorization" not in request.headers
+    sent = request.json
+    assert (sent["model"], sent["system"], sent["max_tokens"], sent["temperature"]) == ("a-model", "the system", 200, 0)
+    assert sent["messages"] == [{"role": "user", "content": "the user"}]
+    assert [tool["input_schema"] for tool in sent["tools"]] == [SCHEMA]
+    assert sent["tool_choice"] == {"type": "tool", "name": sent["tools"][0]["name"]}
+    answer = classifier.parse(text)
+    assert answer is not None
+    assert (answer.type, answer.confidence, answer.topics) == ("howto", 0.9, ("deploy",))
+
+
+def test_what_an_openai_compatible_server_is_sent() -> None:
+    with LlmServer(says("location", 0.7, ["db"])) as server:
+        text = ask(provider_at(server), put("the system", "the user: ü"), SECONDS)
+        (request,) = server.requests
+    assert (request.method, request.path) == ("POST", "/v1/chat/completions")
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.headers["user-agent"] == f"subcog/{__version__}"
+    assert "x-api-key" not in request.headers
+    sent = request.json
+    assert (sent["model"], sent["max_tokens"], sent["temperature"]) == ("a-model", 200, 0)
+    assert [(each["role"], each["content"]) for each in sent["messages"]] == [("system", "the system"), ("user", "the user: ü")]
+    assert sent["response_format"]["type"] == "json_schema"
+    assert (sent["response_format"]["json_schema"]["strict"], sent["response_format"]["json_schema"]["schema"]) == (
+        True,
+        SCHEMA,
+    )
+    answer = classifier.parse(text)
+    assert answer is not None
+    assert (answer.type, answer.confidence, answer.topics) == ("location", 0.7, ("db",))
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+def test_without_a_key_none_is_sent(name: str) -> None:
+    with LlmServer(says("none", 0.9)) as server:
+        ask(provider_at(server, name, key=""), question(""), SECONDS)
+        (request,) = server.requests
+    assert not {"x-api-key", "authorization"} & set(request.headers)
+
+
+def content_for(name: str, base_url: str, model: str) -> dict[str, object]:
+    provider = Provider(name, base_url, model, KEY)
+    return (providers._anthropic if name == "anthropic" else providers._openai)(provider, question(""))[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "takes_it"),
+    [
+        ("anthropic", "claude-haiku-4-5", True),
+        ("anthropic", "claude-opus-4-8", False),
+        ("openai", "gpt-4.1-nano", True),
+        ("openai", "gpt-5-mini", False),
+        ("openai", "o4-mini", False),
+    ],
+)
+def test_a_temperature_is_sent_to_models_that_take_one(name: str, model: str, takes_it: bool) -> None:
+    assert ("temperature" in content_for(name, providers.ADDRESSES[name], model)) is takes_it
+    assert "temperature" in content_for(name, "http://localhost:8000/v1", model)
+
+
+def test_openai_itself_knows_the_limit_by_its_new_name() -> None:
+    new, old = "max_completion_tokens", "max_tokens"
+    assert {new, old} & set(content_for("openai", "https://api.openai.com/v1", "gpt-4.1")) == {new}
+    assert {new, old} & set(content_for("openai", "http://localhost:8000/v1", "gpt-4.1")) == {old}
+
+
+# the answer
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+def test_a_text_is_taken_as_the_model_wrote_it(name: str) -> None:
+    with LlmServer(says_text("```json\n{}\n```")) as server:
+        assert ask(provider_at(server, name), question(""), SECONDS) == "```json\n{}\n```"
+
+
+def test_texts_in_parts_are_joined() -> None:
+    body = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}'
+    with LlmServer(says_raw(body)) as server:
+        assert ask(provider_at(server), question(""), SECONDS) == "ab"
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"not json",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"{}",
+        b'{"content": 1, "choices": 1}',
+        b'{"content": [], "choices": []}',
+        b'{"content": [1], "choices": [1]}',
+        b'{"content": [{"type": "tool_use"}], "choices": [{"message": {"content": null, "refusal": "no"}}]}',
+        b'{"content": [{"type": "text"}], "choices": [{"message": {"content": [{"type": "image"}]}}]}',
+        b"\xff\xfe\x00",
+        b"[" * 60_000,
+    ],
+)
+def test_an_answer_of_another_shape_is_an_error(name: str, body: bytes) -> None:
+    with LlmServer(says_raw(body)) as server, pytest.raises(ProviderError, match="without a text that can be read") as raised:
+        ask(provider_at(server, name), question(""), SECONDS)
+    assert type(raised.value) is ProviderError
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (400, "400: the request is refused (an_error)"),
+        (401, "401: the key is refused (an_error)"),
+        (404, "404: no such model or address (an_error)"),
+        (418, "418: an error (an_error)"),
+        (429, "429: too many requests, or no credit (an_error)"),
+        (500, "500: its own failure (an_error)"),
+        (529, "529: overloaded (an_error)"),
+    ],
+)
+def test_a_status_is_told_in_a_few_words(name: str, status: int, reason: str) -> None:
+    with LlmServer(llm_server.fails(status)) as server, pytest.raises(ProviderError) as raised:
+        ask(provider_at(server, name), question(""), SECONDS)
+    assert raised.value.message.endswith(f" answered {reason}")
+    assert raised.value.exit_code == 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Incorrect API key provided: " + KEY.encode(),
+        b'{"error": {"message": "Incorrect API key provided: ' + KEY.encode() + b'"}}',
+        b'{"error": {"code": "' + KEY.encode() + b'"}}',
+        b'{"error": {"code": "plainkey"}}',
+        b'{"error": "' + KEY.encode() + b'"}',
+        b'{"error": {"code": 1, "type": ["x"]}}',
+    ],
+)
+def test_what_a_server_writes_into_an_error_is_not_repeated(body: bytes) -> None:
+    key = "plainkey" if b"plainkey" in body else KEY
+    with LlmServer(llm_server.fails(401, body)) as server, pytest.raises(ProviderError) as raised:
+        ask(provider_at(server, key=key), question(""), SECONDS)
+    assert raised.value.message.endswith(" answered 401: the key is refused")
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        llm_server.fails(401),
+        llm_server.garbage(),
+        llm_server.resets(),
+        llm_server.never(),
+        llm_server.redirects("http://127.0.0.1:1/"),
+        llm_server.floods(),
+        says_raw(KEY.encode()),
+    ],
+)
+def test_no_error_holds_the_key(behaviour: Behaviour) -> None:
+    with LlmServer(behaviour) as server, pytest.raises(ProviderError) as raised:
+        ask(provider_at(server), question(""), ENDED)
+    assert KEY not in "".join(traceback.format_exception(raised.value)) + repr(raised.value)

@@ -1,0 +1,320 @@
+"""state.db: ledger, decisions, pause, and that nothing in it is missed when it is gone."""
+
+import os
+
+import apsw
+import pytest
+
+from subcog_hooks import database
+from subcog_hooks.errors import StoreBusy
+from subcog_hooks.llm import answer_cache, breaker
+from subcog_hooks.paths import Home
+from subcog_hooks.state import decision_log, kept_texts, ledger, metrics, pause, sessions
+from subcog_hooks.state.compiled_settings import CompiledSettings
+from subcog_hooks.state.connection import LONG_WAL, SCHEMA, State, delete_damaged
+from subcog_hooks.state.decision import Candidate, Decision, Understood
+from subcog_hooks.state.decision_log import MAX_DECISIONS, PRUNED
+from subcog_hooks.state.sessions import TOPICS_MS, Earlier
+
+DAY = 86_400_000
+
+
+@pytest.fixture
+def state(home: Home) -> State:
+    home.create()
+    return State.open(home, 100)
+
+
+def test_a_session_knows_what_it_was_given_and_others_do_not(state: State) -> None:
+    state.begin()
+    ledger.record(state, "one", ("a", "b"), 1000, "d1")
+    state.commit()
+    assert ledger.given(state, "one") == {"a", "b"}
+    assert ledger.given(state, "two") == set()
+
+
+def test_sessions_of_long_ago_are_forgotten(state: State) -> None:
+    for session, at in (("old", DAY), ("new", 32 * DAY)):
+        state.begin()
+        ledger.record(state, session, ("a",), at, "d1")
+        state.commit()
+    assert ledger.given(state, "old") == set()
+    assert ledger.given(state, "new") == {"a"}
+
+
+def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home: Home) -> None:
+    state.begin()
+    with pytest.raises(StoreBusy):
+        State.open(home, 1).begin()
+
+
+def test_a_session_that_was_compacted_hears_everything_again(state: State) -> None:
+    ledger.record(state, "one", ("a",), 1000, "d1")
+    ledger.record(state, "two", ("a",), 1000, "d2")
+    ledger.forget(state, "one")
+    assert (ledger.given(state, "one"), ledger.given(state, "two")) == (set(), {"a"})
+
+
+def test_the_ledger_knows_with_which_decision_a_memory_was_given(state: State, home: Home) -> None:
+    ledger.record(state, "one", ("a", "b"), 1000, "d1")
+    rows = apsw.Connection(home.state_db).execute("SELECT memory, decision FROM ledger ORDER BY memory").fetchall()
+    assert rows == [("a", "d1"), ("b", "d1")]
+
+
+def test_the_ledger_is_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.state.ledger.MAX_ENTRIES", 3)
+    for number in range(5):
+        ledger.record(state, "one", (f"m{number}",), 1000 + number, "d")
+    assert ledger.given(state, "one") == {"m2", "m3", "m4"}
+
+
+def test_what_was_begun_can_be_left_undone(state: State) -> None:
+    state.roll_back()  # where nothing was
+    state.begin()
+    ledger.record(state, "one", ("a",), 1000, "d1")
+    state.roll_back()
+    assert ledger.given(state, "one") == set()
+    state.begin()
+
+
+# ---- decisions -------------------------------------------------------------------------------------------------------------
+
+
+def made(id_: str, at: int, prompt: str | None = None, outcome: str = "spoke") -> Decision:
+    """A decision with two candidates, of which one was injected."""
+    candidates = [Candidate("a", "decisions", 0.9, 0.8, "injected"), Candidate("b", "config", 0.1, 0.1, "below")]
+    return Decision(
+        *(id_, at, "UserPromptSubmit", "s", "github.com/x/y", outcome),
+        units=300,
+        micros=31_000,
+        prompt=prompt,
+        intent=Understood("howto", 0.8, 0.8, ("webhook",) if prompt else ()),
+        borrowed=("retry",) if prompt else (),
+        candidates=candidates,
+    )
+
+
+def test_a_decision_is_found_by_its_id_or_what_it_begins_with(state: State) -> None:
+    assert decision_log.find(state) is None
+    for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
+        decision_log.keep(state, made(id_, 1000 + number), 1000)
+    found = [decision_log.find(state, sought) for sought in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
+    assert [decision.id if decision else None for decision in found] == [
+        *("01", "01aa", "01ab", "02aa", "01"),
+        *(None, None, None),
+    ]
+
+
+def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
+    decision_log.keep(state, made("d1", 1000, "Why does the webhook retry?"), 1000)
+    decision = decision_log.find(State.open(home, 100), "d1")
+    assert decision is not None
+    assert decision.to_text() == made("d1", 1000, "Why does the webhook retry?").to_text()
+    assert (decision.at, decision.event, decision.session, decision.project) == (
+        1000,
+        "UserPromptSubmit",
+        "s",
+        "github.com/x/y",
+    )
+    assert (decision.outcome, decision.units, decision.micros) == ("spoke", 300, 31_000)
+    assert apsw.Connection(home.state_db).execute("SELECT injected FROM decisions").fetchall() == [(1,)]
+
+
+def test_decisions_come_newest_first(state: State) -> None:
+    for number in range(5):
+        decision_log.keep(state, made(f"d{number}", 1000 + number // 2), 1000)
+    assert [decision.id for decision in decision_log.latest(state, 3)] == ["d4", "d3", "d2"]
+    assert [decision.id for decision in decision_log.latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
+
+
+def test_a_clock_that_was_ahead_for_a_while_does_not_hide_what_came_later(state: State) -> None:
+    for id_, at in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
+        decision_log.keep(state, made(id_, at), at)
+    assert [decision.id for decision in decision_log.latest(state, 2)] == ["after", "ahead"]
+    latest = decision_log.find(state)
+    assert latest is not None
+    assert latest.id == "after"
+
+
+def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
+    decision_log.keep(state, made("old", DAY), DAY)
+    decision_log.keep(state, made("new", 32 * DAY), 32 * DAY)
+    assert [decision.id for decision in decision_log.latest(state, 10)] == ["new"]
+
+
+def test_of_too_many_decisions_the_oldest_go(state: State) -> None:
+    state.begin()
+    for number in range(MAX_DECISIONS):
+        decision_log.keep(state, made(f"d{number}", 1000 + number), 1000)
+    assert len(decision_log.latest(state, 2 * MAX_DECISIONS)) == MAX_DECISIONS
+    for number in range(MAX_DECISIONS, MAX_DECISIONS + 3):
+        decision_log.keep(state, made(f"d{number}", 1000 + number), 1000)
+    state.commit()
+    kept = [decision.id for decision in decision_log.latest(state, 2 * MAX_DECISIONS)]
+    assert (len(kept), kept[0], kept[-1]) == (MAX_DECISIONS - PRUNED + 2, f"d{MAX_DECISIONS + 2}", f"d{PRUNED + 1}")
+
+
+# ---- the topics of the last prompt -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("now_ms", "topics"), [(999, None), (1000, ("lamp", "Relais")), (1000 + TOPICS_MS + 1, None)])
+def test_what_a_prompt_was_about_is_known_for_its_time(state: State, now_ms: int, topics: tuple[str, ...] | None) -> None:
+    sessions.keep_topics(state, "one", Earlier(("lamp", "Relais"), 0.7), 1000)
+    earlier = sessions.last_topics(state, "one", now_ms)
+    assert (earlier.topics if earlier else None) == topics
+    assert sessions.last_topics(state, "two", now_ms) is None
+
+
+def test_only_the_last_prompt_of_a_session_is_known_and_only_for_a_while(state: State, home: Home) -> None:
+    sessions.keep_topics(state, "one", Earlier(("lamp",), 0.7), 1000)
+    sessions.keep_topics(state, "one", Earlier(("tide",), 0.6), 2000)
+    earlier = sessions.last_topics(state, "one", 2000)
+    assert earlier is not None
+    assert (earlier.topics, earlier.confidence) == (("tide",), 0.6)
+    sessions.keep_topics(state, "two", Earlier(("pilot",), 0.6), 2001 + TOPICS_MS)
+    assert apsw.Connection(home.state_db).execute("SELECT session FROM topics").fetchall() == [("two",)]
+
+
+# ---- the texts of prompts ----------------------------------------------------------------------------------------------------
+
+
+def test_what_prompts_said_can_be_forgotten_and_the_rest_stays(state: State, home: Home) -> None:
+    assert not kept_texts.may_exist(state)
+    decision_log.keep(state, made("d1", 1000), 1000)
+    assert not kept_texts.may_exist(state)
+    decision_log.keep(state, made("d2", 1001, "Why does the XYZZY retry?"), 1001)
+    sessions.keep_topics(state, "one", Earlier(("XYZZY",), 0.7), 1001)
+    assert kept_texts.may_exist(state)
+    kept_texts.forget_all(state)
+    assert not kept_texts.may_exist(state)
+    assert [decision.to_text() for decision in decision_log.latest(state, 2)] == [made("d", 1).to_text()] * 2
+    assert sessions.last_topics(state, "one", 1001) is None
+    for suffix in ("", "-wal"):
+        with open(home.state_db + suffix, "rb") as file:
+            assert b"XYZZY" not in file.read()
+
+
+def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.state.kept_texts.FORGOTTEN", 2)
+    for number in range(5):
+        decision_log.keep(state, made(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
+    sessions.keep_topics(state, "one", Earlier(("XYZZY",), 0.7), 1001)
+    answer_cache.keep(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
+    left = []
+    while kept_texts.may_exist(state):
+        kept_texts.forget_some(state)
+        left.append(sum(decision.prompt is not None for decision in decision_log.latest(state, 10)))
+        assert sessions.last_topics(state, "one", 1001) is None
+        assert answer_cache.find(state, "key", 1002) is None
+    assert left == [3, 1, 0]
+
+
+def test_what_is_kept_again_is_forgotten_again(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.state.kept_texts.FORGOTTEN", 1)
+    for id_ in ("d1", "d2"):
+        decision_log.keep(state, made(id_, 1000, "Why does the XYZZY retry?"), 1000)
+    kept_texts.forget_some(state)
+    decision_log.keep(state, made("d3", 1000, "Why does the XYZZY retry?"), 1000)
+    for _ in range(4):
+        kept_texts.forget_some(state)
+    assert [decision.prompt for decision in decision_log.latest(state, 10)] == [None] * 3
+    assert not kept_texts.may_exist(state)
+
+
+def test_what_was_put_aside_can_be_deleted(home: Home) -> None:
+    home.create()
+    with open(f"{home.state_db}.damaged", "wb") as file:
+        file.write(b"a prompt")
+    delete_damaged(home)
+    delete_damaged(home)
+    assert not os.path.exists(f"{home.state_db}.damaged")
+
+
+def test_a_pause_ends_by_itself_or_by_hand(state: State) -> None:
+    assert not pause.is_on(state, 0)
+    pause.begin(state, until_ms=1000)
+    assert pause.is_on(state, 999)
+    assert not pause.is_on(state, 1000)
+    pause.begin(state, until_ms=None)
+    assert pause.is_on(state, 10**15)
+    assert pause.end(state, 0)
+    assert not pause.end(state, 0)
+    assert not pause.is_on(state, 0)
+
+
+def test_a_damaged_file_is_put_aside_and_made_anew(state: State, home: Home) -> None:
+    pause.begin(state, None)
+    state.close()
+    with open(home.state_db, "wb") as file:
+        file.write(b"not a database at all, but long enough to be read as one" * 100)
+    assert not pause.is_on(State.open(home, 100), 0)
+    assert os.path.exists(home.state_db + ".damaged")
+
+
+def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Home) -> None:
+    kept = []
+    for i in range(3 * LONG_WAL):
+        state.begin()
+        ledger.record(state, f"session {i}", ("a",), i, "d1")
+        state.commit()
+        kept.append(state)  # as a hook does, which ends by os._exit
+        state = State.open(home, 100)
+    assert os.path.getsize(home.state_db + "-wal") < 2 * LONG_WAL * 4200
+
+
+def test_a_state_of_another_program_is_not_trusted(home: Home) -> None:
+    home.create()
+    other = apsw.Connection(home.state_db)
+    other.execute("CREATE TABLE flags (x)")
+    other.close()
+    assert not pause.is_on(State.open(home, 100), 0)
+
+
+def test_a_state_of_the_first_version_keeps_what_it_has(home: Home) -> None:
+    home.create()
+    database.open_writer(home.state_db, database.Schema(SCHEMA.migrations[:1], "NORMAL"), 100).execute(
+        "INSERT INTO ledger VALUES ('one', 'a', 1)"
+    )
+    state = State.open(home, 100)
+    metrics.count(state, "asked")
+    assert (ledger.given(state, "one"), len(metrics.read(state))) == ({"a"}, 1)
+
+
+def test_a_state_of_the_third_version_keeps_what_it_has_and_knows_its_sessions(home: Home) -> None:
+    home.create()
+    older = database.open_writer(home.state_db, database.Schema(SCHEMA.migrations[:3], "NORMAL"), 100)
+    older.execute("INSERT INTO ledger VALUES ('one', 'a', 1, 'd1')")
+    row = "INSERT INTO decisions VALUES (NULL, ?, ?, ?, ?, 'github.com/x/y', 'spoke', 1, 300, 9, '{}')"
+    for number, (event, session) in enumerate(
+        [("UserPromptSubmit", "one"), ("UserPromptSubmit", "one"), ("UserPromptSubmit", ""), ("PreToolUse", "two")]
+    ):
+        older.execute(row, (f"d{number}", 1000 + number, event, session))
+    older.close()
+    state = State.open(home, 100)
+    known = sessions.known(state, "one")
+    assert known is not None
+    assert (known.project, known.source, known.started_at, known.last_at, known.prompts) == (
+        "github.com/x/y",
+        "",
+        1000,
+        1001,
+        2,
+    )
+    assert (ledger.given(state, "one"), len(decision_log.latest(state, 10))) == ({"a"}, 4)
+    assert [sessions.known(state, session) for session in ("", "two")] == [None, None]
+
+
+def test_what_may_be_left_undone_does_not_wait_for_another_writer(home: Home) -> None:
+    home.create()
+    other = State.open(home, 100)
+    other.begin()
+    patient = State.open(home, 60_000)  # a wait of this length would be noticed
+    with pytest.raises(StoreBusy):
+        patient.begin_briefly()
+    with pytest.raises(StoreBusy):
+        CompiledSettings(patient).keep("config.toml", 1, 1, "{}")
+    with pytest.raises(StoreBusy):
+        breaker._reopen(patient, "one", 1000, 2000)
+    assert patient._connection.pragma("busy_timeout") == 60_000
+    other.commit()
+    patient.begin_briefly()

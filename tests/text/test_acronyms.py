@@ -1,0 +1,290 @@
+"""Acronyms: what a text defines, what it does not, and what a query's words may be short for."""
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.text import acronyms
+
+
+@pytest.mark.parametrize(
+    ("text", "acronym", "expansion"),
+    [
+        # a parenthesis behind the long form
+        ("we use forward kinematics (FK) for the arm", "fk", "forward kinematics"),
+        ("all large language models (LLMs) do", "llm", "large language models"),
+        ("Simultaneous Localization and Mapping (SLAM)", "slam", "simultaneous localization and mapping"),
+        ("the write-ahead log (WAL, see docs/wal.md) grows", "wal", "write ahead log"),
+        ("a **conflict-free replicated data type** (CRDT)", "crdt", "conflict free replicated data type"),
+        ("role-based\naccess control (RBAC)", "rbac", "role based access control"),
+        ("first in, first out (FIFO)", "fifo", "first in first out"),
+        ("However, point of sale (POS)", "pos", "point of sale"),
+        ("single sign-on (SSO)", "sso", "single sign on"),
+        ('"time to live" ("TTL")', "ttl", "time to live"),
+        ("out of memory (OOM)", "oom", "out of memory"),
+        ("research & development (RD)", "rd", "research and development"),
+        ("an Auto Scaling Group's (ASG) instances", "asg", "auto scaling group"),
+        # a parenthesis behind the short form
+        ("FK (forward kinematics) is cheap", "fk", "forward kinematics"),
+        ("FKs (forward kinematics)", "fk", "forward kinematics"),
+        ("ACID (atomicity, consistency, isolation, durability)", "acid", "atomicity consistency isolation durability"),
+        ("LRU (least recently used, the default)", "lru", "least recently used"),
+        ("MoE (mixture of experts)", "moe", "mixture of experts"),
+        ("mTLS (mutual TLS)", "mtls", "mutual tls"),
+        ("kNN (k-nearest neighbours)", "knn", "k nearest neighbours"),
+        # letters beyond the initials
+        ("JSON (JavaScript Object Notation)", "json", "javascript object notation"),
+        ("hypertext transfer protocol (HTTP)", "http", "hypertext transfer protocol"),
+        ("RoPE (rotary position embedding)", "rope", "rotary position embedding"),
+        ("a universally unique identifier (UUID)", "uuid", "universally unique identifier"),
+        ("OIDC (OpenID Connect)", "oidc", "openid connect"),
+        ("cross-site scripting (XSS)", "xss", "cross site scripting"),
+        # digits
+        ("peer-to-peer (P2P)", "p2p", "peer to peer"),
+        ("EC2 (Elastic Compute Cloud)", "ec2", "elastic compute cloud"),
+        # words between
+        ("CRDT, short for conflict-free replicated data type, merges", "crdt", "conflict free replicated data type"),
+        ("WAL (short for write-ahead log)", "wal", "write ahead log"),
+        ("IoU is short for intersection over union.", "iou", "intersection over union"),
+        ("SLAM stands for simultaneous localization and mapping", "slam", "simultaneous localization and mapping"),
+        ("TTL, which stands for the time to live", "ttl", "time to live"),
+        ("DDD is an acronym for domain-driven design", "ddd", "domain driven design"),
+        ("HTML stands for hypertext markup language.", "html", "hypertext markup language"),
+        ("the write-ahead log, or WAL, is synced", "wal", "write ahead log"),
+        ("the write-ahead log, or WAL for short", "wal", "write ahead log"),
+        ("write-ahead log (or WAL)", "wal", "write ahead log"),
+        ("a write-ahead log, often abbreviated as WAL", "wal", "write ahead log"),
+        ("dependency injection, also known as DI", "di", "dependency injection"),
+        # marks
+        ("WAL: write-ahead log", "wal", "write ahead log"),
+        ("- **SLO**: service level objective of a team", "slo", "service level objective"),
+        ("- **SLO:** service level objective", "slo", "service level objective"),
+        ("SLO = service level objective", "slo", "service level objective"),
+        ("SLO — service level objective", "slo", "service level objective"),
+        ("| SLO | service level objective |", "slo", "service level objective"),
+        ("UI: User Interface", "ui", "user interface"),
+        ("YAML: YAML Ain't Markup Language", "yaml", "yaml ain't markup language"),
+        ("ООП (объектно-ориентированное программирование)", "ооп", "объектно ориентированное программирование"),
+    ],
+)
+def test_a_text_defines_an_acronym(text: str, acronym: str, expansion: str) -> None:
+    assert acronyms.definitions(text) == [(acronym, expansion)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "keep it short (see below)",
+        "call f(X) or forward_kernel(FK)",
+        "forward kinematics(FK)",
+        "[forward kinematics](FK)",
+        "HTTP (port 80)",
+        "the API (v2)",
+        "we moved to TLS (HTTPS)",
+        "IDs (such as this)",
+        "the database (DB)",  # one word
+        "Kubernetes (K8s)",
+        "OAuth (open authorization)",  # mostly lower case
+        "We (web engineers) agreed",
+        "continuous integration and delivery (CI/CD)",
+        "multi use data (M_U_D)",
+        "the fast kernel (SLOW)",
+        "backward forward (FK)",
+        "forward and very slow kinematics (FK)",  # a word without its letter
+        "forward. Kinematics (FK)",  # another sentence
+        "forward\n\nkinematics (FK)",  # another paragraph
+        "forward `x` kinematics (FK)",
+        "run `forward kinematics (FK)` now",
+        "``forward kinematics (FK)``",
+        "```\nforward kinematics (FK)\n```",
+        "`forward kinematics (FK)",
+        "forward_kinematics all keys (AK_X)",
+        "semi-forward kinematics (FK)",  # part of a word
+        "forward kinematics (FK",
+        "FK (forward kinematics of the arm)",  # more than the acronym
+        "CI: cache images",  # two letters fit by chance
+        "PR: please review",
+        "we add primary keys, or PK lookups fail",
+        "of type (OT)",
+        "A or B (AB)",
+        "HTTP stands for hypertext transfer",
+        "ATH = alpha * TH",
+        "a file(1) manual",
+        "TODO: fix it later (NOT now)",
+        "((((((",
+        ": (FK) : FK",
+        "stands for short for known as (or ",
+    ],
+)
+def test_a_text_defines_nothing(text: str) -> None:
+    assert acronyms.definitions(text) == []
+
+
+def test_definitions_come_in_order_and_once() -> None:
+    first, second = "WAL: write-ahead log", "Forward kinematics (FK), FK (forward kinematics)"
+    text = f"{first}\n\n{second}, TTL stands for time to live. FK is short for fast key."
+    assert acronyms.definitions(text) == [
+        ("wal", "write ahead log"),
+        ("fk", "forward kinematics"),
+        ("ttl", "time to live"),
+        ("fk", "fast key"),
+    ]
+
+
+def test_a_long_form_of_more_than_ten_words_is_not_read() -> None:
+    words = [letter + "ord" for letter in "abcdefgh"]
+    assert acronyms.definitions(f"ABCDEFGH ({' '.join(words)})") == [("abcdefgh", " ".join(words))]
+    ten = "acid of the base of the cure of the dose"
+    assert acronyms.definitions(f"ABCD ({ten})") == [("abcd", ten)]
+    assert acronyms.definitions(f"ABCD ({ten.replace('cure', 'a cure')})") == []
+
+
+def test_a_long_form_of_more_than_a_line_or_two_is_not_read() -> None:
+    lines = [" ".join(letter * length for letter in "abc") for length in (50, 54)]
+    assert [acronyms.definitions(f"ABC ({line})") for line in lines] == [[("abc", lines[0])], []]
+
+
+@pytest.mark.parametrize(
+    ("query", "acronym", "span"),
+    [
+        ("simultaneous localization and mapping", "slam", (0, 4)),
+        ("how does point of sale sync", "pos", (2, 5)),
+        ("internet of things", "iot", (0, 3)),
+        ("the conflict-free replicated data type", "crdt", (1, 5)),
+        ("our write-ahead log", "wal", (1, 3)),
+        ("a point-of-sale system", "pos", (1, 2)),
+        ("peer to peer", "p2p", (0, 3)),
+        ("to be determined", "tbd", (0, 3)),
+        ("Forward Kinematics?", "fk", (0, 2)),
+    ],
+)
+def test_a_query_may_be_short_for(query: str, acronym: str, span: tuple[int, int]) -> None:
+    assert (acronym, *span) in list(acronyms.initials(query.split()))
+
+
+@pytest.mark.parametrize("query", ["", "kinematics", "of type", "state of the", "snake_case name", "a.b c", "- -", "42 43"])
+def test_a_query_is_short_for_nothing(query: str) -> None:
+    assert list(acronyms.initials(query.split())) == []
+
+
+def test_the_acronyms_of_a_long_prompt_are_bounded() -> None:
+    words = ["peer", "to", "x-y", "and"] * 10_000
+    candidates = list(acronyms.initials(words))
+    assert len(candidates) <= 20 * 200
+    assert max(end for _, _, end in candidates) == 200
+
+
+def test_at_most_six_words_of_a_query_are_tried_as_a_long_form() -> None:
+    assert max(len(short) for short, _, _ in acronyms.initials("anchor buoy crane davit ebb ferry gale".split())) == 6
+
+
+PIECES = [
+    "(",
+    ")",
+    ": ",
+    " = ",
+    "FK",
+    "AAAA",
+    "a ",
+    "of ",
+    "forward kinematics ",
+    "`",
+    "```",
+    "*",
+    "-",
+    "\n",
+    ", or ",
+    "short for ",
+    "'",
+    "ß",
+    "İ",
+    "X2",
+]
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join)))
+def test_any_text_can_be_read(text: str) -> None:
+    for acronym, expansion in acronyms.definitions(text):
+        assert len(acronym) >= acronyms.MIN_LETTERS
+        assert acronym[0] == expansion[0] or (acronym[0] == "x" and expansion.startswith(("ex", "cross")))
+        assert " " in expansion
+        assert expansion.split() == expansion.split(" ")
+
+
+@given(st.lists(st.text(max_size=12), max_size=30))
+def test_any_words_can_be_a_query(words: list[str]) -> None:
+    for acronym, start, end in acronyms.initials(words):
+        assert acronyms.MIN_LETTERS <= len(acronym) <= acronyms.MAX_LETTERS
+        assert 0 <= start < end <= len(words)
+
+
+PROSE = st.lists(st.from_regex(r"[a-z]{1,9}[.,]?", fullmatch=True), max_size=40).map(" ".join)
+WORDS = st.lists(st.from_regex(r"[a-z]{3,9}", fullmatch=True), min_size=2, max_size=6)
+
+
+@given(
+    before=PROSE,
+    after=PROSE,
+    words=WORDS,
+    form=st.sampled_from(["{1} ({0})", "{0} ({1})", "{0}, short for {1},", "{0} stands for {1}."]),
+)
+def test_a_definition_is_found_within_other_prose(before: str, after: str, words: list[str], form: str) -> None:
+    acronym = "".join([word[0] for word in words])
+    text = f"{before}. {form.format(acronym.upper(), ' '.join(words))} {after}"
+    defined = acronyms.definitions(text)
+    if sum(word not in acronyms.SMALL_WORDS for word in words) > 1:
+        assert [short for short, _ in defined] == [acronym]
+        assert defined[0][1] == " ".join(words)
+
+
+@given(
+    st.lists(
+        st.from_regex(r"[a-z]{3,9}", fullmatch=True).filter(lambda word: word not in acronyms.SMALL_WORDS),
+        min_size=2,
+        max_size=6,
+    )
+)
+def test_a_query_finds_the_acronym_that_a_text_defines(words: list[str]) -> None:
+    [(acronym, _)] = acronyms.definitions(f"{''.join([word[0] for word in words]).upper()} ({' '.join(words)})")
+    assert (acronym, 0, len(words)) in list(acronyms.initials(words))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "(",
+        "( ",
+        ": ",
+        "AB: ",
+        "AB (",
+        ", or ",
+        "AB short for ",
+        "`",
+        "a-",
+        "A A A (AAAAAAAB) ",
+        "AAAAAAAB: a a a a a a a a a a\n",
+        "FK (f k) ",
+    ],
+)
+def test_the_work_grows_with_the_length_only(piece: str) -> None:
+    assert calls(piece * 800) <= 2.1 * calls(piece * 400) + 100
+
+
+def calls(text: str) -> int:
+    """How many functions are called to read `text`."""
+    count = 0
+
+    def seen(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        acronyms.definitions(text)
+    finally:
+        sys.setprofile(before)
+    return count

@@ -1,0 +1,109 @@
+"""Text into terms: identifiers, paths, stems, diacritics, scripts without spaces."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.text import analysis
+
+ANALYSERS = analysis.Analysers()
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("HttpClient", {"httpclient", "http", "client"}),
+        ("parse_args", {"pars", "arg"}),
+        ("src/app/db.py", {"src", "app", "db", "py"}),
+        ("OAuth2", {"oauth2", "oauth", "auth"}),
+        ("XMLHTTPRequest", {"xmlhttprequest", "xmlhttp", "request"}),
+        ("migrations running", {"migrat", "run"}),
+        ("the team’s café", {"the", "team", "cafe"}),
+        ("E0308", {"e0308"}),
+        ("Straße ﬁle", {"strass", "file"}),
+        ("we chose, it went; indices", {"we", "choos", "it", "go", "index"}),
+        ("WROTE Ran", {"write", "run"}),
+        ("a built-in", {"a", "built", "build", "in"}),
+        ("props.children", {"prop", "children", "child"}),
+        ("went_on", {"went", "go", "on"}),
+        ("rebuiltIndices", {"rebuiltindic", "rebuilt", "rebuild", "indic", "index"}),
+    ],
+)
+def test_the_body_view_has_words_and_the_parts_of_identifiers(text: str, terms: set[str]) -> None:
+    assert set(ANALYSERS.body_terms(text)) == terms
+
+
+@pytest.mark.parametrize("word", ["bound", "ground", "saw", "left-pad", "went_on", "leftover"])
+def test_other_words_than_irregular_forms_stay_as_they_are(word: str) -> None:
+    assert analysis.spread(word).split()[0] == word
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("call parse_args() now", {"call", "parse_args", "now"}),
+        ("in src/app/db.py:42,", {"in", "src/app/db.py", "db.py", "42"}),
+        (r"C:\app\main.rs", {"c", r"app\main.rs", "main.rs"}),
+        ("std::vec::Vec and C++", {"std::vec::vec", "vec", "and", "c++"}),
+        ("v2.1.329 (E0308).", {"v2.1.329", "e0308"}),
+        ("--no-verify", {"no-verify"}),
+    ],
+)
+def test_the_exact_view_keeps_identifiers_paths_and_versions_whole(text: str, terms: set[str]) -> None:
+    assert set(ANALYSERS.exact_terms(text)) == terms
+
+
+def test_every_substring_of_two_characters_of_an_unspaced_script_is_a_term() -> None:
+    assert analysis.cjk_view("認証はJWT") == "認証 証は は"
+    assert analysis.cjk_view("plain ASCII") == ""
+
+
+@pytest.mark.parametrize(
+    ("label", "form"),
+    [
+        ("area:backend", "area backend"),
+        ("Area:Backend", "area backend"),
+        ("Error-Handling", "error handling"),
+        ("front_end", "front end"),
+        ("gray  rock", "gray rock"),
+        ("Café menu", "cafe menu"),
+        (".NET", "net"),
+        ("C++", "c++"),
+        ("v2.1", "v2.1"),
+        ("src/app/db.py", "src/app/db.py"),
+        ("認証", "認証"),
+        ("...", ""),
+    ],
+)
+def test_a_label_is_compared_by_its_folded_whole_tokens(label: str, form: str) -> None:
+    assert analysis.label_form(label) == form
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_a_label_in_the_form_that_it_is_compared_in_stays_so(label: str) -> None:
+    once = analysis.label_form(label)
+    assert analysis.label_form(once) == once
+
+
+@given(st.text())
+def test_any_text_can_be_analysed(text: str) -> None:
+    ANALYSERS.body_terms(text.encode("utf-8", "replace").decode())
+    ANALYSERS.exact_terms(text.encode("utf-8", "replace").decode())
+    analysis.cjk_view(analysis.fold(text))
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_folding_twice_changes_nothing_more(text: str) -> None:
+    once = analysis.fold(text)
+    assert analysis.fold(once) == once
+
+
+@given(st.from_regex(r"[a-z]{2,8}([A-Z][a-z]{2,8}){1,3}", fullmatch=True))
+def test_each_hump_of_a_camel_case_word_is_a_part(word: str) -> None:
+    humps = ANALYSERS.body_terms("".join(" " + c.lower() if c.isupper() else c for c in word))
+    assert set(humps) <= set(ANALYSERS.body_terms(word))
+
+
+def test_a_run_of_a_hundred_characters_is_data_and_no_word() -> None:
+    assert ANALYSERS.body_terms("a" * 99) == ANALYSERS.exact_terms("a" * 99) == ["a" * 99]
+    assert ANALYSERS.body_terms("a" * 100) == ANALYSERS.exact_terms("a" * 100) == []

@@ -1,0 +1,247 @@
+"""What texts name exactly, what they do not, and what a tool's file, command or pattern is looked up by."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subcog_hooks.text import mentions
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        # files
+        ("never edit src/db/pool.py by hand", ["src/db/pool.py"]),
+        ("pool.py holds it, as does Pool.java.", ["pool.py", "Pool.java"]),
+        ("see ./a/b.rs, ../c/d.go and ~/notes/e.md", ["a/b.rs", "c/d.go", "notes/e.md"]),
+        ("src/db/pool.py:42:7: an error", ["src/db/pool.py"]),
+        ("tests/test_a.py::test_login", ["tests/test_a.py", "test_login"]),
+        ("[the pool](src/db/pool.py#L10)", ["src/db/pool.py"]),
+        ("the **tide.sql** and _query.sql_", ["tide.sql", "query.sql"]),
+        ("Dockerfile, deploy/Dockerfile and Jenkinsfile", ["deploy/Dockerfile", "Jenkinsfile"]),
+        (
+            ".env.example, .bashrc, .dockerignore, .eslintrc.json",
+            [".env.example", ".bashrc", ".dockerignore", ".eslintrc.json"],
+        ),
+        (".github/workflows/ci.yml runs", [".github/workflows/ci.yml"]),
+        ("docs/README.md", ["docs/README.md"]),
+        ("src\\db\\pool.py on Windows", ["src/db/pool.py"]),
+        ("данные/вход.csv", ["данные/вход.csv"]),
+        ("page.test.tsx, foo-bar.d.ts", ["page.test.tsx", "foo-bar.d.ts"]),
+        ("path=src/x.py;", ["src/x.py"]),
+        # identifiers
+        ("parse_args and parseArgs", ["parse_args", "parseArgs"]),
+        ("HttpClient, HTTPClient", ["HttpClient", "HTTPClient"]),
+        ("MAX_SIZE is 10, $DATABASE_URL is set", ["MAX_SIZE", "DATABASE_URL"]),
+        ("settings.MAX_SIZE and self._pool", ["MAX_SIZE", "_pool"]),
+        ("std::vector_map", ["vector_map"]),
+        ("E0308, TS2345 and ORA-01555", ["E0308", "TS2345", "ORA-01555"]),
+        ("CVE-2024-1234 and OPS-123", ["CVE-2024-1234", "OPS-123"]),
+        ("connect() and pool.acquire() block", ["connect", "acquire"]),
+        ("parse_args(argv)", ["parse_args"]),
+        ("set max_size=10", ["max_size"]),
+        ("загрузить_данные", ["загрузить_данные"]),
+        ("[parse_args](https://a.io/b_c)", ["parse_args"]),
+        # commands
+        ("`kubectl apply -f x`", ["kubectl apply"]),
+        ("run `make   lint` first", ["make lint"]),
+        ("``make lint``", ["make lint"]),
+        ("`cd a && FOO=1 sudo make lint | tee x`", ["make lint"]),
+        ("```\n$ make lint\nmake test\n```", ["make lint", "make test"]),
+        ("```bash\ngit push --force\n```\nand `git pull`", ["git push", "git pull"]),
+        ("```python\nmake lint = my_func(1)\n```", ["my_func"]),
+        ("`npm run build`, `docker compose up -d`", ["npm run build", "docker compose up"]),
+        ("`uv run pytest tests`, `python -m pytest tests`", ["pytest tests"]),
+        ("`git -C app push`", ["git push"]),
+        ("`python manage.py migrate`", ["python manage.py migrate"]),
+        ("`python tools/seed.py`, `node ./seed.js --all`", ["tools/seed.py", "seed.js"]),
+        ("`make -j 4 lint`, `make -j4 docs`", ["make lint", "make docs"]),
+        ("`timeout 30 make lint`, `env A=1 make docs`", ["make lint", "make docs"]),
+        ("app/page.tsx and k8s/Dockerfile", ["app/page.tsx", "k8s/Dockerfile"]),
+        ("`./deploy.sh prod`", ["./deploy.sh prod", "deploy.sh"]),
+    ],
+)
+def test_a_text_names_exactly(text: str, names: list[str]) -> None:
+    assert list(mentions.mentions(text)) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain words, a few. And more!",
+        "and/or, client/server, CI/CD, TCP/IP, km/h, 10/12/2024",
+        "https://example.com/src/a_b.py?c_d=1#e_f",
+        "<https://a.io/x_y.py>, (see http://a.io/x_y.py), github.com/acme/shop.git, a.io/b_c.py",
+        "ann_b@example.com",
+        "1.2.3, v1.2.3, 3.11, 2024-01-02, 10:30, 1_000_000, 0x1F, 5GB, #123, 50%",
+        "e.g. this, i.e. that, etc., U.S., Ph.D.",
+        "GitHub, JavaScript, PostgreSQL, macOS, PyTorch, OAuth",
+        "Node.js, Vue.js and Next.js; ASP.NET, .NET, Socket.io",
+        "APIs, PRs, URLs, IDs, DDoS, IoT, PhD, SaaS, JWTs, NASA",
+        "UTF-8, UTF-16, SHA-256, SHA256, RS256, ISO-8601, HTTP-404, ES2020, K8s, EC2",
+        "all .py and .sql files, .then, .map",
+        "README.md, package.json, __init__.py, Makefile, Dockerfile",
+        "page.tsx, layout.tsx, route.ts, models.py, views.py, urls.py, settings.py, manage.py",
+        "config.py, config.ts, schema.sql",
+        "ValueError(), TypeError, KeyError, NullPointerException, IllegalArgumentException, ReferenceError",
+        "HashMap, ArrayList, StringBuilder, ObjectId, isinstance(), print()",
+        "`if x in y`",
+        "_emphasis_, __strong__, **bold**, snake-case, well-known",
+        "`latency`, `x = 1`, `SELECT name`, `return value`, `def name`, `ls src`, `cat file`",
+        "`grep needle`, `-v flag`, `a: b`",
+        "```rust\nlet value = other;\n```",
+        "a.c, x.h",
+        "... -- / // . ./ ../ ~/ :: () `` ``` ```` `",
+        "Ends.There a sentence",
+    ],
+)
+def test_a_text_names_nothing(text: str) -> None:
+    assert mentions.mentions(text) == ()
+
+
+def test_names_come_in_order_and_once_and_no_more_than_fifty() -> None:
+    assert mentions.mentions("bb_cc aa_bb bb_cc `make lint` `make lint`") == ("bb_cc", "aa_bb", "make lint")
+    many = [f"name_{number}" for number in range(60)]
+    assert mentions.mentions(" ".join(many)) == tuple(many[:50])
+    assert mentions.mentions("`x` ".join(many)) == tuple(many[:50])
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("src/db/pool.py", ["src/db/pool.py", "db/pool.py", "pool.py"]),
+        ("pool.py", ["pool.py"]),
+        ("/w/pool.py", ["w/pool.py", "pool.py"]),
+        ("src/index.ts", ["src/index.ts"]),
+        ("a/src/index.ts", ["a/src/index.ts", "src/index.ts"]),
+        ("README.md", []),
+        ("", []),
+        ("a//b", ["a/b", "b"]),
+    ],
+)
+def test_a_file_is_looked_up_by_the_ends_of_its_path(path: str, names: list[str]) -> None:
+    assert list(mentions.of_file(path)) == names
+
+
+def test_a_deep_path_is_looked_up_whole_and_by_its_last_folders() -> None:
+    names = mentions.of_file("a/" * 1000 + "b")
+    assert len(names) == 13
+    assert [len(name) for name in names[-2:]] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("kubectl apply -f k8s/web.yaml", ["kubectl apply", "k8s/web.yaml", "web.yaml"]),
+        ("kubectl -n prod apply", ["kubectl apply"]),
+        ("git commit -m 'fix: a && make lint; the xx_yy'", ["git commit"]),
+        ('echo "a | make lint" | tee out.log', ["out.log"]),
+        ("make lint&&make test || make all; make docs", ["make lint", "make test", "make all", "make docs"]),
+        ("FOO_BAR=1 BAR=2 sudo nohup make lint", ["make lint", "FOO_BAR"]),
+        ("cd src && ls", []),
+        ("terraform \\\n  plan", ["terraform plan"]),
+        ("pytest -q tests/test_a.py::test_b", ["pytest tests/test_a.py::test_b", "tests/test_a.py", "test_a.py", "test_b"]),
+        ("cat README.md", []),
+        ("rm -rf 'src/a b.py'", []),
+        ("cat 'src/a.py' \"tide_table\"", ["src/a.py", "a.py", "tide_table"]),
+        ('git commit -m "raise ValueError in parse_args"', ["git commit"]),
+        ('git commit -m "say \\"parse_args\\" once"', ["git commit"]),
+        ("git commit -m \"$(cat <<'EOF'\nparse_args is gone\nEOF\n)\"", ["git commit"]),
+        ("(cd a && make -j 4 lint)", ["make lint"]),
+        ("! make lint", ["make lint"]),
+        ("if make lint; then make docs; else make clean; fi", ["make lint", "make docs", "make clean"]),
+        ("for x in a b; do make lint; done", ["make lint"]),
+        ("env -u A B=1 C=2 make lint", ["make lint"]),
+        ("timeout -k 5 30s make lint", ["make lint"]),
+        ("nice -n 10 make lint; nice make docs", ["make lint", "make docs"]),
+        ("git ls-files | xargs -n 1 ruff check", ["git ls-files", "ruff check"]),
+        ("echo $(make version)", ["make version"]),
+        ("env", []),
+        ("timeout 5", []),
+        ("sudo -u", []),
+        ("python3 manage.py migrate", ["python3 manage.py migrate"]),
+        ("python run_all.py", ["run_all.py"]),
+        ("npm run build:prod", ["npm run build:prod"]),
+        ("poetry run alembic upgrade head", ["alembic upgrade"]),
+        ("'unclosed && make lint", []),
+        ("", []),
+        ("sudo", []),
+        ("A=1", []),
+        ("npm run", ["npm run"]),
+        ("docker --context prod", []),
+        ("python -m", []),
+    ],
+)
+def test_a_command_is_looked_up_by_its_words_files_and_identifiers(command: str, names: list[str]) -> None:
+    assert list(mentions.of_command(command)) == names
+
+
+def test_a_long_command_is_read_in_part() -> None:
+    assert "make late" not in mentions.of_command("make lint; " + "x" * 4000 + "; make late")
+    assert len(mentions.of_command(" ".join(f"n_{number}" for number in range(600)))) == 100
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("parse_args", ["parse_args"]),
+        ("connect", ["connect"]),
+        ("\\bHttpClient\\b", ["HttpClient"]),
+        ("^class HttpClient", ["HttpClient"]),
+        ("def\\s+parse_args\\(", ["parse_args"]),
+        ("fn main_loop", ["main_loop"]),
+        ("", []),
+        ("ab", []),
+        ("a.*b", []),
+        ("foo|bar", []),
+        ("two words", []),
+        ("12345", []),
+        ("a" * 201, []),
+    ],
+)
+def test_a_pattern_is_looked_up_when_it_is_one_identifier(pattern: str, names: list[str]) -> None:
+    assert list(mentions.of_symbol(pattern)) == names
+
+
+PARTS = st.text("abcdefgh", min_size=2, max_size=6)
+
+
+@given(st.lists(PARTS, min_size=1, max_size=5), PARTS, st.sampled_from(["py", "sql", "ts", "go"]), st.integers(0, 5))
+def test_a_file_is_found_by_what_a_memory_calls_it(folders: list[str], stem: str, ending: str, start: int) -> None:
+    parts = [*folders, f"x{stem}.{ending}"]
+    path, written = "/".join(parts), "/".join(parts[min(start, len(folders)) :])
+    assert set(mentions.mentions(f"do not touch {written}, ever")) & set(mentions.of_file(path))
+
+
+@given(PARTS, PARTS, st.sampled_from(["", " -v", " --all x", " | tee log", " && cd .."]))
+def test_a_command_is_found_by_what_a_memory_calls_it(first: str, second: str, rest: str) -> None:
+    command = f"x{first} x{second}"
+    assert set(mentions.mentions(f"always `{command}` first")) & set(mentions.of_command(command + rest))
+
+
+@given(st.text("ab_.`/\\ \n'\"|;&$=-:()[]@*~A1é", max_size=60))
+def test_no_text_breaks_it(text: str) -> None:
+    for names in (mentions.mentions(text), mentions.of_command(text), mentions.of_symbol(text)):
+        assert len(set(names)) == len(names)
+        assert all(name and name == " ".join(name.split()) for name in names)
+    assert all(mentions.of_file(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`" * 100_000,
+        "a/" * 50_000,
+        "_" * 100_000,
+        "a_" * 50_000,
+        "'" * 100_000,
+        "a://" * 25_000,
+        "()" * 50_000,
+        "../" * 50_000,
+        "`" + '"a' * 50_000 + "`",
+    ],
+)
+def test_hostile_texts_are_linear(text: str) -> None:
+    assert len(mentions.mentions(text)) <= 50  # quadratic would take minutes
+    assert len(mentions.of_command(text)) <= 100

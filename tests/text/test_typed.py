@@ -1,0 +1,243 @@
+"""What of a prompt was typed: fenced lines, addresses and what an editor adds go, of a long one the ends are read."""
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from subcog_hooks.text.typed import MAX_READ, ends_of, is_typed, parts_of, prepare
+
+ASK = "why does this happen?"
+
+
+def test_letters_are_composed() -> None:
+    decomposed = unicodedata.normalize("NFD", "Warum schl\u00e4gt der \u00c5-Test fehl?")
+    assert decomposed != unicodedata.normalize("NFC", decomposed)
+    assert prepare(decomposed).text == unicodedata.normalize("NFC", decomposed)
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("why\u2019s it red", "why's it red"),
+        ("\u2018old\u2019 or \u201anew\u2018", "'old' or 'new'"),
+        ("\u201cold\u201d or \u201enew\u201c", '"old" or "new"'),
+        ("\u00abold\u00bb", '"old"'),
+        ("wait\u2026", "wait..."),
+        ("two\u00a0words", "two words"),
+        ("\u8a8d\u8a3c\u306f\uff1f\u306f\u3044\u3002", "\u8a8d\u8a3c\u306f? \u306f\u3044."),
+    ],
+)
+def test_typographic_signs_become_plain(written: str, plain: str) -> None:
+    assert prepare(written).text == plain
+
+
+@pytest.mark.parametrize(
+    ("prompt", "typed", "pasted"),
+    [
+        ("a\n```\nlet x\n```\nb", "a\nb", 1),
+        ("a\n```python\nx\ny\n```\nb", "a\nb", 2),
+        ("a\n~~~\nwhy\n~~~\nb", "a\nb", 1),
+        ("a\n```\n~~~\nwhy\n```\nb", "a\nb", 2),
+        ("a\n~~~\n```\nwhy\n~~~\nb", "a\nb", 2),
+        ("a\n````md\n```\nwhy\n````\nb", "a\nb", 0),
+        ("a\n  ```\n  why\n  ```\nb", "a\nb", 1),
+        ("a\n```\nwhy does it\nfail", "a", 2),
+        ("a\n```one line```\nb", "a\nb", 0),
+        ("look at `x` and ```y```", "look at `x` and ```y```", 0),
+    ],
+)
+def test_fenced_lines_go(prompt: str, typed: str, pasted: int) -> None:
+    read = prepare(prompt)
+    assert read.text == typed
+    assert read.pasted >= pasted
+
+
+def test_marks_of_a_trace_open_no_fence() -> None:
+    assert prepare(f"    ~~~~^^^^\n{ASK}").text == ASK
+
+
+@pytest.mark.parametrize(
+    ("prompt", "typed"),
+    [
+        ("see https://example.org/a?b=c#d why does it 404?", "see why does it 404?"),
+        ("(http://a.b), www.example.org and ftp://x", "and"),
+        ("postgres://user@host/db is refused", "is refused"),
+        ("\u898b\u3066https://example.org", "\u898b\u3066"),
+        ("https://example.org", ""),
+    ],
+)
+def test_addresses_go(prompt: str, typed: str) -> None:
+    assert prepare(prompt).text == typed
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "<ide_opened_file>The user opened the file /a/b.py. This may or may not be related.</ide_opened_file>\n",
+        "<ide_selection>The user selected the lines 1 to 3 of /a/b.py:\nwhy not\n</ide_selection>",
+        '<ide_diagnostics>[{"message": "x"}]</ide_diagnostics>\n<ide_opened_file>a</ide_opened_file>',
+        "# Context from my IDE setup:\n\n## Open tabs:\n- a.js: api/a.js\n\n## My request for Codex:\n",
+        "[Image #1] ",
+        "[Image #1] [Image #2]\n",
+        "[Pasted text #1 +23 lines] ",
+    ],
+)
+def test_what_an_editor_or_a_terminal_adds_goes(added: str) -> None:
+    assert prepare(added + ASK).text == ASK
+    assert is_typed(added + ASK)
+
+
+def test_an_element_of_an_editor_that_is_not_closed_is_left() -> None:
+    assert prepare(f"{ASK} <ide_selection>why").text == f"{ASK} <ide_selection>why"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        *("", " \n", "/clear", "/compact keep the names", "!ls -la", "# remember this", "  # use tabs  "),
+        "<task-notification>\n<task-id>b1</task-id> failed with an error",
+        "<command-name>/cost</command-name>",
+        "[Request interrupted by user]",
+        "This session is being continued from a previous conversation that ran out of context.",
+    ],
+)
+def test_what_nobody_asks_of_the_model_is_not_typed(prompt: str) -> None:
+    assert not is_typed(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["/usr/lib is full", "!!! it broke again", "## Plan\nadd a cache", "# Plan\nadd a cache", "#42 fails", "a /clear"]
+)
+def test_what_only_begins_like_a_command_is_typed(prompt: str) -> None:
+    assert is_typed(prompt)
+
+
+def test_of_a_long_prompt_head_and_tail_are_read() -> None:
+    prompt = "head " + "word " * 200_000 + "tail"
+    kept = ends_of(prompt)
+    assert len(kept) == 2 * MAX_READ + 1
+    assert kept.startswith("head word")
+    assert kept.endswith("word tail")
+    assert len(prepare(prompt).text) <= len(kept)
+
+
+def test_blank_ends_of_a_long_prompt_are_no_ends() -> None:
+    assert prepare("\n" * 10**6 + ASK + "\n" * 10**6).text == ASK
+
+
+def test_the_ends_of_the_ends_are_the_ends() -> None:
+    kept = ends_of("abc " * 5_000)
+    assert ends_of(kept) == kept
+
+
+CODE = "x = 1\n" * 1_000
+
+
+@pytest.mark.parametrize(
+    ("prompt", "typed"),
+    [
+        (f"{ASK}\n```\n{CODE}```\n{ASK}", f"{ASK}\n{ASK}"),
+        (f"{'word ' * 700}\n```\n{CODE}```\n{ASK}", ASK),
+        (f"{ASK}\n```\n{CODE}```\n{'word ' * 700}\n{ASK}", ASK),
+        (f"{ASK}\n```\n{CODE}```\nnow\n```\n{CODE}```\n{ASK}", f"{ASK}\n{ASK}"),
+    ],
+    ids=["around it", "opened in what is left out", "closed in what is left out", "twice"],
+)
+def test_a_question_behind_a_fence_is_read_wherever_a_long_prompt_is_cut(prompt: str, typed: str) -> None:
+    assert prepare(prompt).text.endswith(typed)
+    assert "x = 1" not in prepare(prompt).text
+
+
+HARD = {  # what could take a superlinear reader's time
+    "fences": "```\n" * 250_000,
+    "open elements": "<ide_selection>" * 70_000,
+    "elements": "<ide_selection></ide_selection>" * 32_000,
+    "quotes": "\u201c" * 10**6,
+    "ats": "@" * 10**6,
+    "a long word": "x" * 10**6,
+    "a long line": "why x " * 170_000,
+    "newlines": "\n" * 10**6,
+    "newlines inside": "a" + "\n" * 10**6 + "b",
+    "combining letters": "e" + "\u0301" * 10**6,
+    "decomposed": "e\u0301\u0323" * 330_000,
+    "stand-ins": "[image #1]" * 10**5,
+    "open brackets": "[" * 10**6,
+    "addresses": "https://" * 125_000,
+    "surrogates": "\ud83d" * 10**6,
+    "NUL": "\0" * 10**6,
+}
+
+
+@pytest.mark.parametrize("shape", HARD)
+def test_however_long_a_prompt_is_no_more_than_its_ends_are_taken_apart(shape: str) -> None:
+    prompt = HARD[shape]
+    read = prepare(prompt)
+    assert len(ends_of(prompt)) <= 2 * MAX_READ + 1
+    assert len(read.text) + len(read.error) <= 3 * len(ends_of(prompt))  # three dots for one sign at most
+    assert read.pasted <= len(ends_of(prompt))
+
+
+anything = st.text(st.characters(exclude_categories=()))  # surrogates and NUL too
+
+
+@given(anything)
+@example("\ud83d")
+@example("\0" * 9)
+@example("```")
+@example("\u2028\u2029\x85\x1c")
+def test_any_text_is_prepared(text: str) -> None:
+    read = prepare(text)
+    assert prepare(text).text == read.text
+    assert read.text == "\n".join(line.strip() for line in read.text.split("\n") if line.strip())
+    assert isinstance(is_typed(text), bool)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["```", "~~~", ">", "[image #", "]", "<ide_selection>", "</ide_selection>", "\n", "@@ ", "#1 "]),
+        max_size=40,
+    )
+)
+def test_any_mixture_of_marks_is_prepared(parts: list[str]) -> None:
+    assert len(prepare("".join(parts)).text) <= len("".join(parts))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "typed"),
+    [
+        ("```\nhow do we deploy", "how do we deploy"),
+        ("```\nx = foo(1)\nwhy is it None\nimport os", "why is it None"),
+        ("```how do we deploy```", "how do we deploy"),
+        ("```\nfix it at https://example.org/x", "fix it at"),
+        ("```\nx = 1\n```\n```\nfix it", "fix it"),
+    ],
+)
+def test_prose_behind_an_open_fence_was_typed_when_nothing_else_was(prompt: str, typed: str) -> None:
+    assert prepare(prompt).text == typed
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("\u0414\u0430", ["\u0434\u0430"]),
+        ("\u0421\u043f\u0430\u0441\u0438\u0431\u043e!", ["\u0441\u043f\u0430\u0441\u0438\u0431\u043e"]),
+        ("\u597d\u7684\uff0c\u7ee7\u7eed", ["\u597d\u7684", "\u7ee7\u7eed"]),
+        (
+            "\u306f\u3044\u3001\u304a\u9858\u3044\u3057\u307e\u3059\u3002",
+            ["\u306f\u3044", "\u304a\u9858\u3044\u3057\u307e\u3059"],
+        ),
+        ("\u0939\u093e\u0901, \u0920\u0940\u0915", ["\u0939\u093e\u0901", "\u0920\u0940\u0915"]),
+        ("\u2764\ufe0f OK then...", ["ok then"]),
+        ("\ud83d", []),
+        ("", []),
+    ],
+)
+def test_the_parts_of_a_text_stand_between_its_signs(text: str, parts: list[str]) -> None:
+    assert parts_of(text) == parts
+
+
+@given(anything)
+def test_any_text_has_parts_without_signs(text: str) -> None:
+    assert all(part == part.strip() and any(map(str.isalnum, part)) and "," not in part for part in parts_of(text))
