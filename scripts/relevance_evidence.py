@@ -22,6 +22,7 @@ from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import channel, pipeline, semantic
 from subcog_hooks.recall.candidates import Sources
+from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.hits import Hit
 from subcog_hooks.text.typed import ends_of
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
@@ -117,7 +118,9 @@ class Shelf:
         hidden = frozenset(self._store.seqs_of(case.relevant)) if case.is_missing else frozenset()
         sources = Sources(self._index, self._store, self._space if by_meaning else None)
         with _without(hidden):
-            answer = pipeline.for_prompt(ends_of(case.prompt), sources, audiences_of(), Deadline(PATIENCE_MS))
+            answer = pipeline.for_prompt(
+                ends_of(case.prompt), sources, Eligibility(audiences_of(), FROZEN_MS), Deadline(PATIENCE_MS)
+            )
         if answer.is_degraded:
             raise RuntimeError(f"{case.prompt[:80]}: {answer.note}")
         return sorted(answer.hits, key=lambda hit: -hit.score)[:DEPTH]

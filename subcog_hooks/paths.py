@@ -62,6 +62,11 @@ class Home:
     def log(self) -> str:
         return os.path.join(self.root, "log")
 
+    @property
+    def cut_offs(self) -> str:
+        """The file of runs of the hook that their time was over for."""
+        return os.path.join(self.root, "cut-offs")
+
     def create(self) -> None:
         """Make the folder, for the user alone. Raises StoreError when that can not be done."""
         make_private_folder(self.root)

@@ -12,7 +12,7 @@ import typer
 
 from subcog_hooks import log
 from subcog_hooks.cli import install
-from subcog_hooks.cli.support import session, sources, stale
+from subcog_hooks.cli.support import decisions, session, stale
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
@@ -27,13 +27,8 @@ from subcog_hooks.errors import (
     StoreCorrupt,
     StoreError,
 )
-from subcog_hooks.hooks import gate
+from subcog_hooks.hooks.dry_run import Asked, decide_dry
 from subcog_hooks.hooks.payload import TRIAL
-from subcog_hooks.hooks.user_prompt_submit import SILENCE
-from subcog_hooks.intent import detection, keywords
-from subcog_hooks.intent.detection import NOTHING_SURELY
-from subcog_hooks.intent.kinds import SEEKING
-from subcog_hooks.intent.topics import topics
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
@@ -43,11 +38,9 @@ from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
-from subcog_hooks.recall import pipeline
 from subcog_hooks.settings import loading
 from subcog_hooks.state import pause
 from subcog_hooks.state.connection import State, put_aside
-from subcog_hooks.text.typed import ends_of
 
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
@@ -424,41 +417,18 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
 
 
 def _explain(home: Home, prompt: str) -> None:
-    """Why the hook is silent on a prompt, as far as the prompt and the memories are the reason."""
-    if SILENCE in prompt:
-        terminal.say(f"reason: {SILENCE} is in the prompt")
-        return
+    """Say why the hook is silent on a prompt: what it would decide now, and the memories that came nearest."""
     at = session.here()
-    settings = loading.load(home, at.root if at else None)
-    reading = keywords.read(prompt)
-    told, least = reading.intent, settings["search_intent.min_confidence"]
-    if told.confidence < NOTHING_SURELY or not topics(reading.words()):
-        terminal.say(
-            f"reason: the prompt asks for nothing, as far as its words tell ({told.confidence:.2f}, see `subcog intent`)"
-        )
-        return
-    is_enough = detection.is_enough(told, settings)
-    if not is_enough and not detection.is_unclear(reading):
-        terminal.say(f"reason: memories hardly help with this ({told.confidence:.2f}, search_intent.min_confidence is {least})")
-        return
-    is_seeking = any(signal.family == SEEKING for signal in reading.fired)
-    usual = float(settings["surfacing.min_relevance"])
-    bar = gate.threshold(usual, is_enough=is_enough, is_seeking=is_seeking).needed
-    with session.reading() as store:
+    with session.reading() as store, decisions.opened() as state:
         if store is None:
             terminal.say("reason: there are no memories")
             return
-        audiences = audiences_of(*at.names) if at else audiences_of()
-        with sources.opened(store, settings, fast=True) as opened:
-            hits = pipeline.for_prompt(ends_of(prompt), opened, audiences, Deadline(RECALL_MS)).hits
-            hits = pipeline.favoured(hits, told, opened.tuning)
-    if not hits:
-        terminal.say("reason: no memory is near to it, or has a word of it")
-    elif hits[0].relevance < bar:
-        if not is_enough:
-            terminal.say(
-                f"reason: memories hardly help with this ({told.confidence:.2f}, search_intent.min_confidence is {least})"
-            )
-        terminal.say(f"reason: no memory is relevant enough ({bar:.2f}; surfacing.min_relevance is {usual}); the nearest:")
-        for hit in hits[:NEAREST]:
-            terminal.say(f"  {hit.relevance:.2f}  {hit.memory.id}  {safe(hit.memory.content)[:80]}")
+        session.index_of(store)
+        settings = loading.load(home, at.root if at else None)
+        decision = decide_dry(Asked(prompt), home, at, settings, state, Deadline(RECALL_MS))
+        terminal.say(f"reason: {decisions.sentence(decision).removeprefix('silent: ')}")
+        nearest = decision.candidates[:NEAREST]
+        memories = store.by_ids([candidate.id for candidate in nearest])
+        for candidate in nearest:
+            content = memories[candidate.id].content if candidate.id in memories else ""
+            terminal.say(f"  {candidate.relevance:.2f}  {candidate.id}  {safe(content)[:80]}")

@@ -1,7 +1,6 @@
 """`subcog replay`: a prompt of before, decided anew against today's store and settings, and what comes out otherwise."""
 
 import json
-import tempfile
 from typing import Annotated, NamedTuple
 
 import typer
@@ -12,27 +11,19 @@ from subcog_hooks.cli.support import decisions, session
 from subcog_hooks.cli.support.decisions import GOOD, WRONG
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.errors import NoMemory, StoreError, UsageError
-from subcog_hooks.hooks.occasion import Occasion
-from subcog_hooks.hooks.turn import EVENT, Stages, Turn
-from subcog_hooks.hooks.user_prompt_submit import decide
-from subcog_hooks.memory.model import Memory, now_ms
+from subcog_hooks.errors import NoMemory, UsageError
+from subcog_hooks.hooks.dry_run import Asked, decide_dry
+from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.project import Project
-from subcog_hooks.paths import Home
 from subcog_hooks.redaction.leaks import MASK
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.settings.loading import Settings
-from subcog_hooks.state import decision_log, ledger, sessions
-from subcog_hooks.state.connection import State
+from subcog_hooks.state import decision_log
 from subcog_hooks.state.decision import GIVEN, INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
 from subcog_hooks.state.sessions import Earlier
 
 BUDGET_MS = 10_000.0  # nobody waits for a prompt here
 NOTABLE = 0.05  # by so much the relevance of a memory has to differ to be told, where nothing else of it does
-WAIT_MS = 100  # for a file that is this process's own
-_NO_LLM = "search_intent.use_llm"
 
 
 class Change(NamedTuple):
@@ -103,35 +94,17 @@ def _remarks(was: Decision) -> list[str]:
 
 
 def _again(was: Decision, prompt: str, given: set[str]) -> Decision:
-    """What the hook would decide now; what it keeps goes into a state of its own, which is thrown away. Raises StoreError."""
+    """Return what the hook would decide now. Raises StoreError."""
     home = session.home()
     with session.reading() as store:
         if store is not None:
             session.index_of(store)  # a hook that finds none is silent
     here = _project(was.project)
-    deadline = Deadline(BUDGET_MS)
-    with tempfile.TemporaryDirectory(prefix="subcog-") as folder, decisions.opened() as kept:
-        own = Home(folder)
-        state = State.open(own, WAIT_MS)
-        try:
-            now = now_ms()
-            ledger.record(state, was.session, sorted(given), now, was.id)
-            if was.borrowed:
-                sessions.keep_topics(
-                    state, was.session, Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0), now
-                )
-            settings = _settings(home, here)
-            sessions.copy_all(kept, state)
-            payload = {"session_id": was.session, "cwd": here.root if here else "", "hook_event_name": EVENT}
-            happened = Occasion(payload, was.session, here, settings, state, home, deadline)
-            turn = Turn(happened, Stages(deadline), prompt)
-            decide(turn, lambda _: None)
-            decided = decision_log.find(state, turn.id)
-        finally:
-            state.close()
-    if decided is None:
-        raise StoreError("the replay was not recorded", "`subcog doctor` names what is wrong")
-    return decided
+    earlier = Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0) if was.borrowed else None
+    asked = Asked(prompt, was.session, given, earlier)
+    with decisions.opened() as state:
+        settings = loading.load(home, here.root if here and here.root else None)
+        return decide_dry(asked, home, here, settings, state, Deadline(BUDGET_MS))
 
 
 def _project(identity: str) -> Project | None:
@@ -140,13 +113,6 @@ def _project(identity: str) -> Project | None:
     if here is not None and here.identity == identity:
         return here
     return Project(identity, "", identity) if identity else None
-
-
-def _settings(home: Home, here: Project | None) -> Settings:
-    """Today's settings, without an LLM."""
-    found = loading.load(home, here.root if here and here.root else None)
-    values = {name: found[name] for name in KEYS if found.is_set(name)}
-    return Settings({**values, _NO_LLM: False}, found.problems, found.left_out)
 
 
 def _differences(was: Decision, now: Decision) -> tuple[list[Change], int]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from subcog_hooks.paths import Home
     from subcog_hooks.state.connection import State
 
+LEAST_WAIT_MS = 5.0  # for another writer, also where no time is left to wait
 EVENTS = ("Stop", "PreCompact", "SessionEnd")
 
 _left_open: "list[State]" = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
@@ -25,7 +26,7 @@ def respond(payload: "dict[str, object]", home: "Home", deadline: "Deadline") ->
     from subcog_hooks.state import sessions
     from subcog_hooks.state.connection import State
 
-    state = State.open(home, max(1.0, deadline.left_ms()))
+    state = State.open(home, max(LEAST_WAIT_MS, deadline.left_ms()))
     _left_open.append(state)
     try:
         state.begin_briefly()

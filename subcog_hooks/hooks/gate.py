@@ -89,15 +89,15 @@ def judge(
 
 
 def _lack(hit: "Hit", given: "AbstractSet[str]", least: Threshold) -> str:
-    if hit.marked <= 0.0 and hit.raw >= least.usual:
+    if hit.marked <= 0.0 and hit.probability >= least.usual:
         return BAD
     if least.is_reached(hit):
         return GIVEN if hit.memory.id in given else DUPLICATE
     if hit.relevance >= least.usual:
         return INTENT
-    if hit.is_stale and hit.raw * hit.marked >= least.usual:
+    if hit.present < 1.0 and hit.probability * hit.marked >= least.usual:
         return STALE
-    return BAD if hit.marked < 1.0 and hit.raw >= least.usual else BELOW
+    return BAD if hit.marked < 1.0 and hit.probability >= least.usual else BELOW
 
 
 def held_back(hits: "Sequence[Hit]", min_relevance: float, why: str) -> list[Judged]:

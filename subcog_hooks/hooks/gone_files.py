@@ -14,12 +14,11 @@ LEFT = 0.5  # of the relevance of such a memory
 _WILD = frozenset("*?[{")
 
 
-def lower(hits: "Sequence[Hit]", here: "Project | None") -> None:
-    """Lower the relevance of those whose memory is of the project at hand, and about files that are gone."""
+def discount_gone_files(hits: "Sequence[Hit]", here: "Project | None") -> None:
+    """Discount the hits whose memory is of the project at hand, and about files that are gone."""
     for hit in hits:
-        hit.is_stale = is_stale(hit.memory, here)
-        if hit.is_stale:
-            hit.relevance = round(hit.relevance * LEFT, 4)
+        if is_stale(hit.memory, here):
+            hit.present = LEFT
 
 
 def is_stale(memory: "Memory", here: "Project | None") -> bool:

@@ -1,20 +1,24 @@
-"""A hook that was called: where and in which session, and the files that answering it needs."""
+"""A call of the hook: where and in which session, and the files that answering it needs. What is decided is not kept here."""
 
 import os
 
 from subcog_hooks.errors import StoreCorrupt
 from subcog_hooks.hooks.payload import TRIAL, session_of, text_of
+from subcog_hooks.hooks.stages import Stages
 from subcog_hooks.memory import project
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.model import IdMaker, now_ms
 from subcog_hooks.memory.store import Store, audiences_of
+from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.settings import loading
 from subcog_hooks.state import ledger
 from subcog_hooks.state.compiled_settings import CompiledSettings
 from subcog_hooks.state.connection import State, put_aside
+from subcog_hooks.state.decision import OPEN, START
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.deadline import Deadline
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.loading import Settings
 
 PRINT_MS = 5.0  # what rendering and writing need at the end
+LEAST_WAIT_MS = 20.0  # for a file that another process is writing, also where no time is left to wait
 
 _left_open: list[State | Store] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
 
@@ -31,10 +36,26 @@ _left_open: list[State | Store] = []  # closing the last connection checkpoints 
 class Occasion:
     """What one call of the hook is about.
 
-    here: the project it happened in; session: "" when the client names none; at: when, in milliseconds since the epoch.
+    here: the project it happened in; session: "" when the client names none; at: when, in milliseconds since the epoch; id: of
+    the decision that it will be; stages: how long each took.
     """
 
-    __slots__ = ("_facts", "_store", "at", "deadline", "here", "home", "payload", "session", "settings", "state")
+    __slots__ = (
+        "_eligible",
+        "_facts",
+        "_given",
+        "_store",
+        "at",
+        "deadline",
+        "here",
+        "home",
+        "id",
+        "payload",
+        "session",
+        "settings",
+        "stages",
+        "state",
+    )
 
     def __init__(
         self,
@@ -45,7 +66,9 @@ class Occasion:
         state: State,
         home: "Home",
         deadline: "Deadline",
+        given: "AbstractSet[str] | None" = None,
     ) -> None:
+        """given: ids that the session is taken to have been given, for a dry run; None for what the ledger says."""
         self.payload = payload
         self.session = session
         self.here = here
@@ -54,6 +77,10 @@ class Occasion:
         self.home = home
         self.deadline = deadline
         self.at = now_ms()
+        self.id = IdMaker().new(self.at)
+        self.stages = Stages(deadline)
+        self._given = given
+        self._eligible: Eligibility | None = None
         self._store: Store | None = None
         self._facts: dict[str, Scalar] | None = None
 
@@ -61,22 +88,36 @@ class Occasion:
     def store(self) -> Store:
         """The memories, opened when they are first asked for. Raises StoreError."""
         if self._store is None:
-            self._store = Store.reader(self.home, max(1.0, self.deadline.left_ms() - PRINT_MS))
+            self._store = Store.reader(self.home, max(LEAST_WAIT_MS, self.deadline.left_ms() - PRINT_MS))
             _left_open.append(self._store)
         return self._store
 
     @property
-    def audiences(self) -> tuple[str, ...]:
-        """Whose memories may be handed over."""
-        return audiences_of(*self.here.names) if self.here else audiences_of()
+    def eligible(self) -> Eligibility:
+        """Which memories may be handed over, as it was when this was first asked. Raises StoreError."""
+        if self._eligible is None:
+            self._eligible = self.eligible_to(self.here)
+        return self._eligible
+
+    def eligible_to(self, owner: "Project | None") -> Eligibility:
+        """Return which memories may be handed over to a project, None outside of any. Raises StoreError."""
+        audiences = audiences_of(*owner.names) if owner else audiences_of()
+        return Eligibility(audiences, self.at, self.given(), self.holds)
+
+    @property
+    def project(self) -> str:
+        """The name of the project, "" outside of any."""
+        return self.here.identity if self.here else ""
 
     @property
     def is_trial(self) -> bool:
         """Whether `subcog doctor` tries the hook: neither `why` nor `stats` is to tell of it."""
         return self.session.startswith(TRIAL)
 
-    def given(self) -> set[str]:
-        """The ids of the memories that the session has been given. Raises StoreError."""
+    def given(self) -> "AbstractSet[str]":
+        """Return the ids of the memories that the session has been given. Raises StoreError."""
+        if self._given is not None:
+            return self._given
         return ledger.given(self.state, self.session) if self.session else set()
 
     def facts(self) -> "dict[str, Scalar]":
@@ -99,18 +140,23 @@ class Occasion:
         log(self.home, message)
 
 
-def opened(payload: "Mapping[str, object]", home: "Home", deadline: "Deadline") -> Occasion | None:
-    """What a payload is about, None where there are no memories yet. Raises StoreError."""
+def open_occasion(payload: "Mapping[str, object]", home: "Home", deadline: "Deadline") -> Occasion | None:
+    """Return what a payload is about, None where there are no memories yet. Raises StoreError."""
     if not os.path.exists(home.memories_db):
         return None
+    stages = Stages(deadline)
+    stages.done(START)
     folder = text_of(payload, "cwd")
     here = project.find(folder) if os.path.isabs(folder) else None
-    state = State.open(home, max(1.0, deadline.left_ms() - PRINT_MS))
+    state = State.open(home, max(LEAST_WAIT_MS, deadline.left_ms() - PRINT_MS))
     _left_open.append(state)
     settings = loading.load(home, here.root if here else None, CompiledSettings(state))
     for problem in settings.problems:
         log(home, problem)
-    return Occasion(payload, session_of(payload), here, settings, state, home, deadline)
+    occasion = Occasion(payload, session_of(payload), here, settings, state, home, deadline)
+    occasion.stages = stages
+    stages.done(OPEN)
+    return occasion
 
 
 def with_sound_state(home: "Home", answer: "Callable[[], None]") -> None:

@@ -1,62 +1,161 @@
-"""From a turn that is over to the decision that is kept of it: what was understood, found and judged, with what may be kept."""
+"""The one place that records a run of the hook: from its verdict to the decision that is kept, with what may be kept of it."""
 
+from subcog_hooks.errors import StoreBusy, StoreError
+from subcog_hooks.hooks.turn import EVENT
+from subcog_hooks.state import decision_log, kept_texts, sessions
 from subcog_hooks.state.decision import (
     INJECTED,
     MAX_CANDIDATES,
     MAX_EXPLAINED,
     MAX_PROMPT,
+    NOMEM,
     NOT_TYPED,
+    OFF,
+    PAUSED,
     SPOKE,
     Bars,
     Candidate,
     Decision,
     Understood,
 )
+from subcog_hooks.state.sessions import Earlier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from subcog_hooks.hooks.delivery import Delivery
     from subcog_hooks.hooks.gate import Judged
+    from subcog_hooks.hooks.occasion import Occasion
     from subcog_hooks.hooks.turn import Turn
+    from subcog_hooks.hooks.verdict import Verdict
     from subcog_hooks.intent.detection import Examined
     from subcog_hooks.settings.loading import Settings
 
 MAX_READ = 100_000  # characters of a prompt that is looked through for secrets; of a longer one nothing is kept
 MAX_SIGNALS = 20
+UNREAD = (NOMEM, OFF, PAUSED)  # outcomes of prompts of which nothing is known
 _DIGITS = 4
 
 
-def of(turn: "Turn", outcome: str, reason: str = "") -> Decision:
-    """The decision that a turn was. What its prompt says is left out where the user has asked for silence, or for no record."""
-    from subcog_hooks.hooks.turn import EVENT  # has been loaded; a tool's call has no turn
+# ---- keeping --------------------------------------------------------------------------------------------------------------
 
-    was_read = turn.detected is not None or outcome == NOT_TYPED
+
+def keep_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") -> None:
+    """Record what became of a prompt, unless another process is writing: nobody waits for records.
+
+    Nothing is recorded of a trial: neither `why` nor `stats` is to tell of prompts that nobody typed.
+    """
+    occasion = turn.occasion
+    if occasion.is_trial:
+        return
+    try:
+        occasion.state.roll_back()  # what a failure has left open
+        occasion.state.begin_briefly()
+        _keep_prompt(turn, verdict, delivery)
+        occasion.state.commit()
+    except StoreBusy:
+        pass  # at every prompt while somebody writes: not worth a line in the log
+    except StoreError as error:
+        occasion.log(f"what became of a prompt was not kept: {error}")
+
+
+def keep(occasion: "Occasion", event: str, verdict: "Verdict", delivery: "Delivery") -> None:
+    """Record what became of a tool's call or a session's start, unless another process is writing. Nothing of a trial."""
+    if occasion.is_trial:
+        return
+    decision = _decision(occasion, event, verdict, delivery)
+    try:
+        occasion.state.begin_briefly()
+        decision_log.keep(occasion.state, decision, occasion.at)
+        occasion.state.commit()
+    except StoreBusy:
+        pass  # nobody waits for records
+    except StoreError as error:
+        occasion.log(f"a decision was not recorded: {error}")
+        occasion.state.roll_back()
+
+
+def _keep_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") -> None:
+    """Record a prompt in the transaction that is open. Raises StoreError."""
+    occasion = turn.occasion
+    state, settings = occasion.state, occasion.settings
+    if verdict.detected is not None and verdict.examined is not None:
+        verdict.detected.count(verdict.examined, state)
+        verdict.detected.learn(state, settings, keeps_answers=turn.keeps_texts)
+    sessions.seen(state, occasion.session, occasion.project, occasion.at)
+    if not turn.keeps_texts and kept_texts.may_exist(state):
+        kept_texts.forget_some(state)
+    try:
+        decision = decision_of_prompt(turn, verdict, delivery)
+        decision_log.keep(state, decision, occasion.at)
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a record is no reason to lose the ledger
+        occasion.log(f"a decision was not recorded: {type(error).__name__}: {error}")
+        return
+    if not occasion.session:
+        return
+    if decision.intent is not None and decision.intent.topics:
+        earlier = Earlier(decision.intent.topics, decision.intent.confidence)
+        sessions.keep_topics(state, occasion.session, earlier, occasion.at)
+    elif decision.outcome in UNREAD or (verdict.examined is not None and verdict.examined.intent.topics):
+        sessions.forget_topics(state, occasion.session)  # what comes next would go on from this one, of which nothing is kept
+
+
+# ---- what is kept ---------------------------------------------------------------------------------------------------------
+
+
+def decision_of_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") -> Decision:
+    """Return the decision that a prompt was.
+
+    What the prompt says is left out where the user has asked for silence, or for no record.
+    """
+    was_read = verdict.detected is not None or verdict.outcome == NOT_TYPED
     shown = may_be_kept(turn.prompt) if was_read and turn.keeps_texts else None
-    answer, examined = turn.answer, turn.examined
+    decision = _decision(turn.occasion, EVENT, verdict, delivery)
+    if decision.bars is None:
+        decision.bars = _usual_bars(turn.occasion.settings)
+    decision.prompt = shown[:MAX_PROMPT] if shown is not None else None
+    if verdict.examined is not None:
+        kept_topics = _without_secrets(verdict.examined.intent.topics, turn.prompt, shown)
+        decision.intent = _understood(verdict.examined, kept_topics)
+    return decision
+
+
+def _decision(occasion: "Occasion", event: str, verdict: "Verdict", delivery: "Delivery | None") -> Decision:
+    outcome = verdict.outcome or (delivery.outcome if delivery else "")
     return Decision(
-        turn.id,
-        turn.at,
-        EVENT,
-        turn.session,
-        turn.here.identity if turn.here else "",
+        occasion.id,
+        occasion.at,
+        event,
+        occasion.session,
+        occasion.project,
         outcome,
-        reason=reason,
-        units=turn.units,
-        micros=int(turn.deadline.spent_ms() * 1000.0),
-        prompt=shown[:MAX_PROMPT] if shown is not None else None,
-        intent=_understood(examined, _without_secrets(examined.intent.topics, turn.prompt, shown)) if examined else None,
-        bars=_bars(turn.settings, examined if answer else None),
-        stages=turn.stages.rows,
-        strategies=answer.strategies if answer else (),
-        note=answer.note if answer else None,
-        borrowed=turn.borrowed,
-        candidates=candidates(turn.judged, outcome),
+        reason=verdict.reason,
+        units=delivery.units if delivery else 0,
+        micros=int(occasion.deadline.spent_ms() * 1000.0),
+        bars=verdict.bars,
+        stages=occasion.stages.rows,
+        strategies=verdict.strategies,
+        note=verdict.note,
+        borrowed=verdict.borrowed,
+        candidates=candidates(delivery.judged if delivery else verdict.judged, outcome),
+    )
+
+
+def _usual_bars(settings: "Settings") -> Bars:
+    """Return the bars where nothing was measured against them."""
+    return Bars(
+        float(settings["surfacing.min_relevance"]),
+        float(settings["search_intent.min_confidence"]),
+        int(settings["surfacing.max_memories"]),
+        int(settings["surfacing.max_characters"]),
     )
 
 
 def may_be_kept(prompt: str) -> str | None:
-    """Head and tail of a prompt without its secrets; None where something else in it may be one.
+    """Return head and tail of a prompt without its secrets; None where something else in it may be one.
 
     >>> may_be_kept("push with ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"), may_be_kept("Why is password=hunter2 refused?")
     ('push with [redacted]', None)
@@ -69,7 +168,7 @@ def may_be_kept(prompt: str) -> str | None:
 
 
 def _without_secrets(topics: "Sequence[str]", prompt: str, shown: str | None) -> "list[str]":
-    """The topics but those that stand in the prompt and not in what may be kept of it."""
+    """Return the topics but those that stand in the prompt and not in what may be kept of it."""
     if shown is None:
         return []
     if shown is prompt:
@@ -94,24 +193,8 @@ def _understood(examined: "Examined", topics: "Sequence[str]") -> Understood:
     )
 
 
-def _bars(settings: "Settings", examined: "Examined | None") -> Bars:
-    """What memories were measured against. examined: None where none was looked for."""
-    needed = None
-    if examined is not None:
-        from subcog_hooks.hooks import gate  # has been loaded to judge
-
-        needed = gate.threshold_of(examined, settings).needed
-    return Bars(
-        float(settings["surfacing.min_relevance"]),
-        float(settings["search_intent.min_confidence"]),
-        int(settings["surfacing.max_memories"]),
-        int(settings["surfacing.max_characters"]),
-        needed,
-    )
-
-
 def candidates(judged: "Sequence[Judged]", outcome: str) -> list[Candidate]:
-    """The first of them by relevance, and all that were injected. Where nothing was printed, those share the outcome."""
+    """Return the first of them by relevance, and all that were injected. Where nothing was printed, those share the outcome."""
     chosen = sum(one.outcome == INJECTED for one in judged)
     ordered = sorted(judged, key=lambda one: (one.outcome != INJECTED, -one.hit.relevance))[: max(chosen, MAX_CANDIDATES)]
     ordered.sort(key=lambda one: -one.hit.relevance)
@@ -122,7 +205,7 @@ def candidates(judged: "Sequence[Judged]", outcome: str) -> list[Candidate]:
             one.hit.memory.id,
             one.hit.memory.namespace,
             one.hit.relevance,
-            one.hit.raw,
+            one.hit.probability,
             outcome if one.outcome == INJECTED else one.outcome,
             one.hit.ranks,
             one.hit.scores,

@@ -1,6 +1,6 @@
 """The fail-open runner: one payload in, at most one JSON object out, exit 0, within the deadline, whatever happens.
 
-A watchdog thread ends the process when the deadline passes, because SQLite, tantivy or a read from the client may hold the main
+A watchdog thread ends the process when the time for its own work is over, because SQLite, tantivy or a read from the client may hold the main
 thread at that moment. `os._exit` saves 1.6 ms of tearing down modules.
 """
 
@@ -13,15 +13,18 @@ from subcog_hooks import wire
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.paths import Home
 
-BUDGET_MS = 200.0  # the whole process (DESIGN section 10)
-BUDGETS_MS = {  # of the same, by event; what is not here is not answered
-    "UserPromptSubmit": BUDGET_MS,
-    "SessionStart": BUDGET_MS,
-    "PreToolUse": 100.0,
-    "Stop": 50.0,
-    "PreCompact": 50.0,
-    "SessionEnd": 50.0,
+# milliseconds of the whole process, by event: until when others are waited for, and until when own work goes on, which a busy
+# machine may slow down (DESIGN sections 2 and 10); what is not here is not answered
+BUDGETS_MS = {
+    "UserPromptSubmit": (200.0, 1_000.0),
+    "SessionStart": (200.0, 1_000.0),
+    "PreToolUse": (100.0, 500.0),
+    "Stop": (50.0, 500.0),
+    "PreCompact": (50.0, 500.0),
+    "SessionEnd": (50.0, 500.0),
 }
+SHORTEST_MS, LONGEST_MS = 500.0, 1_000.0  # of the latter
+MAX_CUT_OFFS = 64 * 1024  # bytes of their file
 STARTUP_MS = 25.0  # what the interpreter has used of it before the clock here starts, where that can not be read
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; larger ones are refused quietly
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms
@@ -30,11 +33,15 @@ _WRITE_GRACE_S = 1.0  # for a client that is slow to take an answer that has beg
 
 
 class Answer:
-    """Where an event writes its one answer; a write that has begun is let finish by the watchdog."""
+    """Where an event writes its one answer; a write that has begun is let finish by the watchdog.
 
-    __slots__ = ("_writing", "_written")
+    event: the client's name of it, "" until it is known.
+    """
+
+    __slots__ = ("_writing", "_written", "event")
 
     def __init__(self) -> None:
+        self.event = ""
         self._writing = _thread.allocate_lock()
         self._written = _thread.allocate_lock()
         self._written.acquire()
@@ -65,8 +72,7 @@ def main() -> None:
             return
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a library that panics over a damaged file says so there
         answer = Answer()
-        age_ms = _age_ms()
-        _thread.start_new_thread(_watch, (answer, Deadline(BUDGET_MS - age_ms, age_ms)))
+        _thread.start_new_thread(_watch, (answer, _age_ms()))
         if len(sys.argv) <= 2 or "--second-look" not in sys.argv[2:]:
             _run(answer)
     except BaseException as error:  # noqa: BLE001 - a hook can not hurt: not by an interrupt or a full memory either
@@ -80,18 +86,36 @@ def _age_ms() -> float:
     try:
         with open("/proc/self/stat", "rb") as file:
             started = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
-        return min(BUDGET_MS, max(0.0, (time.clock_gettime(time.CLOCK_BOOTTIME) - started) * 1000.0))
+        return min(LONGEST_MS, max(0.0, (time.clock_gettime(time.CLOCK_BOOTTIME) - started) * 1000.0))
     except (OSError, ValueError, IndexError, AttributeError):
         return STARTUP_MS
 
 
-def _watch(answer: Answer, deadline: Deadline) -> None:
+def _watch(answer: Answer, age_ms: float) -> None:
+    """End the process when its time is over, unless it is writing just then. What is cut off leaves a trace."""
     clock = _thread.allocate_lock()
     clock.acquire()
-    clock.acquire(timeout=deadline.left_ms() / 1000.0)
+    for end_ms in (SHORTEST_MS, LONGEST_MS):
+        clock.acquire(timeout=max(0.0, end_ms - age_ms) / 1000.0)
+        age_ms = max(age_ms, end_ms)
+        if answer.event and BUDGETS_MS[answer.event][1] <= end_ms:
+            break
     if not answer.give_up():
         answer.wait_until_written(_WRITE_GRACE_S)
+    elif answer.event:  # else the client has not said what it wants
+        _note_cut_off(answer.event)
     os._exit(0)
+
+
+def _note_cut_off(event: str) -> None:
+    """Append the time and the event to a file that `state.cut_offs` reads. Nothing is imported: the main thread may be at it."""
+    try:
+        path = Home.find().cut_offs
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+        if os.fstat(descriptor).st_size < MAX_CUT_OFFS:
+            os.write(descriptor, b"%d %s\n" % (time.time_ns() // 1_000_000, event.encode()))
+    except Exception:  # noqa: BLE001, S110 - the process ends anyway, and there is nowhere to report to
+        pass
 
 
 def _run(answer: Answer) -> None:
@@ -111,9 +135,9 @@ def _run(answer: Answer) -> None:
     if not isinstance(event, str) or event not in BUDGETS_MS:
         return
     age_ms = _age_ms()
-    deadline = Deadline(BUDGETS_MS[event] - age_ms, age_ms)
-    if BUDGETS_MS[event] < BUDGET_MS:
-        _thread.start_new_thread(_watch, (answer, deadline))
+    wait_ms, work_ms = BUDGETS_MS[event]
+    deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
+    answer.event = event
     if event == "UserPromptSubmit":
         from subcog_hooks.hooks import user_prompt_submit  # the other events need none of what it loads
 

@@ -5,7 +5,7 @@ does not add again.
 """
 
 from subcog_hooks.errors import StoreBusy
-from subcog_hooks.hooks import occasion
+from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.payload import text_of
 from subcog_hooks.recall.hits import PINNED, STATE, USED
 from subcog_hooks.state import ledger, pause, sessions
@@ -30,11 +30,11 @@ MOST = 14  # memories: those, and three whose conditions hold
 
 def respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
     """Begin a session: `write` is called once with the output, or not at all. Raises StoreError."""
-    occasion.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
+    occasions.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
 
 
 def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
-    happened = occasion.opened(payload, home, deadline)
+    happened = occasions.open_occasion(payload, home, deadline)
     if happened is None:
         return
     source = text_of(payload, "source")
@@ -42,22 +42,35 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     said = sessions.said(happened.state, happened.session) if source == RESUME else None
     is_silent = _is_silent(happened)
     facts = _facts(happened) if said is None and not is_silent else None
-    _note(happened, lambda: sessions.begin(happened.state, happened.session, _project(happened), source, happened.at))
+    _note(happened, lambda: sessions.begin(happened.state, happened.session, happened.project, source, happened.at))
     if is_silent:
         return
     found = {USED: _live(said, happened)} if said is not None else _found(happened, facts, used)
     ids: tuple[str, ...] = ()
     if any(found.values()):
-        from subcog_hooks.hooks import handing  # most sessions begin with nothing
-        from subcog_hooks.recall.exact import Exact
-
-        units = min(MOST_UNITS, int(happened.settings["surfacing.max_characters"]))
-        terms = handing.Terms(0.0, MOST, units, float(happened.settings["diversity.near_duplicate"]), again=True)
-        ids = handing.hand_over(happened, EVENT, Exact(found), terms, write, reason=source)
+        ids = _hand_over(happened, found, source, write)
         if not ids:
             return  # no time was left: a resumed session begins as if it were new
     if said is None:
         _note(happened, lambda: sessions.keep_said(happened.state, happened.session, ids))
+
+
+def _hand_over(
+    happened: "Occasion", found: "Mapping[str, Sequence[Memory]]", source: str, write: "Callable[[bytes], None]"
+) -> tuple[str, ...]:
+    """Hand over what was found, and record it; the ids of what was printed. Raises StoreError."""
+    from subcog_hooks.hooks import record  # most sessions begin with nothing
+    from subcog_hooks.hooks.delivery import deliver
+    from subcog_hooks.hooks.exact_offer import Terms, offer_exact
+    from subcog_hooks.recall.exact import Exact
+
+    units = min(MOST_UNITS, int(happened.settings["surfacing.max_characters"]))
+    terms = Terms(0.0, MOST, units, float(happened.settings["diversity.near_duplicate"]), again=True)
+    verdict = offer_exact(happened, Exact(found), terms, source)
+    assert verdict.offer is not None
+    delivery = deliver(happened, EVENT, verdict.offer, write)
+    record.keep(happened, EVENT, verdict, delivery)
+    return delivery.ids
 
 
 def _is_silent(happened: "Occasion") -> bool:
@@ -65,10 +78,6 @@ def _is_silent(happened: "Occasion") -> bool:
     return (
         not settings["surfacing.enabled"] or not settings["surfacing.session_start"] or pause.is_on(happened.state, happened.at)
     )
-
-
-def _project(happened: "Occasion") -> str:
-    return happened.here.identity if happened.here else ""
 
 
 def _forgotten(happened: "Occasion") -> list[str]:
@@ -99,12 +108,12 @@ def _note(happened: "Occasion", note: "Callable[[], None]") -> None:
 
 def _found(happened: "Occasion", facts: "Mapping[str, Scalar] | None", used: "Sequence[str]") -> "dict[str, list[Memory]]":
     """The live memories of each channel, in the order in which they are printed. Raises StoreError."""
-    store, audiences, now = happened.store, happened.audiences, happened.at
-    found = {PINNED: store.pinned(audiences, MOST_PINNED, now)}
+    store, eligible = happened.store, happened.eligible
+    found = {PINNED: store.pinned(eligible.audiences, MOST_PINNED, eligible.now_ms)}
     if facts is not None:
         from subcog_hooks.recall import exact  # where the store has conditions
 
-        found[STATE], note = exact.by_states(facts, store, audiences, set(), now)
+        found[STATE], note = exact.by_states(facts, store, eligible)
         if note:
             happened.log(note)
     found[USED] = [memory for memory in _live(used, happened) if happened.holds(memory)]
@@ -115,11 +124,5 @@ def _live(ids: "Sequence[str]", happened: "Occasion") -> "list[Memory]":
     """The memories of these ids that may be handed over, in their order. Raises StoreError."""
     if not ids:
         return []
-    from subcog_hooks.memory.store import audience_of  # loaded by then
-
     memories = happened.store.by_ids(ids)
-    return [
-        memory
-        for memory in map(memories.get, ids)
-        if memory and memory.is_live(happened.at) and audience_of(memory.scope, memory.project) in happened.audiences
-    ]
+    return [memory for memory in map(memories.get, ids) if memory and happened.eligible.includes(memory)]

@@ -1,10 +1,23 @@
-"""UserPromptSubmit: from the payload to an intent; what is worth a search goes on to `surfacing`. Every run is recorded."""
+"""UserPromptSubmit: a prompt is read, decided on, answered or not, and recorded. What is worth a search goes to `surfacing`."""
 
-from subcog_hooks.hooks import occasion
-from subcog_hooks.hooks.turn import SETTLE_MS, Stages, Turn
+from subcog_hooks.hooks import occasion as occasions
+from subcog_hooks.hooks import turn as turns
+from subcog_hooks.hooks.turn import EVENT, SETTLE_MS, Turn
+from subcog_hooks.hooks.verdict import Verdict
 from subcog_hooks.intent import detection
 from subcog_hooks.state import pause
-from subcog_hooks.state.decision import EXACT, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OPEN, PAUSED, REPEATED, START
+from subcog_hooks.state.decision import (
+    EXACT,
+    FAILED,
+    INTENT,
+    INTENT_READ,
+    NOMEM,
+    NOT_TYPED,
+    OFF,
+    OUT_OF_TIME,
+    PAUSED,
+    REPEATED,
+)
 from subcog_hooks.text import typed
 
 TYPE_CHECKING = False
@@ -12,81 +25,99 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.hooks.delivery import Delivery
     from subcog_hooks.paths import Home
     from subcog_hooks.settings.loading import Settings
 
 SILENCE = "[nomem]"  # in a prompt: not this time
+MAX_REASON = 200  # characters of an error that are kept
 
 
 def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
     """Answer one prompt: `write` is called once with the output, or not at all. Raises StoreError."""
-    occasion.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
+    occasions.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
 
 
 def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
-    stages = Stages(deadline)
-    stages.done(START)
-    happened = occasion.opened(payload, home, deadline)
-    if happened is None:
+    occasion = occasions.open_occasion(payload, home, deadline)
+    if occasion is None:
         return
-    turn = Turn(happened, stages)
-    stages.done(OPEN)
-    try:
-        decide(turn, write)
-    except Exception as error:
-        turn.give_up(error)
-        raise
+    turn = Turn(occasion)
+    verdict = decide(turn)
+    delivery: Delivery | None = None
+    if verdict.offer is not None:
+        from subcog_hooks.hooks.delivery import deliver  # most prompts have ended before
+
+        try:
+            delivery = deliver(occasion, EVENT, verdict.offer, write)
+        except Exception as error:  # noqa: BLE001 - recorded, then raised again
+            verdict.fail(*_told(error), error, occasion.eligible.given)
+    from subcog_hooks.hooks import record  # the answer, if there is one, has been written
+
+    record.keep_prompt(turn, verdict, delivery)
+    for remark in verdict.remarks:
+        occasion.log(remark)
+    if verdict.error is not None:
+        raise verdict.error
 
 
-def decide(turn: Turn, write: "Callable[[bytes], None]") -> None:
-    """Speak or be silent, and keep what was decided in the turn's state. Raises StoreError."""
+def decide(turn: Turn) -> Verdict:
+    """Decide on a prompt. Nothing is written; an LLM may be asked. Raises StoreError where not even that could be begun."""
     if silence := _silence(turn):
-        turn.keep_if_free(silence)
-    else:
-        _answer(turn, write)
+        return Verdict(silence)
+    occasion = turn.occasion
+    settings = occasion.settings
+    limit_ms = min(float(settings["search_intent.llm_timeout_ms"]), occasion.deadline.left_ms() - SETTLE_MS)
+    detected = detection.begin(turn.prompt, settings, occasion.home, occasion.state, _shown, max(0.0, limit_ms) / 1000.0)
+    try:
+        verdict = _decide(turn, detected)
+    except Exception as error:  # noqa: BLE001 - what is known of the prompt is recorded with it
+        examined = detected.abandon(turns.Read(detected).topics(), settings)
+        verdict = Verdict(*_told(error), detected=detected, examined=examined, error=error)
+    if detected.fault is not None:
+        verdict.remarks = (f"no LLM is asked: {detected.fault}", *verdict.remarks)
+    return verdict
 
 
 def _silence(turn: Turn) -> str:
-    """Why the prompt is not even read, "" when it is."""
+    """Return why the prompt is not even read, "" when it is."""
+    settings = turn.occasion.settings
     if SILENCE in turn.prompt:
         return NOMEM
-    if not turn.settings["surfacing.enabled"] or not turn.settings["search_intent.enabled"]:
+    if not settings["surfacing.enabled"] or not settings["search_intent.enabled"]:
         return OFF
-    if pause.is_on(turn.state, turn.at):
+    if pause.is_on(turn.occasion.state, turn.occasion.at):
         return PAUSED
     return "" if typed.is_typed(turn.prompt) else NOT_TYPED  # last: of what is only silenced no text is kept
 
 
-def _answer(turn: Turn, write: "Callable[[bytes], None]") -> None:
-    settings = turn.settings
-    limit_ms = min(float(settings["search_intent.llm_timeout_ms"]), turn.deadline.left_ms() - SETTLE_MS)
-    detected = detection.begin(turn.prompt, settings, turn.home, turn.state, _shown, max(0.0, limit_ms) / 1000.0)
-    turn.detected = detected
-    if detected.fault is not None:
-        turn.log(f"no LLM is asked: {detected.fault}")
-    turn.borrow(detected)
-    words = turn.topics(detected)
-    turn.stages.done(INTENT_READ)
-    has_exact = turn.find_exact()
-    turn.stages.done(EXACT)
+def _decide(turn: Turn, detected: "detection.Detection") -> Verdict:
+    occasion, settings = turn.occasion, turn.occasion.settings
+    read = turns.read(turn, detected)
+    words = read.topics()
+    occasion.stages.done(INTENT_READ)
+    read.exact = turns.match_cues(turn)
+    has_news = read.exact is not None and read.exact.is_news(occasion.given())
+    occasion.stages.done(EXACT)
     is_asked = detected.may_change or bool(words and _is_worth_a_look(detected, settings))
-    if not is_asked and not has_exact:
-        turn.settle(detected, words)
-        turn.keep_if_free(REPEATED if turn.exact else INTENT)
-        if turn.exact is not None and turn.exact.note:
-            turn.log(turn.exact.note)
-        return
+    if not is_asked and not has_news:
+        examined = detected.settle(words, settings, 0.0)
+        remarks = [read.exact.note] if read.exact is not None and read.exact.note else []
+        outcome = REPEATED if read.exact else INTENT
+        return Verdict(outcome, detected=detected, examined=examined, borrowed=read.borrowed, remarks=remarks)
     from subcog_hooks.hooks import surfacing  # most prompts have ended above, without loading recall (10 ms)
 
-    if is_asked:
-        surfacing.surface(turn, detected, write)
-    else:
-        surfacing.surface_exact(turn, detected, write)
+    return surfacing.surface(turn, read) if is_asked else surfacing.surface_exact(turn, read)
 
 
 def _is_worth_a_look(detected: "detection.Detection", settings: "Settings") -> bool:
     reading = detected.reading
     return detection.is_enough(reading.intent, settings) or detection.is_unclear(reading)
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    """Return the outcome that an error is, and how it is told."""
+    return OUT_OF_TIME if isinstance(error, TimeoutError) else FAILED, f"{type(error).__name__}: {error}"[:MAX_REASON]
 
 
 def _shown(prompt: str) -> str | None:

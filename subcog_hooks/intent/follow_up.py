@@ -81,7 +81,7 @@ def borrowed(topics: "Sequence[str]", earlier: "Earlier") -> tuple[str, ...]:
 def confidence_of(own: float, earlier: "Earlier", least: float) -> float:
     """How probable it is that memories help with a follow-up: as it was with the prompt before, if that was enough.
 
-    >>> from subcog_hooks.state.connection import Earlier
+    >>> from subcog_hooks.state.sessions import Earlier
     >>> confidence_of(0.3, Earlier(("relay",), 0.8), 0.5), confidence_of(0.3, Earlier(("relay",), 0.4), 0.5)
     (0.8, 0.3)
     """

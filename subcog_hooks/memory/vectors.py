@@ -111,7 +111,7 @@ class VectorStore:
 
     def expire_at(self, deadline: "Deadline | None") -> None:
         """Break off searches when the deadline passes, with a StoreError; None: let them end."""
-        stop = None if deadline is None else lambda: not deadline.left_ms()
+        stop = None if deadline is None else lambda: not deadline.work_left_ms()
         self._connection.set_progress_handler(stop, _STEPS if stop else 0)
 
     def nearest(

@@ -7,6 +7,7 @@ from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import audience_of, audiences_of
 from subcog_hooks.recall import exact, lexical, pipeline, suggestions
 from subcog_hooks.recall.candidates import HYBRID, Net, Request, Sources
+from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.hits import LOW, PATTERN, SPECULATIVE, Answer
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
     answer = pipeline.search(request, sources, deadline.share(PRIMARY_SHARE), limit, offset)
     notes = [answer.note]
     for label, net, share, note in STAGES:
-        if answer.is_degraded and not deadline.left_ms():
+        if answer.is_degraded and not deadline.work_left_ms():
             break
         if answer.hits or (offset and _finds(request, sources, deadline)):  # a page behind the last is empty, whatever is there
             break
@@ -52,7 +53,7 @@ def _with_patterns(request: Request, sources: Sources, deadline: "Deadline") -> 
     audiences = request.scope.audiences
     if audiences is None:
         audiences = (*audiences_of(), *(audience_of("project", name) for name in sources.store.projects()))
-    found, _ = exact.by_patterns(request.text, sources.store, audiences, frozenset(), now_ms(), deadline)
+    found, _ = exact.by_patterns(request.text, sources.store, Eligibility(audiences, now_ms()), deadline)
     return request.with_further(exact.Exact({PATTERN: found}).lists())
 
 

@@ -44,12 +44,12 @@ def run(channel: "Channel", query: "Query", scope: "Filter", k: int, deadline: "
 
     Raises IndexUnusable: without words there is no answer, and whoever may write rebuilds the index.
     """
-    if not channel.is_floor and not deadline.left_ms():
+    if not channel.is_floor and not deadline.work_left_ms():
         return Found(channel.name, channel.strategy, None, f"{channel.name}: no time was left for it")
     try:
         return Found(channel.name, channel.strategy, channel.search(query, scope, k, deadline))
     except IndexUnusable:
         raise
     except SubcogError as error:
-        late = not deadline.left_ms()
+        late = not deadline.work_left_ms()
         return Found(channel.name, channel.strategy, None, f"{channel.name}: {'out of time' if late else error.message}")

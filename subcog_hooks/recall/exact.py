@@ -4,8 +4,9 @@ The channel of patterns matches the triggers of the scope against the whole prom
 is known of the session. They bring few memories and are sure of them: an intent that asks for nothing does not hold them back.
 """
 
+import time
+
 from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, Memory
-from subcog_hooks.memory.store import audience_of
 from subcog_hooks.recall.hits import PATTERN, STATE, Hit
 
 TYPE_CHECKING = False
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.memory.store import Store
     from subcog_hooks.recall.channel import Found
+    from subcog_hooks.recall.eligibility import Eligibility
 
 PATTERN_DEPTH, STATE_DEPTH = 5, 3  # memories that each brings (S3's caps); five is also how many may be pinned (DESIGN 7.9)
 HEAD, TAIL = 65_536, 16_384  # characters of a longer text that are matched: its beginning and its end
 MAX_TRIED = 200  # triggers of which a literal stands in the text; a compiled one takes 30 to 100 µs
+LEAST_MATCHING_MS = 40.0  # for patterns, where waiting for others has used up the rest: 400 that are compiled
 MAX_JUDGED = 1_000  # memories with conditions, 5 µs each
 MAX_READ = 50  # matching memories that are looked at
 
@@ -79,37 +82,30 @@ class Exact:
             hit.is_pinned = hit.memory.seq in pinned
 
 
-def by_patterns(
-    text: str,
-    store: "Store",
-    audiences: tuple[str, ...],
-    given: "AbstractSet[str]",
-    now_ms: int,
-    deadline: "Deadline",
-    holds: "Callable[[Memory], bool]" = lambda _: True,
-) -> tuple[list[Memory], str]:
-    """The live memories of these audiences one of whose triggers matches the text, and what was left undone. Raises StoreError.
+def by_patterns(text: str, store: "Store", eligible: "Eligibility", deadline: "Deadline") -> tuple[list[Memory], str]:
+    """Return the eligible memories one of whose triggers matches the text, and what was left undone. Raises StoreError.
 
-    Those that the session has not been given come first, then those of the highest priority, then the newest. holds: whether a
-    memory's conditions do. Half of the time that is left is for them.
+    Those that the session has not been given come first, then those of the highest priority, then the newest. Patterns get half
+    of the time that is left, counted in what this thread works: a busy machine takes none of it.
     """
     from subcog_hooks.cues import triggers  # only where the store has some
 
     text = triggers.plain(cut(text))
     seqs: dict[int, int] = {}
-    share = deadline.share(0.5)
+    allowed_s = max(LEAST_MATCHING_MS, 0.5 * deadline.left_ms()) / 1000.0
+    began_s = time.thread_time()
     data = text.encode("utf-8", "replace")
     note = ""
-    candidates = store.triggers(triggers.keys_in(text), audiences, text, now_ms)
+    candidates = store.triggers(triggers.keys_in(text), eligible.audiences, text, eligible.now_ms)
     for tried, trigger in enumerate(candidates):
         if trigger.seq in seqs:
             continue
-        if tried >= MAX_TRIED or not share.left_ms():
+        if tried >= MAX_TRIED or not deadline.work_left_ms() or time.thread_time() - began_s > allowed_s:
             note = f"patterns: of {len(candidates)} triggers that may match {tried} were tried"
             break
         if _matches(trigger.pattern, data):
             seqs[trigger.seq] = trigger.priority
-    return _first(seqs, store, audiences, given, now_ms, PATTERN_DEPTH, holds), note
+    return _first(seqs, store, eligible, PATTERN_DEPTH, eligible.allows), note
 
 
 def _matches(pattern: str, data: bytes) -> bool:
@@ -122,21 +118,16 @@ def _matches(pattern: str, data: bytes) -> bool:
 
 
 def by_states(
-    facts: "Mapping[str, Scalar]",
-    store: "Store",
-    audiences: tuple[str, ...],
-    given: "AbstractSet[str]",
-    now_ms: int,
-    naming: tuple[str, ...] = (),
+    facts: "Mapping[str, Scalar]", store: "Store", eligible: "Eligibility", naming: tuple[str, ...] = ()
 ) -> tuple[list[Memory], str]:
-    """The live memories of these audiences whose conditions hold, in the same order, and what was left undone.
+    """Return the eligible memories whose conditions hold by these facts, and what was left undone.
 
-    One with triggers or paths waits for these; its conditions only hold it back. naming: of these facts one must be among the
-    conditions; () for any. Raises StoreError.
+    They are in the order of `by_patterns`. One with triggers or paths waits for these; its conditions only hold it back.
+    naming: of these facts one must be among the conditions; () for any. Raises StoreError.
     """
     from subcog_hooks.cues import conditions  # only where the store has some
 
-    found = store.conditional(audiences, MAX_JUDGED + 1, now_ms)
+    found = store.conditional(eligible.audiences, MAX_JUDGED + 1, eligible.now_ms)
     note = (
         f"state: of more than {MAX_JUDGED} memories with conditions the last were not judged" if len(found) > MAX_JUDGED else ""
     )
@@ -145,9 +136,11 @@ def by_states(
         for seq, when in found[:MAX_JUDGED]
         if (not naming or any(name in when for name in naming)) and conditions.holds(when, facts)
     ]
-    return _first(
-        held, store, audiences, given, now_ms, STATE_DEPTH, lambda memory: not (memory.triggers or memory.paths)
-    ), note
+
+    def waits_for_nothing_else(memory: Memory) -> bool:
+        return eligible.includes(memory) and not (memory.triggers or memory.paths)
+
+    return _first(held, store, eligible, STATE_DEPTH, waits_for_nothing_else), note
 
 
 def cut(text: str) -> str:
@@ -160,40 +153,27 @@ def cut(text: str) -> str:
 
 
 def _first(
-    seqs: "Iterable[int]",
-    store: "Store",
-    audiences: tuple[str, ...],
-    given: "AbstractSet[str]",
-    now_ms: int,
-    most: int,
-    is_wanted: "Callable[[Memory], bool]",
+    seqs: "Iterable[int]", store: "Store", eligible: "Eligibility", most: int, is_wanted: "Callable[[Memory], bool]"
 ) -> list[Memory]:
+    """Return the first of these memories that are wanted, new ones before those that the session has been given."""
     wanted = list(seqs)
     if not wanted:
         return []
     if len(wanted) > MAX_READ:
-        had = set(store.seqs_of(given))
+        had = set(store.seqs_of(eligible.given))
         wanted = [seq for seq in wanted if seq not in had][:MAX_READ]
-    live = [
-        memory
-        for memory in store.by_seqs(wanted).values()
-        if memory.is_live(now_ms) and audience_of(memory.scope, memory.project) in audiences and is_wanted(memory)
-    ]
-    live.sort(key=lambda memory: (memory.id in given, -memory.priority, -memory.created_at, memory.id))
+    live = [memory for memory in store.by_seqs(wanted).values() if is_wanted(memory)]
+    live.sort(key=lambda memory: (memory.id in eligible.given, -memory.priority, -memory.created_at, memory.id))
     return live[:most]
 
 
-def of_prompt(
-    text: str,
-    facts: "Mapping[str, Scalar] | None",
-    store: "Store",
-    audiences: tuple[str, ...],
-    given: "AbstractSet[str]",
-    now_ms: int,
-    deadline: "Deadline",
-    holds: "Callable[[Memory], bool]" = lambda _: True,
+def match_prompt(
+    text: str, facts: "Mapping[str, Scalar] | None", store: "Store", eligible: "Eligibility", deadline: "Deadline"
 ) -> Exact:
-    """What a prompt brings. facts: what is known of its session, None where no memory has conditions. Raises StoreError."""
-    patterns, note = by_patterns(text, store, audiences, given, now_ms, deadline, holds) if text else ([], "")
-    states, other = by_states(facts, store, audiences, given, now_ms) if facts is not None else ([], "")
+    """Return what a prompt brings by triggers and conditions. Raises StoreError.
+
+    facts: what is known of its session, None where no memory has conditions.
+    """
+    patterns, note = by_patterns(text, store, eligible, deadline) if text else ([], "")
+    states, other = by_states(facts, store, eligible) if facts is not None else ([], "")
     return Exact({PATTERN: patterns, STATE: states}, "; ".join(filter(None, (note, other))))

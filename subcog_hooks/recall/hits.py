@@ -20,27 +20,28 @@ VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "me
 class Hit:
     """A memory that was found.
 
-    score: the fused one, comparable within one answer; relevance: a probability. ranks (from 1) and scores (BM25, cosine, sum
-    of label rarities): the channels' own, by the channel's name; a channel that has not found the memory gives no rank, and its
-    score if it knows one. agreement: the share of the strategies that ran which have it among their first AGREED; labels: its
-    tags and keywords that the query names; recency: the factor that its age had on the score. terms: what its relevance was
-    made of, each a name, a value and what that adds to the logit. raw: the relevance before the intent's prior and marks;
-    marked: what the user's marks have left of it, 1.0 where there are none. is_pinned: its trigger matched, and its priority
-    puts it before all others, whatever its relevance. is_stale: all files that it is about are gone, which lowers its
-    relevance.
+    score: the fused one, comparable within one answer. ranks (from 1) and scores (BM25, cosine, sum of label rarities): the
+    channels' own, by the channel's name; a channel that has not found the memory gives no rank, and its score if it knows one.
+    agreement: the share of the strategies that ran which have it among their first AGREED; labels: its tags and keywords that
+    the query names; recency: the factor that its age had on the score. is_pinned: its trigger matched, and its priority puts it
+    before all others, whatever its relevance.
+
+    What its relevance is made of: terms, each a name, a value and what that adds to the logit; probability, which these terms
+    say; prior: the factor of its namespace for the intent; marked: what the user's marks leave, 1.0 where there are none;
+    present: what is left because files that it is about are gone, 1.0 where some are there. No factor depends on another.
     """
 
     __slots__ = (
         "agreement",
         "is_pinned",
-        "is_stale",
         "labels",
         "marked",
         "memory",
+        "present",
+        "prior",
+        "probability",
         "ranks",
-        "raw",
         "recency",
-        "relevance",
         "score",
         "scores",
         "terms",
@@ -50,7 +51,7 @@ class Hit:
         self,
         memory: Memory,
         score: float,
-        relevance: float,
+        probability: float,
         ranks: dict[str, int],
         scores: dict[str, float],
         agreement: float = 0.0,
@@ -60,17 +61,22 @@ class Hit:
     ) -> None:
         self.memory = memory
         self.score = score
-        self.relevance = relevance
         self.ranks = ranks
         self.scores = scores
         self.agreement = agreement
         self.labels = tuple(labels)
         self.recency = recency
         self.terms = tuple(terms)
-        self.raw = relevance
+        self.probability = probability
+        self.prior = 1.0
         self.marked = 1.0
+        self.present = 1.0
         self.is_pinned = False
-        self.is_stale = False
+
+    @property
+    def relevance(self) -> float:
+        """How probable it is that the memory helps here, 0.0 to 1.0, by all of its factors."""
+        return relevance_of(self.probability, self.prior, self.marked, self.present)
 
     @property
     def is_exact(self) -> bool:
@@ -81,6 +87,15 @@ class Hit:
     def found_by(self) -> tuple[str, ...]:
         """The channels that found it, by name."""
         return tuple(sorted(self.ranks))
+
+
+def relevance_of(probability: float, prior: float = 1.0, marked: float = 1.0, present: float = 1.0) -> float:
+    """Return the relevance that these factors make together, 0.0 to 1.0. What they are is told by `Hit`.
+
+    >>> relevance_of(0.5), relevance_of(0.95, prior=1.1), relevance_of(0.8, marked=0.5, present=0.5)
+    (0.5, 1.0, 0.2)
+    """
+    return round(min(1.0, probability * marked * prior) * present, 4)
 
 
 class Answer:

@@ -20,15 +20,14 @@ ALIKE = 0.8  # the same prompt, put a little differently
 _DIGITS = 4
 
 
-def lower(hits: "Sequence[Hit]", marks: "Sequence[Mark]", prompt: str, index: "LexicalIndex") -> None:
-    """Lower the relevance of the hits that were called wrong for prompts like this one. Raises IndexUnusable."""
+def discount_marked(hits: "Sequence[Hit]", marks: "Sequence[Mark]", prompt: str, index: "LexicalIndex") -> None:
+    """Discount the hits that were called wrong for prompts like this one. Raises IndexUnusable."""
     asked = terms(prompt, index)
     factors: dict[int, float] = {}
     for mark in marks:
         factors[mark.seq] = min(factors.get(mark.seq, 1.0), factor(overlap(asked, from_text(mark.terms))))
     for hit in hits:
         hit.marked = factors.get(hit.memory.seq, 1.0)
-        hit.relevance = round(hit.relevance * hit.marked, _DIGITS)
 
 
 def terms(prompt: str, index: "LexicalIndex") -> dict[str, float]:

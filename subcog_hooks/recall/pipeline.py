@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.intent.kinds import Intent
+    from subcog_hooks.recall.eligibility import Eligibility
     from subcog_hooks.recall.exact import Exact
     from subcog_hooks.recall.tuning import Tuning
 
@@ -29,75 +30,69 @@ LAGGING = 64  # memories newer than the index that the hook looks through by its
 def for_prompt(
     text: str,
     sources: Sources,
-    audiences: tuple[str, ...],
+    eligible: "Eligibility",
     deadline: "Deadline",
-    given: "AbstractSet[str]" = frozenset(),
+    *,
     prompt: str | None = None,
     exact: "Exact | None" = None,
-    holds: "Callable[[Memory], bool]" = lambda _: True,
+    left_out: "AbstractSet[str]" = frozenset(),
 ) -> Answer:
-    """The hook's recall: the best candidates of this project, the user and the organisation, most relevant first.
+    """Return the hook's recall: the best candidates that may be handed over, most relevant first.
 
-    given: ids that the session has had; they are left out, but the others' lead is measured against them too. prompt: what of
-    `text` a decision keeps, which marks are compared with; None: all. exact: what triggers and conditions have brought, which
-    is always among the hits. holds: whether a memory's conditions do. Memories that were stored after the index's last commit
-    are looked through one by one, so that a crash or a busy writer hides nothing. Raises IndexUnusable, StoreError.
+    prompt: what of `text` a decision keeps, which marks are compared with; None: all. exact: what triggers and conditions have
+    brought, which is always among the hits. left_out: ids of memories that are not wanted; the others' lead is measured against
+    them all the same. Memories that were stored after the index's last commit are looked through one by one, so that a crash or
+    a busy writer hides nothing. Raises IndexUnusable, StoreError.
     """
     store, tuning = sources.store, sources.tuning
-    scope = Filter(audiences=audiences)
+    scope = Filter(audiences=eligible.audiences)
     found = gather(Request(text, scope, further=exact.lists() if exact else ()), sources, deadline)
     alpha, why = ranking.alpha_of(found, tuning, lambda: lexical.count(sources.index, scope))
-    now = now_ms()
-
-    def may_be_given(memory: Memory) -> bool:
-        return memory.is_live(now) and audience_of(memory.scope, memory.project) in audiences and holds(memory)
-
-    left_out = set(store.seqs_of(given)) if given else set()
-    newer = [memory for memory in _behind(sources.index, store) if memory.id not in given and may_be_given(memory)]
-    left_out.update(memory.seq for memory in newer)
-    scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in left_out}
-    best = islice(_in_order(scores, store, tuning, now, may_be_given), PROMPT_CANDIDATES)
+    unwanted = set(store.seqs_of(left_out)) if left_out else set()
+    newer = [memory for memory in _behind(sources.index, store) if memory.id not in left_out and eligible.allows(memory)]
+    unwanted.update(memory.seq for memory in newer)
+    scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in unwanted}
+    best = islice(_in_order(scores, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES)
     hits = [found.hit(memory, score, factor) for memory, score, factor in best]
     if exact:
-        hits = _with_exact(hits, exact, found, left_out)
+        hits = _with_exact(hits, exact, found, unwanted)
     hits += _unindexed(found, newer)
     if exact:
         exact.pin(hits)
-    lower(hits, text if prompt is None else prompt, store, lambda: sources.index)
+    discount_marked(hits, text if prompt is None else prompt, store, lambda: sources.index)
     hits.sort(key=_by_relevance)
     return _answer(hits, found, alpha, why)
 
 
-def _with_exact(hits: list[Hit], exact: "Exact", found: Candidates, left_out: set[int]) -> list[Hit]:
+def _with_exact(hits: list[Hit], exact: "Exact", found: Candidates, unwanted: set[int]) -> list[Hit]:
     """The hits with all that triggers and conditions have brought, in the places of the last others."""
-    known = {hit.memory.seq for hit in hits} | left_out
+    known = {hit.memory.seq for hit in hits} | unwanted
     missing = [found.hit(memory) for seq, memory in exact.memories.items() if seq not in known]
     kept = [hit for hit in hits if not hit.is_exact][: max(0, PROMPT_CANDIDATES - len(exact.memories))]
     return [hit for hit in hits if hit.is_exact] + missing + kept
 
 
-def lower(hits: "Sequence[Hit]", prompt: str, store: Store, index: "Callable[[], LexicalIndex]") -> None:
-    """Lower the relevance of the hits that the user has called wrong for such prompts. Raises IndexUnusable, StoreError.
+def discount_marked(hits: "Sequence[Hit]", prompt: str, store: Store, index: "Callable[[], LexicalIndex]") -> None:
+    """Discount the hits that the user has called wrong for such prompts. Raises IndexUnusable, StoreError.
 
     index: opens it, where any of them was called wrong.
     """
     if called_wrong := store.marks([hit.memory.seq for hit in hits]):
         from subcog_hooks.recall import marks  # .2 ms, and few memories are called wrong
 
-        marks.lower(hits, called_wrong, prompt, index())
+        marks.discount_marked(hits, called_wrong, prompt, index())
 
 
-def favoured(hits: "Sequence[Hit]", intent: "Intent", tuning: "Tuning") -> list[Hit]:
-    """The hits as a prompt of this intent asks for them, most relevant first: some namespaces suit its type better."""
+def weigh_for_intent(hits: "Sequence[Hit]", intent: "Intent", tuning: "Tuning") -> None:
+    """Weigh the hits for a prompt of this intent: how surely it asks, and which namespaces suit its type."""
     for hit in hits:
         hit.terms = relevance.for_intent(hit.terms, intent.confidence)
-        hit.raw = logit.probability(hit.terms)
-        hit.relevance = prior.raised(hit.raw * hit.marked, hit.memory.namespace, intent.type, tuning.prior)
-    return ordered(hits)
+        hit.probability = logit.probability(hit.terms)
+        hit.prior = prior.prior_of(hit.memory.namespace, intent.type, tuning.prior)
 
 
 def ordered(hits: "Sequence[Hit]") -> list[Hit]:
-    """The hits in the order in which a prompt is given them."""
+    """Return the hits in the order in which a prompt is given them."""
     return sorted(hits, key=_by_relevance)
 
 

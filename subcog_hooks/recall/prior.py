@@ -9,12 +9,12 @@ FAVOURED = {  # namespaces by type of intent
 }
 
 
-def raised(relevance: float, namespace: str, intent: str, factor: float) -> float:
-    """The relevance of a memory in `namespace` for a prompt of this intent: up to `factor` times as much, at most 1.0.
+def prior_of(namespace: str, intent: str, factor: float) -> float:
+    """Return the factor on the relevance of a memory in `namespace` for a prompt of this intent: `factor`, or 1.0.
 
     factor: below 2.0, so that no memory passes one with twice its relevance.
 
-    >>> raised(0.4, "patterns", "howto", 1.5), raised(0.4, "config", "howto", 1.5), raised(0.9, "patterns", "howto", 1.5)
-    (0.6, 0.4, 1.0)
+    >>> prior_of("patterns", "howto", 1.5), prior_of("config", "howto", 1.5)
+    (1.5, 1.0)
     """
-    return round(min(1.0, relevance * (factor if namespace in FAVOURED.get(intent, ()) else 1.0)), 4)
+    return factor if namespace in FAVOURED.get(intent, ()) else 1.0

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 PROJECT_FILE = ".subcog.toml"
-PREFIX = "SUBCOG_"  # of the variables that are ours
+PREFIXES = ("SUBCOG_SEARCH_", "SUBCOG_SEMANTIC_", "SUBCOG_KEYWORD_")  # of the variables that are settings
 
 # another version may know other settings, or compile them to something else
 _FORM = "values problems left_out"
@@ -79,7 +79,7 @@ def load(home: Home, project_root: str | None = None, cache: "Cache | None" = No
             values = {name: value for name, value in values.items() if name not in PRESETS[str(found["fusion.preset"])]}
         values.update(found)
         problems += wrong
-    if any(name.startswith(PREFIX) for name in os.environ):
+    if any(name.startswith(PREFIXES) for name in os.environ):
         from subcog_hooks.settings import variables  # few environments have any
 
         found, wrong, unused = variables.read(os.environ)

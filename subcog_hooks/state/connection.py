@@ -114,9 +114,19 @@ class State:
         rows = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
         return [] if rows == ["ok"] else rows
 
-    def begin(self) -> None:
-        """Take the write lock: what is read from now on holds until `commit`."""
-        self.run("BEGIN IMMEDIATE")
+    def begin(self, wait_ms: float | None = None) -> None:
+        """Take the write lock: what is read from now on holds until `commit`.
+
+        wait_ms: how long another writer is waited for; None: as long as for everything else. Raises StoreBusy.
+        """
+        if wait_ms is None:
+            self.run("BEGIN IMMEDIATE")
+            return
+        self._connection.set_busy_timeout(max(BRIEF_MS, int(wait_ms)))
+        try:
+            self.run("BEGIN IMMEDIATE")
+        finally:
+            self._connection.set_busy_timeout(self._busy_ms)
 
     def begin_briefly(self) -> None:
         """Take the write lock for what may be left undone. Raises StoreBusy soon when another process has it."""

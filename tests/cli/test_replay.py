@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from subcog_hooks.cli.replay import NOTABLE
 from subcog_hooks.hooks import user_prompt_submit
 from subcog_hooks.hooks.turn import Turn
+from subcog_hooks.hooks.verdict import Verdict
 from subcog_hooks.paths import Home
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import BELOW, SPOKE
@@ -186,10 +186,10 @@ def test_without_a_state_it_is_one_line(subcog: Run) -> None:
 def test_it_goes_through_the_hooks_own_code(subcog: Run, asked: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
-    def noted(turn: Turn, write: Callable[[bytes], None]) -> None:
+    def noted(turn: Turn) -> Verdict:
         seen.append(turn.prompt)
-        user_prompt_submit.decide(turn, write)
+        return user_prompt_submit.decide(turn)
 
-    monkeypatch.setattr("subcog_hooks.cli.replay.decide", noted)
+    monkeypatch.setattr("subcog_hooks.hooks.dry_run.decide", noted)
     assert "nothing has changed" in subcog("replay").out
     assert seen == [QUESTION]

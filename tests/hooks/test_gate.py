@@ -20,7 +20,6 @@ def hit(id_: str, relevance: float, marked: float = 1.0) -> Hit:
     """A hit; marked: what marks have left of its relevance."""
     found = Hit(Memory(id=id_, content=id_), 1.0, relevance, {}, {})
     found.marked = marked
-    found.relevance = relevance * marked
     return found
 
 

@@ -50,27 +50,38 @@ STANDARD = {
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
 OF_ANY = {  # event that looks into the store
-    *("__main__", "config", "database", "deadline", "errors", "keys", "metrics", "paths", "state", "wire"),
-    *("hooks", "hooks.occasion", "hooks.payload", "hooks.runner"),
-    *("memory", "memory.cues", "memory.model", "memory.project", "memory.schema", "memory.store"),
+    *("__main__", "database", "deadline", "errors", "paths", "wire"),
+    *("settings", "settings.keys", "settings.loading"),
+    *("state", "state.compiled_settings", "state.connection", "state.decision", "state.ledger"),
+    *("hooks", "hooks.occasion", "hooks.payload", "hooks.runner", "hooks.stages"),
+    *("memory", "memory.cue_tables", "memory.model", "memory.project", "memory.schema", "memory.store"),
+    *("recall", "recall.eligibility"),
 }
-SILENT = OF_ANY | {  # a prompt that asks for nothing
-    *("capture", "capture.disclosure", "capture.leaks"),  # for the record of the decision
-    *("decision", "hooks.prompt", "hooks.record", "hooks.turn", "session_state"),
-    *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape", "intent.signals"),
-    *("intent.pasted", "intent.text", "intent.topics", "intent.vocabulary"),
+RECORDED = {"hooks.record", "hooks.turn", "state.decision_log", "state.kept_texts", "state.metrics", "state.sessions"}
+SILENT = (
+    OF_ANY
+    | RECORDED
+    | {  # a prompt that asks for nothing
+        *("redaction", "redaction.leaks", "llm", "llm.disclosure"),  # for the record of the decision
+        *("hooks.gate", "hooks.user_prompt_submit", "hooks.verdict", "state.pause"),
+        *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape", "intent.signals"),
+        *("intent.topics", "text", "text.pasted", "text.typed", "text.vocabulary"),
+    }
+)
+OF_TOOLS = OF_ANY | {
+    *("cues", "cues.globs", "cues.tools", "text", "text.familiar", "text.mentions"),
+    *("hooks.pre_tool_use", "hooks.tool_globs", "hooks.touched", "recall.hits", "state.pause"),
 }
-OF_TOOLS = OF_ANY | {"hooks.tool", "memory.familiar", "memory.globs", "memory.mentions", "recall", "recall.hits"}
-OF_STARTS = OF_ANY | {"hooks.session_start", "recall", "recall.hits", "session_state"}
-HANDED_OVER = {  # by these two
-    *("capture", "capture.leaks", "hooks.gate", "hooks.handing", "hooks.record", "hooks.render", "hooks.sanitise"),
-    *("decision", "recall.exact", "recall.logit"),
+OF_STARTS = OF_ANY | {"hooks.session_start", "recall.hits", "state.kept_texts", "state.pause", "state.sessions"}
+HANDED_OVER = RECORDED | {  # by these two
+    *("redaction", "redaction.leaks", "hooks.block", "hooks.delivery", "hooks.exact_offer", "hooks.gate", "hooks.sanitise"),
+    *("hooks.verdict", "recall.exact", "recall.logit"),
 }
 OWN = SILENT | {
     *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
-    *("hooks.gate", "hooks.render", "hooks.sanitise", "hooks.surfacing"),
-    *("memory.analysis", "memory.index", "memory.irregular", "memory.vector_file"),
-    *("memory.vectors", "recall", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
+    *("hooks.block", "hooks.delivery", "hooks.sanitise", "hooks.surfacing"),
+    *("memory.index", "memory.vector_file", "text.analysis", "text.irregular", "text.stopwords"),
+    *("memory.vectors", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
     *(
         "recall.labels",
         "recall.lexical",
@@ -81,15 +92,15 @@ OWN = SILENT | {
         "recall.ranking",
         "recall.recency",
     ),
-    *("recall.relevance", "recall.semantic", "recall.tuning", "recall.words"),
+    *("recall.relevance", "recall.semantic", "recall.tuning"),
 }
 
 OF_FEW_WORDS = {"intent.follow_up"}
-OF_CUES = {"memory.conditions", "memory.triggers", "memory.wildcards"}  # where the store has triggers and conditions
+OF_CUES = {"cues", "cues.conditions", "cues.triggers", "cues.wildcards"}  # where the store has triggers and conditions
 
 # what only a call of an LLM needs
-OF_A_CALL = {"address", "breaker", "classifier", "merge", "post", "providers", "race"}
-OF_ASKING = {"llm_state", "recall.rarity"}
+OF_A_CALL = {"llm.address", "llm.breaker", "llm.post", "llm.providers", "llm.question", "llm.race"}
+OF_ASKING = {"intent.classifier", "intent.merge", "llm.answer_cache", "recall.rarity"}
 SOCKETS = {
     "socket",
     "_socket",
@@ -167,7 +178,7 @@ def assert_lean(modules: set[str]) -> None:
 def assert_alone(done: Run) -> None:
     """Nobody was asked, and nothing for it was loaded."""
     assert done.threads == WATCHDOG
-    assert not ({f"intent.{name}" for name in OF_A_CALL} | OF_ASKING) & done.own
+    assert not (OF_A_CALL | OF_ASKING) & done.own
     assert not SOCKETS & done.modules
 
 
@@ -201,7 +212,8 @@ def test_bookkeeping_loads_the_state_alone_and_nothing_where_there_is_none(event
     done = run(asked)
     assert done.out == b""
     assert done.own == {
-        *("__main__", "database", "deadline", "errors", "metrics", "paths", "session_state", "state", "wire"),
+        *("__main__", "database", "deadline", "errors", "paths", "wire"),
+        *("state", "state.connection", "state.kept_texts", "state.sessions"),
         *("hooks", "hooks.bookkeeping", "hooks.payload", "hooks.runner", "memory", "memory.model"),
     }
     assert_lean(done.modules)
@@ -232,13 +244,14 @@ def test_re2_is_loaded_where_the_words_of_a_trigger_stand_and_nowhere_else(store
     for asked, more in ((edit("/srv/a.py", "x"), OF_TOOLS), (payload("ok"), SILENT | OF_FEW_WORDS)):
         done = run(asked)
         assert done.out == b""
-        assert done.own == more | {"recall.exact", "recall.hits", "recall", *OF_CUES, "hooks.facts", "session_state"}
+        of_facts = {"hooks.facts", "state.flags", "state.kept_texts", "state.sessions"}
+        assert done.own == more | of_facts | {"recall.exact", "recall.hits", *OF_CUES}
         assert not {"tantivy", "re2"} & done.modules
     done = run(edit("/srv/a.py", "deploy it, to production, prod"))
     assert (done.out, "re2" in done.modules, "tantivy" in done.modules) == (b"", True, False)
     done = run({**edit("/srv/a.py", "deploying to prod", "another"), "permission_mode": "default"})
     assert b"Freeze" in done.out
-    assert done.own == OF_TOOLS | HANDED_OVER | OF_CUES | {"hooks.facts", "session_state"}
+    assert done.own == OF_TOOLS | HANDED_OVER | OF_CUES | {"hooks.facts", "state.flags"}
     assert "tantivy" not in done.modules
 
 
@@ -301,7 +314,7 @@ def test_a_call_is_one_thread_more_and_loads_what_it_needs(home: Home, server: L
     configure(home, server, llm_skip_confidence="1.0")
     done = speaking()
     assert done.threads == WATCHDOG + 1
-    assert done.own - {"log"} == OWN | {f"intent.{name}" for name in OF_A_CALL} | OF_ASKING  # log: if it came too late
+    assert done.own - {"log"} == OWN | OF_A_CALL | OF_ASKING  # log: if it came too late
     assert {"http.client", "socket"} <= done.modules
     assert not {"threading", "tomllib"} & done.modules
 

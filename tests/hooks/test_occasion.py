@@ -16,13 +16,13 @@ from tests.conftest import Maker
 
 
 def opened(home: Home, **payload: object) -> occasion.Occasion:
-    found = occasion.opened(payload, home, Deadline(5_000))
+    found = occasion.open_occasion(payload, home, Deadline(5_000))
     assert found is not None
     return found
 
 
 def test_without_memories_there_is_none_and_nothing_is_made(home: Home) -> None:
-    assert occasion.opened({"session_id": "s"}, home, Deadline(5_000)) is None
+    assert occasion.open_occasion({"session_id": "s"}, home, Deadline(5_000)) is None
     assert not Path(home.root).exists()
 
 
@@ -34,8 +34,8 @@ def test_it_knows_the_session_the_project_and_whose_memories_may_be_handed_over(
     found = opened(home, session_id="s", cwd=str(tmp_path / "shop"))
     assert found.here is not None
     assert (found.session, found.here.identity, found.is_trial) == ("s", name, False)
-    assert found.audiences == (f"project:{name}", "user", "org")
-    assert opened(home, session_id="s", cwd="/").audiences == ("user", "org")
+    assert found.eligible.audiences == (f"project:{name}", "user", "org")
+    assert opened(home, session_id="s", cwd="/").eligible.audiences == ("user", "org")
 
 
 @pytest.mark.parametrize("cwd", ["shop", "", None, 3, "/a\0b", "/" + "a/" * 1_000_000, "\ud800"])

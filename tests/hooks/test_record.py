@@ -9,7 +9,7 @@ import pytest
 
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import StoreError
-from subcog_hooks.hooks import record, surfacing, user_prompt_submit
+from subcog_hooks.hooks import delivery, record, surfacing, user_prompt_submit
 from subcog_hooks.hooks.payload import TRIAL
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline
@@ -194,7 +194,7 @@ def test_a_veto_holds_back_what_is_relevant(decide: Decide, home: Home) -> None:
 
 
 def test_an_answer_that_came_too_late_is_told(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surfacing, "PRINT_MS", 60_000.0)
+    monkeypatch.setattr(delivery, "PRINT_MS", 60_000.0)
     decision = decide()
     assert (decision.outcome, decision.injected) == (OUT_OF_TIME, ())
     assert OUT_OF_TIME in outcomes(decision).values()
@@ -204,7 +204,7 @@ def test_a_failure_is_told_and_what_was_begun_is_undone(decide: Decide, home: Ho
     def fail(*_: object, **__: object) -> NoReturn:
         raise ValueError("nothing can be rendered")
 
-    monkeypatch.setattr(surfacing, "render_block", fail)
+    monkeypatch.setattr(delivery, "render_block", fail)
     with pytest.raises(ValueError, match="rendered"):
         decide()
     (decision,) = decisions(home)
@@ -263,7 +263,7 @@ def test_a_record_that_fails_loses_neither_the_answer_nor_the_ledger(
     def fail(*_: object) -> NoReturn:
         raise RuntimeError("no record")
 
-    monkeypatch.setattr(record, "of", fail)
+    monkeypatch.setattr(record, "decision_of_prompt", fail)
     printed: list[bytes] = []
     user_prompt_submit.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, printed.append, Deadline(5_000))
     assert len(printed) == 1

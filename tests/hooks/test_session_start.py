@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import handing, session_start
+from subcog_hooks.hooks import delivery, session_start
 from subcog_hooks.hooks.payload import TRIAL
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
@@ -214,7 +214,7 @@ def test_a_resumed_session_whose_start_was_not_heard_begins_as_a_new_one_and_rep
 def test_a_start_that_had_no_time_is_made_good_when_the_session_is_resumed(
     start: Start, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handing, "PRINT_MS", 60_000.0)
+    monkeypatch.setattr(delivery, "PRINT_MS", 60_000.0)
     assert start() == []
     assert [decision.outcome for decision in decisions(home)] == [OUT_OF_TIME]
     monkeypatch.undo()

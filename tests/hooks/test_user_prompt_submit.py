@@ -154,13 +154,17 @@ def test_two_hooks_of_one_session_at_once_do_not_both_hand_a_memory_over(ask: As
     assert len(given) == len(set(given)) > 0
 
 
-def test_a_ledger_that_can_not_be_locked_keeps_the_hook_silent(ask: Ask, home: Home) -> None:
+def test_a_ledger_that_can_not_be_locked_costs_its_entry_and_no_memory(ask: Ask, home: Home) -> None:
+    given = ask(session="another")
     state = State.open(home, 100)
     state.begin()
     written: list[bytes] = []
-    with pytest.raises(StoreBusy):
-        user_prompt_submit.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, written.append, Deadline(30))
-    assert written == []
+    payload: dict[str, object] = {"prompt": QUESTION, "session_id": "s", "cwd": "/"}
+    user_prompt_submit.respond(payload, home, written.append, Deadline(30, work_ms=5_000))
+    assert [id_ for id_ in given if f" {id_}] ".encode() in written[0]] == given
+    state.commit()
+    assert "handed over without the ledger: " in Path(home.log, "hook.log").read_text()
+    assert ask() == given
 
 
 def test_without_a_session_an_answer_does_not_wait_for_somebody_who_writes(ask: Ask, home: Home) -> None:
@@ -380,7 +384,7 @@ def test_a_recall_that_fails_loses_neither_metrics_nor_an_answer_that_is_there(
         time.sleep(1.0)  # an answer comes in some ten milliseconds
         raise StoreError("memories.db can not be read")
 
-    monkeypatch.setattr(surfacing, "_sources", fail_late)
+    monkeypatch.setattr(surfacing, "_open_sources", fail_late)
     with pytest.raises(StoreError):
         ask()
     assert counted(home)[f'{COMPLETED}{{status="success"}}'] == 1

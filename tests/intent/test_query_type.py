@@ -312,4 +312,4 @@ def test_it_loads_no_module_but_its_own_and_that_of_quotes() -> None:
         "import subcog_hooks.intent.query_type; print(sorted(set(sys.modules) - before))"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert loaded.stdout.strip() == "['subcog_hooks.intent.query_type', 'subcog_hooks.text.quotes']"
+    assert loaded.stdout.strip() == "['subcog_hooks.intent.query_type', 'subcog_hooks.text', 'subcog_hooks.text.quotes']"

@@ -141,7 +141,7 @@ def test_any_text_is_survived(text: str) -> None:
 
 def test_importing_it_loads_no_regular_expressions() -> None:
     program = (
-        f"import sys; sys.path.insert(0, {leaks.project()!r}); from subcog_hooks.capture import disclosure;"
+        f"import sys; sys.path.insert(0, {leaks.project()!r}); from subcog_hooks.llm import disclosure;"
         "disclosure.shown('Why is the session token refused?');"
         "print({'re', 'typing', 'functools', 'detect_secrets'} & set(sys.modules))"
     )

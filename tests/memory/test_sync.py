@@ -13,10 +13,12 @@ from subcog_hooks.deadline import Deadline
 from subcog_hooks.memory import index as lexical_index
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
+from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Sources
+from subcog_hooks.recall.eligibility import Eligibility
 from tests.conftest import Maker
 
 
@@ -54,7 +56,7 @@ def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store
     index = sync.catch_up(home, store)
     store.add([make("the rathole tunnel listens on port 2333", id="new"), make("rathole", id="other", project="x")])
     text = "which port does the rathole tunnel listen on"
-    hits = pipeline.for_prompt(text, Sources(index, store), audiences_of(), Deadline(60_000)).hits
+    hits = pipeline.for_prompt(text, Sources(index, store), Eligibility(audiences_of(), now_ms()), Deadline(60_000)).hits
     assert hits[0].memory.id == "new"
     assert "other" not in {hit.memory.id for hit in hits}
 

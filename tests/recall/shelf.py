@@ -11,12 +11,13 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.memory import sync, vector_sync
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import IdMaker, Memory
+from subcog_hooks.memory.model import IdMaker, Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline, semantic
 from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
+from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.exact import Exact
 from subcog_hooks.recall.hits import Answer, Hit
 from subcog_hooks.recall.tuning import Tuning
@@ -47,6 +48,12 @@ class Held(Deadline):
 
     def left_ms(self) -> float:
         return 0.0 if self.has_passed else 1_000.0
+
+    def work_left_ms(self) -> float:
+        return self.left_ms()
+
+    def sooner(self, by_ms: float) -> Deadline:  # noqa: ARG002 - as Deadline has it
+        return self
 
     def share(self, part: float) -> Deadline:  # noqa: ARG002 - as Deadline has it
         return self
@@ -150,7 +157,9 @@ def handed(
     exact: Exact | None = None,
 ) -> Answer:
     """What the hook looks at for a prompt. exact: what triggers and conditions have brought."""
-    return pipeline.for_prompt(text, sources, audiences_of(*projects), deadline, given, prompt, exact)
+    return pipeline.for_prompt(
+        text, sources, Eligibility(audiences_of(*projects), now_ms()), deadline, prompt=prompt, exact=exact, left_out=given
+    )
 
 
 def ids(of: Answer | Sequence[Hit]) -> list[str]:

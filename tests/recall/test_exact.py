@@ -11,6 +11,7 @@ from subcog_hooks.deadline import Deadline
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.recall import exact
+from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.exact import HEAD, TAIL, Exact, by_patterns, by_states, cut
 from subcog_hooks.recall.hits import PATH, PATTERN, STATE
 from tests.recall.shelf import ENOUGH, Held, Shelf, memory
@@ -21,13 +22,13 @@ BRANCH: dict[str, str | bool] = {"branch": "main", "clinician_mode": True}
 
 
 def matching(store: Store, text: str, *given: str, deadline: Deadline = ENOUGH) -> list[str]:
-    found, note = by_patterns(text, store, SHOP, {*given, *(f"t.{id_}" for id_ in given)}, NOW, deadline)
+    found, note = by_patterns(text, store, Eligibility(SHOP, NOW, {*given, *(f"t.{id_}" for id_ in given)}), deadline)
     assert note == ""
     return [one.id.removeprefix("t.") for one in found]
 
 
 def holding(store: Store, *given: str, naming: tuple[str, ...] = ()) -> list[str]:
-    found, note = by_states(BRANCH, store, SHOP, {*given, *(f"w.{id_}" for id_ in given)}, NOW, naming)
+    found, note = by_states(BRANCH, store, Eligibility(SHOP, NOW, {*given, *(f"w.{id_}" for id_ in given)}), naming)
     assert note == ""
     return [one.id.removeprefix("w.") for one in found]
 
@@ -116,13 +117,13 @@ def test_of_very_many_triggers_the_most_urgent_are_tried_and_the_others_told(she
     number = exact.MAX_TRIED
     shelf.add({}, *(memory("x", id=f"m{at}", triggers=("deploy +it",), priority=50) for at in range(number)))
     shelf.add({"late": "x"}, triggers=("deploy",))
-    found, note = by_patterns("deploy: is it late?", shelf.store, SHOP, set(), NOW, ENOUGH)
+    found, note = by_patterns("deploy: is it late?", shelf.store, Eligibility(SHOP, NOW), ENOUGH)
     assert (found, note) == ([], f"patterns: of {number + 1} triggers that may match {number} were tried")
 
 
 def test_where_no_time_is_left_none_is_tried_and_that_is_told(shelf: Shelf) -> None:
     shelf.add({"freeze": "x"}, triggers=("deploy",))
-    found, note = by_patterns("deploy", shelf.store, SHOP, set(), NOW, Held(has_passed=True))
+    found, note = by_patterns("deploy", shelf.store, Eligibility(SHOP, NOW), Held(has_passed=True))
     assert (found, note) == ([], "patterns: of 1 triggers that may match 0 were tried")
 
 
@@ -175,9 +176,9 @@ def test_of_very_many_conditions_the_most_urgent_are_judged(shelf: Shelf) -> Non
     shelf.add({}, *(memory("x", id=f"m{at}", when={"branch": "other"}, priority=9) for at in range(exact.MAX_JUDGED)))
     shelf.add({"late": "x"}, when={"branch": "main"})
     note = f"state: of more than {exact.MAX_JUDGED} memories with conditions the last were not judged"
-    assert by_states(BRANCH, shelf.store, SHOP, set(), NOW) == ([], note)
+    assert by_states(BRANCH, shelf.store, Eligibility(SHOP, NOW)) == ([], note)
     shelf.store.modify(["late"], lambda one: one.replaced(priority=10))
-    found, told = by_states(BRANCH, shelf.store, SHOP, set(), NOW)
+    found, told = by_states(BRANCH, shelf.store, Eligibility(SHOP, NOW))
     assert ([one.id for one in found], told) == (["late"], note)
 
 
@@ -186,7 +187,7 @@ def test_conditions_hold_back_what_has_triggers_or_paths_and_bring_it_not(shelf:
     shelf.add({"path": "x"}, paths=("src/**",), when={"branch": "main"})
     assert holding(shelf.store) == []
     for wanted in (set(), {"trigger"}):
-        found, _ = by_patterns("deploy", shelf.store, SHOP, set(), NOW, ENOUGH, lambda memory: memory.id in wanted)  # noqa: B023 - called at once
+        found, _ = by_patterns("deploy", shelf.store, Eligibility(SHOP, NOW, holds=lambda memory: memory.id in wanted), ENOUGH)  # noqa: B023 - called at once
         assert {one.id for one in found} == wanted
 
 
@@ -213,7 +214,7 @@ def test_a_prompt_brings_what_both_channels_have_and_neither_where_it_is_not_wan
     shelf.add({"main": "x"}, when={"branch": "main"})
 
     def brought(text: str, facts: Mapping[str, str | bool] | None) -> dict[str, list[str]]:
-        found = exact.of_prompt(text, facts, shelf.store, SHOP, set(), NOW, ENOUGH)
+        found = exact.match_prompt(text, facts, shelf.store, Eligibility(SHOP, NOW), ENOUGH)
         return {name: [one.id for one in memories] for name, memories in found.channels.items()}
 
     assert brought("deploy", BRANCH) == {PATTERN: ["freeze"], STATE: ["main"]}
@@ -233,7 +234,7 @@ def test_a_hit_tells_which_channels_brought_it_and_several_make_it_surer() -> No
     hits = {hit.memory.id: hit for hit in of(pattern=[one, both], state=[both]).hits()}
     assert {id_: hit.ranks for id_, hit in hits.items()} == {"both": {PATTERN: 2, STATE: 1}, "one": {PATTERN: 1}}
     assert hits["both"].relevance > hits["one"].relevance == 0.8
-    assert all(hit.is_exact and hit.raw == hit.relevance for hit in hits.values())
+    assert all(hit.is_exact and hit.probability == hit.relevance for hit in hits.values())
 
 
 def test_a_channel_is_a_list_as_that_of_a_search() -> None:

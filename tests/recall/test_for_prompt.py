@@ -184,9 +184,9 @@ def test_what_the_user_has_called_wrong_counts_less_also_where_a_trigger_brought
     (hit,) = [hit for hit in handed(of, text, exact=exact).hits if hit.memory.id == "hook"]
     assert (hit.marked, hit.relevance) == (0.0, 0.0)
     alone = exact.hits()
-    pipeline.lower(alone, text, shelf.store, lambda: of.index)
+    pipeline.discount_marked(alone, text, shelf.store, lambda: of.index)
     assert [(hit.marked, hit.relevance) for hit in alone] == [(0.0, 0.0)]
-    pipeline.lower(exact.hits()[:0], text, shelf.store, lambda: pytest.fail("opened"))
+    pipeline.discount_marked(exact.hits()[:0], text, shelf.store, lambda: pytest.fail("opened"))
 
 
 # ---- what the index has not reached ---------------------------------------------------------------------------------------

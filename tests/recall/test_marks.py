@@ -41,7 +41,7 @@ def test_for_the_prompt_itself_it_is_not_relevant_at_all(marked: Shelf) -> None:
     assert relevance(answer, "keys") == 0.0
     assert ids(answer)[-1] == "keys"
     hit = answer.hits[-1]
-    assert (hit.marked, hit.raw > 0.25) == (0.0, True)
+    assert (hit.marked, hit.probability > 0.25) == (0.0, True)
 
 
 def test_case_order_and_what_stands_around_it_change_nothing(marked: Shelf) -> None:

@@ -220,7 +220,7 @@ def test_of_the_hooks_hits_like_ones_stand_apart_when_that_is_set(shelf: Shelf) 
     of = shelf.placed({"a": 0.9, "b": 0.85, "c": 0.8})
     hits = find(of, "crane").hits
     for hit, relevance in zip(hits, (0.9, 0.8, 0.7), strict=True):
-        hit.relevance = relevance
+        hit.probability = relevance
     assert ids(pipeline.without_repeats(hits, of.tuning)) == ["a", "b", "c"]
     of.tuning.mmr = 0.6
     assert ids(pipeline.without_repeats(hits, of.tuning)) == ["a", "c", "b"]

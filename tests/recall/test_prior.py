@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory import sync
+from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.prior import FAVOURED, raised
+from subcog_hooks.recall.eligibility import Eligibility
+from subcog_hooks.recall.hits import relevance_of
+from subcog_hooks.recall.prior import FAVOURED, prior_of
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.settings.keys import KEYS
 from tests.conftest import Maker
@@ -27,8 +30,9 @@ def test_of_two_memories_that_fit_alike_the_one_of_a_suiting_namespace_comes_fir
 
     def order(factor: float, asked: str) -> list[str]:
         of = Sources(index, store, tuning=Tuning(prior=factor))
-        hits = pipeline.for_prompt("how is the queue drained", of, audiences_of(), Deadline(10_000)).hits
-        return [hit.memory.id for hit in pipeline.favoured(hits, Intent(asked, 0.8), of.tuning)]
+        hits = pipeline.for_prompt("how is the queue drained", of, Eligibility(audiences_of(), now_ms()), Deadline(10_000)).hits
+        pipeline.weigh_for_intent(hits, Intent(asked, 0.8), of.tuning)
+        return [hit.memory.id for hit in pipeline.ordered(hits)]
 
     usual = float(KEYS["relevance.prior"].default)
     assert order(usual, intent) == ["b", "a"]
@@ -44,7 +48,7 @@ def test_of_two_memories_that_fit_alike_the_one_of_a_suiting_namespace_comes_fir
 def test_it_never_lifts_a_memory_over_one_with_twice_its_relevance(
     relevance: float, other: float, intent: str, factor: float
 ) -> None:
-    lifted = raised(relevance, FAVOURED[intent][0], intent, factor)
+    lifted = relevance_of(relevance, prior_of(FAVOURED[intent][0], intent, factor))
     assert relevance - 1e-4 <= lifted <= 1.0
     if other >= 2 * relevance:
-        assert lifted <= raised(other, "elsewhere", intent, factor) + 1e-4
+        assert lifted <= relevance_of(other, prior_of("elsewhere", intent, factor)) + 1e-4

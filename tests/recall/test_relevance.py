@@ -173,7 +173,10 @@ def test_the_terms_add_up_to_the_relevance_of_a_hit(shelf: Shelf) -> None:
 def test_a_surer_intent_makes_all_more_relevant(shelf: Shelf) -> None:
     shelf.add({"pkce": PKCE})
     hits = handed(shelf.by_words(), "does the SPA use PKCE or the implicit flow").hits
-    of = [pipeline.favoured(hits, Intent("general", sure), tuned())[0].relevance for sure in (0.0, 0.5, 0.9, 0.0)]
+    of = []
+    for sure in (0.0, 0.5, 0.9, 0.0):
+        pipeline.weigh_for_intent(hits, Intent("general", sure), tuned())
+        of.append(hits[0].relevance)
     assert of[0] < of[1] < of[2]
     assert of[3] == of[0]  # of the last intent alone
 

@@ -63,7 +63,7 @@ def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatc
     state = State.open(home, 100)
     write(home.config, "[surfacing]\nmax_memories = 2\nwrong = 1\n")
     first = loading.load(home, None, CompiledSettings(state))
-    monkeypatch.setattr(loading, "parse", lambda *_: pytest.fail("parsed again"))
+    monkeypatch.setattr(files, "parse", lambda *_, **__: pytest.fail("parsed again"))
     again = loading.load(home, None, CompiledSettings(state))
     assert again["surfacing.max_memories"] == first["surfacing.max_memories"] == 2
     assert again.problems == first.problems != ()

@@ -17,10 +17,10 @@ from unittest.mock import patch
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.hooks import surfacing
+from subcog_hooks.hooks import delivery, surfacing
 from subcog_hooks.hooks import user_prompt_submit as hook
 from subcog_hooks.hooks.occasion import Occasion
-from subcog_hooks.hooks.turn import Stages, Turn
+from subcog_hooks.hooks.turn import Turn
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vectors import VectorStore
@@ -111,12 +111,13 @@ class Hook:
         deadline = Deadline(PATIENCE_MS)
         asked = Occasion({}, "", None, settings, self._state, self._home, deadline)
         asked._store = self._store  # opened once, as the rest
-        turn = Turn(asked, Stages(deadline), prompt.text)
-        printed: list[bytes] = []
-        hook.decide(turn, printed.append)
-        hits = sorted((one.hit for one in turn.judged), key=lambda hit: -hit.relevance)
+        asked.at = FROZEN_MS
+        verdict = hook.decide(Turn(asked, prompt.text))
+        would_be = delivery.preview(asked, verdict.offer) if verdict.offer else None
+        judged = would_be.judged if would_be else verdict.judged
+        hits = sorted((one.hit for one in judged), key=lambda hit: -hit.relevance)
         candidates = (Candidate(hit.memory.id, hit.relevance, hit.memory.id in prompt.relevant) for hit in hits)
-        return Trial(prompt, tuple(candidates), ids_in(printed))
+        return Trial(prompt, tuple(candidates), would_be.ids if would_be else ())
 
     @contextmanager
     def _instead(self, settings: Settings) -> Iterator[None]:
@@ -136,9 +137,8 @@ class Hook:
             return answer
 
         with (
-            patch.object(surfacing, "_sources", lambda _: sources),
+            patch.object(surfacing, "_open_sources", lambda _: sources),
             patch.object(pipeline, "for_prompt", kept),
-            patch.object(pipeline, "now_ms", lambda: FROZEN_MS),
         ):
             yield
 

@@ -1,0 +1,110 @@
+"""The one protocol by which memories are handed over, whatever the event: lock, look, write, commit.
+
+The ledger's lock is taken before the last look at it, so that two hooks of one session at once can not both hand over a memory;
+it is committed after the write, so that a hook which dies in between repeats a memory rather than losing it. Without a session
+there is no ledger to wait for. Where the ledger can not be had, memories are handed over without it: they may come twice.
+"""
+
+from subcog_hooks.errors import StoreError
+from subcog_hooks.hooks.block import Entry, Rendered, render_block, to_hook_output
+from subcog_hooks.hooks.occasion import PRINT_MS
+from subcog_hooks.hooks.sanitise import utf16_units
+from subcog_hooks.hooks.verdict import chosen
+from subcog_hooks.state import ledger
+from subcog_hooks.state.decision import GATE, OUT_OF_TIME, RENDER, ROOM, SPOKE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from subcog_hooks.hooks.gate import Judged
+    from subcog_hooks.hooks.occasion import Occasion
+    from subcog_hooks.hooks.verdict import Offer
+
+
+class Delivery:
+    """What became of an offer: the outcome, and of each hit; the ids that were printed, and in how many UTF-16 units."""
+
+    __slots__ = ("ids", "judged", "outcome", "units")
+
+    def __init__(self, outcome: str, judged: "Sequence[Judged]", ids: tuple[str, ...] = (), units: int = 0) -> None:
+        self.outcome = outcome
+        self.judged = judged
+        self.ids = ids
+        self.units = units
+
+
+def deliver(occasion: "Occasion", event: str, offer: "Offer", write: "Callable[[bytes], None]") -> Delivery:
+    """Hand over what passes the gate, if anything does. `write` is called once with the output, or not at all.
+
+    Raises OSError when nobody takes the output, StoreError when the ledger can not be read.
+    """
+    given = occasion.given()
+    judged = offer.judge(given)
+    occasion.stages.done(GATE)
+    if not chosen(judged):
+        return Delivery(offer.silence(judged), judged)
+    if occasion.deadline.work_left_ms() < PRINT_MS:
+        return Delivery(OUT_OF_TIME, judged)
+    has_lock = _lock(occasion)
+    try:
+        if has_lock and (now_given := occasion.given()) != given:  # by another hook in the meantime
+            judged = offer.judge(now_given)
+        block = _render(offer, judged)
+        if block.ids:
+            write(to_hook_output(event, block.text))
+    except BaseException:
+        if has_lock:
+            occasion.state.roll_back()
+        raise
+    occasion.stages.done(RENDER)
+    if has_lock:
+        _commit(occasion, block.ids)
+    outcome = SPOKE if block.ids else offer.silence(judged)
+    return Delivery(outcome, judged, block.ids, utf16_units(block.text) if block.ids else 0)
+
+
+def preview(occasion: "Occasion", offer: "Offer") -> Delivery:
+    """Return what `deliver` would do now; nothing is written or locked. Raises StoreError."""
+    judged = offer.judge(occasion.given())
+    block = _render(offer, judged)
+    return Delivery(SPOKE if block.ids else offer.silence(judged), judged, block.ids, utf16_units(block.text))
+
+
+def _lock(occasion: "Occasion") -> bool:
+    """Take the ledger's lock, if there is one and it can be had in time. Return whether it was taken."""
+    if not occasion.session:
+        return False
+    try:
+        occasion.state.begin(occasion.deadline.left_ms())
+    except StoreError as error:
+        occasion.log(f"handed over without the ledger: {error}")
+        return False
+    return True
+
+
+def _commit(occasion: "Occasion", ids: tuple[str, ...]) -> None:
+    try:
+        if ids and not occasion.is_trial:
+            ledger.record(occasion.state, occasion.session, ids, occasion.at, occasion.id)
+        occasion.state.commit()
+    except StoreError as error:
+        occasion.log(f"the ledger was not kept: {error}")
+        occasion.state.roll_back()
+
+
+def _render(offer: "Offer", judged: "Sequence[Judged]") -> Rendered:
+    """Return the block of what was chosen; what does not fit into it is judged anew."""
+    wanted = chosen(judged)
+    block = render_block(
+        [
+            Entry(one.hit.memory.namespace, one.hit.memory.created_at, one.hit.memory.id, one.hit.memory.content)
+            for one in wanted
+        ],
+        about=offer.about,
+        max_units=offer.units,
+    )
+    for one in wanted:
+        if one.hit.memory.id not in block.ids:
+            one.outcome = ROOM
+    return block

@@ -1,0 +1,62 @@
+"""A prompt decided as the hook would decide it now, with nothing handed over, kept or counted: what explains a decision."""
+
+from subcog_hooks.hooks import delivery, record
+from subcog_hooks.hooks.occasion import Occasion
+from subcog_hooks.hooks.turn import EVENT, Turn
+from subcog_hooks.hooks.user_prompt_submit import decide
+from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.loading import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.memory.project import Project
+    from subcog_hooks.paths import Home
+    from subcog_hooks.state.connection import State
+    from subcog_hooks.state.decision import Decision
+    from subcog_hooks.state.sessions import Earlier
+
+_NO_LLM = "search_intent.use_llm"
+
+
+class Asked:
+    """A prompt as it is asked in a dry run.
+
+    session: "" for none; given: ids that the session is taken to have been given; earlier: what its prompt before was about,
+    None where it stands for itself.
+    """
+
+    __slots__ = ("earlier", "given", "prompt", "session")
+
+    def __init__(
+        self, prompt: str, session: str = "", given: "AbstractSet[str]" = frozenset(), earlier: "Earlier | None" = None
+    ) -> None:
+        self.prompt = prompt
+        self.session = session
+        self.given = given
+        self.earlier = earlier
+
+
+def decide_dry(
+    asked: Asked, home: "Home", here: "Project | None", settings: Settings, state: "State", deadline: "Deadline"
+) -> "Decision":
+    """Return the decision that the hook would make. No LLM is asked. Raises StoreError.
+
+    here: the project at hand; state: read, never written.
+    """
+    payload = {"session_id": asked.session, "cwd": here.root if here else "", "hook_event_name": EVENT}
+    plain = _without_llm(settings)
+    occasion = Occasion(payload, asked.session, here, plain, state, home, deadline, given=asked.given)
+    turn = Turn(occasion, asked.prompt, asked.earlier, is_alone=asked.earlier is None)
+    verdict = decide(turn)
+    if verdict.error is not None:
+        raise verdict.error
+    would_be = delivery.preview(occasion, verdict.offer) if verdict.offer else None
+    return record.decision_of_prompt(turn, verdict, would_be)
+
+
+def _without_llm(settings: Settings) -> Settings:
+    values = {name: settings[name] for name in KEYS if settings.is_set(name)}
+    return Settings({**values, _NO_LLM: False}, settings.problems, settings.left_out)

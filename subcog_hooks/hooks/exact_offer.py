@@ -1,0 +1,85 @@
+"""The offer of memories that no search has found: at a tool's call and at the start of a session."""
+
+from subcog_hooks.hooks import gate
+from subcog_hooks.hooks.verdict import Offer, Verdict
+from subcog_hooks.recall.hits import PATH
+from subcog_hooks.state.decision import Bars
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from subcog_hooks.hooks.occasion import Occasion
+    from subcog_hooks.recall.exact import Exact
+    from subcog_hooks.recall.hits import Hit
+
+
+class Terms:
+    """The terms of such an offer.
+
+    least: the relevance that a memory needs; most: how many; units: UTF-16 units that they have room in; nearly: from which
+    likeness on one repeats another; about: what the block says of itself; again: whether what the session has been given is
+    given again.
+    """
+
+    __slots__ = ("about", "again", "least", "most", "nearly", "units")
+
+    def __init__(
+        self,
+        least: float,
+        most: int,
+        units: int,
+        nearly: float,
+        about: "Mapping[str, str] | None" = None,
+        *,
+        again: bool = False,
+    ) -> None:
+        self.least = least
+        self.nearly = nearly
+        self.most = most
+        self.units = units
+        self.about = about
+        self.again = again
+
+
+def offer_exact(occasion: "Occasion", found: "Exact", terms: Terms, reason: str) -> Verdict:
+    """Return what was found as an offer: what is pinned first, by its priority, else the most relevant.
+
+    reason: what the record says of the event. What is equally relevant stays in the order of the channels.
+    """
+    hits = found.hits()
+    _discount_gone_files(hits, occasion)
+    hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))
+
+    def distinct(relevant: "Sequence[Hit]") -> "Sequence[Hit]":
+        if len(relevant) < 2:
+            return relevant
+        from subcog_hooks.recall import diversity  # with tantivy, for its words
+
+        return [relevant[place] for place in diversity.distinct([hit.memory.content for hit in relevant], terms.nearly)]
+
+    offer = Offer(
+        hits,
+        gate.Threshold(terms.least, terms.least),
+        terms.most,
+        terms.units,
+        distinct,
+        about=terms.about,
+        again=terms.again,
+    )
+    return Verdict(
+        reason=reason,
+        offer=offer,
+        bars=Bars(terms.least, 0.0, terms.most, terms.units),
+        strategies=tuple(found.channels),
+        note=found.note or None,
+    )
+
+
+def _discount_gone_files(hits: "Sequence[Hit]", occasion: "Occasion") -> None:
+    """Discount what is about files that are gone, unless the file at hand is one of them: that is about to be there."""
+    about = [hit for hit in hits if hit.memory.paths and PATH not in hit.ranks]
+    if about:
+        from subcog_hooks.hooks import gone_files  # .2 ms, and few memories have paths and other cues
+
+        gone_files.discount_gone_files(about, occasion.here)

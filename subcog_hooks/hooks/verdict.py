@@ -1,0 +1,125 @@
+"""What a hook has decided before anything is handed over: an offer of memories, or silence with its reason. No writing here."""
+
+from subcog_hooks.hooks import gate
+from subcog_hooks.state.decision import INJECTED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from subcog_hooks.hooks.gate import Judged, Threshold
+    from subcog_hooks.intent.detection import Detection, Examined
+    from subcog_hooks.recall.hits import Hit
+    from subcog_hooks.state.decision import Bars
+
+
+class Offer:
+    """Memories that could be handed over, and on which terms.
+
+    hits: in the order in which they are judged; least: the relevance that one needs; most: how many; units: UTF-16 units that
+    they have room in; distinct: of hits, those that do not repeat a better one; about: what the block says of itself; again:
+    whether what the session has been given is given again; is_enough: whether the intent is sure; others: hits that are held
+    back whatever becomes of these.
+    """
+
+    __slots__ = ("about", "again", "distinct", "hits", "is_enough", "least", "most", "others", "units")
+
+    def __init__(
+        self,
+        hits: "Sequence[Hit]",
+        least: "Threshold",
+        most: int,
+        units: int,
+        distinct: "Callable[[Sequence[Hit]], Sequence[Hit]]",
+        *,
+        about: "Mapping[str, str] | None" = None,
+        again: bool = False,
+        is_enough: bool = True,
+        others: "Sequence[Judged]" = (),
+    ) -> None:
+        self.hits = hits
+        self.least = least
+        self.most = most
+        self.units = units
+        self.distinct = distinct
+        self.about = about or {}
+        self.again = again
+        self.is_enough = is_enough
+        self.others = tuple(others)
+
+    def judge(self, given: "AbstractSet[str]") -> "list[Judged]":
+        """Return what becomes of each hit. given: ids that the session has been given."""
+        known = frozenset() if self.again else given
+        return [*gate.judge(self.hits, known, self.least, self.most, self.distinct), *self.others]
+
+    def silence(self, judged: "Sequence[Judged]") -> str:
+        """Return why nothing is handed over, where the hits are the reason."""
+        return gate.silence(judged, is_enough=self.is_enough)
+
+
+def chosen(judged: "Sequence[Judged]") -> "list[Judged]":
+    """Return those that are to be handed over."""
+    return [one for one in judged if one.outcome == INJECTED]
+
+
+class Verdict:
+    """What was decided.
+
+    outcome: why the hook is silent, "" where an offer decides; reason: what there is to add to it. offer: None in silence;
+    judged: what became of the hits in silence; bars: what they were measured against. strategies: what recall ran; note: what
+    it did not. remarks: lines for the log. error: what stopped it, None for nothing.
+
+    Of a prompt: detected and examined, its intent, None where it was not read; borrowed: topics of the prompt before that were
+    taken over.
+    """
+
+    __slots__ = (
+        "bars",
+        "borrowed",
+        "detected",
+        "error",
+        "examined",
+        "judged",
+        "note",
+        "offer",
+        "outcome",
+        "reason",
+        "remarks",
+        "strategies",
+    )
+
+    def __init__(
+        self,
+        outcome: str = "",
+        reason: str = "",
+        *,
+        offer: Offer | None = None,
+        judged: "Sequence[Judged]" = (),
+        bars: "Bars | None" = None,
+        strategies: "Sequence[str]" = (),
+        note: str | None = None,
+        remarks: "Sequence[str]" = (),
+        detected: "Detection | None" = None,
+        examined: "Examined | None" = None,
+        borrowed: "Sequence[str]" = (),
+        error: Exception | None = None,
+    ) -> None:
+        self.outcome = outcome
+        self.reason = reason
+        self.offer = offer
+        self.judged = judged
+        self.bars = bars
+        self.strategies = tuple(strategies)
+        self.note = note
+        self.remarks = tuple(remarks)
+        self.detected = detected
+        self.examined = examined
+        self.borrowed = tuple(borrowed)
+        self.error = error
+
+    def fail(self, outcome: str, reason: str, error: Exception, given: "AbstractSet[str]") -> None:
+        """Turn an offer that could not be delivered into a failure. given: ids that the session has been given."""
+        self.outcome, self.reason, self.error = outcome, reason, error
+        if self.offer is not None:
+            self.judged = self.offer.judge(given)
