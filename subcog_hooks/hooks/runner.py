@@ -1,7 +1,7 @@
 """The fail-open runner: one payload in, at most one JSON object out, exit 0, within the deadline, whatever happens.
 
-A watchdog thread ends the process when the time for its own work is over, because SQLite, tantivy or a read from the client may hold the main
-thread at that moment. `os._exit` saves 1.6 ms of tearing down modules.
+A watchdog thread ends the process when the time for its own work is over, because SQLite, tantivy or a read from the client may
+hold the main thread at that moment. `os._exit` saves 1.6 ms of tearing down modules.
 """
 
 import _thread
@@ -108,7 +108,7 @@ def _watch(answer: Answer, age_ms: float) -> None:
 
 
 def _note_cut_off(event: str) -> None:
-    """Append the time and the event to a file that `state.cut_offs` reads. Nothing is imported: the main thread may be at it."""
+    """Append the time and the event to a file that `state.cut_offs` reads. No import: the main thread may be at one."""
     try:
         path = Home.find().cut_offs
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)

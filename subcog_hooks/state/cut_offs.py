@@ -13,7 +13,7 @@ _DAY_MS = 86_400_000
 
 
 class CutOff:
-    """A run that was cut off. at: milliseconds since the epoch; event: the client's name of it, "" where it was not yet known."""
+    """A run that was cut off. at: milliseconds since the epoch; event: the client's name of it."""
 
     __slots__ = ("at", "event")
 
@@ -32,8 +32,8 @@ def read(home: Home, now_ms: int) -> list[CutOff]:
     found = []
     for line in lines:
         at, _, event = line.decode("ascii", "replace").partition(" ")
-        if at.isdigit() and len(at) < 16 and now_ms - KEPT_DAYS * _DAY_MS <= int(at) <= now_ms:
-            found.append(CutOff(int(at), event if event.isalpha() else ""))
+        if at.isdigit() and len(at) < 16 and event.isalpha() and now_ms - KEPT_DAYS * _DAY_MS <= int(at) <= now_ms:
+            found.append(CutOff(int(at), event))
     return sorted(found, key=lambda cut_off: -cut_off.at)
 
 

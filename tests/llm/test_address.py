@@ -7,7 +7,7 @@ import pytest
 from subcog_hooks.errors import ConfigError
 from subcog_hooks.llm import providers
 from subcog_hooks.paths import Home
-from tests.intent.conftest import KEY, key_file, settings
+from tests.llm.asked import KEY, key_file, settings
 
 NO_ADDRESS = "llm.base_url is no address"
 

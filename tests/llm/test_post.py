@@ -13,7 +13,7 @@ from subcog_hooks.intent import classifier
 from subcog_hooks.intent.classifier import question
 from subcog_hooks.llm.providers import Provider, ask
 from tests import llm_server
-from tests.intent.conftest import ENDED, KEY, SECONDS, provider_at
+from tests.llm.asked import ENDED, KEY, SECONDS, provider_at
 from tests.llm_server import Behaviour, LlmServer, says
 
 

@@ -17,7 +17,7 @@ from subcog_hooks.llm.question import Question
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import keys, loading
 from tests import llm_server
-from tests.intent.conftest import ENDED, KEY, SECONDS, key_file, provider_at, settings
+from tests.llm.asked import ENDED, KEY, SECONDS, key_file, provider_at, settings
 from tests.llm_server import Behaviour, LlmServer, says, says_raw, says_text
 
 # who is asked

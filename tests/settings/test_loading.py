@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.paths import Home
-from subcog_hooks.settings import keys, loading, variables
+from subcog_hooks.settings import files, keys, loading, variables
 from subcog_hooks.state.compiled_settings import CompiledSettings
 from subcog_hooks.state.connection import State
 

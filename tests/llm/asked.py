@@ -1,0 +1,27 @@
+"""What the tests of LLMs share: settings, and providers with a key that nobody else may see."""
+
+from pathlib import Path
+
+from subcog_hooks.llm.providers import Provider
+from subcog_hooks.settings import loading
+from tests.llm_server import LlmServer
+
+KEY = "sk-ant-api03-ThisKeyMustNeverBeSeenAnywhere"
+SECONDS = 20.0  # where the answer is expected; no test waits for so long
+ENDED = 0.3  # where it is not
+
+
+def settings(**values: str) -> loading.Settings:
+    """Settings of the section `llm`."""
+    return loading.Settings({f"llm.{name}": value for name, value in values.items()})
+
+
+def key_file(folder: Path, text: str = KEY + "\n", mode: int = 0o600) -> str:
+    path = folder / "key"
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+def provider_at(server: LlmServer, name: str = "openai", key: str = KEY) -> Provider:
+    return Provider(name, server.url if name == "anthropic" else server.url_v1, "a-model", key)
