@@ -1,7 +1,7 @@
 """The keyword detector: from the prompt's words and shape alone, what does it ask for. Always completes, never fails.
 
 A softmax over the seven types: each type's logit is the sum of its signals' and cues' weights. Pure, deterministic, and linear
-in what is read of the prompt: .1 ms for 100 characters, .8 ms for 2,000, 2.5 ms at most (scripts/bench_intent).
+in what is read of the prompt: .1 ms for 100 characters, .8 ms for 2,000, 2.5 ms at most (scripts/bench/intent.py).
 """
 
 from math import exp

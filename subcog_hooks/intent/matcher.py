@@ -7,7 +7,7 @@
     `?`                        a question mark; `.` any other end of a sentence
     `<9 again`                 only in a prompt of fewer than nine different words
 
-Measured (scripts/bench_intent): in a process that reads one prompt, importing `re` or re2 alone takes longer than all of this,
+Measured (scripts/bench/intent.py): in a process that reads one prompt, importing `re` or re2 alone takes longer than all this,
 and an re2.Set of the table would have to be compiled anew by each process. Time is linear in the number of words: a pattern is
 tried only where its first word stands, and looks at most MAX_GAP words ahead for each gap.
 """

@@ -1,7 +1,7 @@
 """The signals of intent, as data: what is looked for in a prompt, what it speaks for, and how much.
 
 One long table, and nothing else. Patterns are written as `matcher` reads them, with the words of `vocabulary`. Each row has a
-strength, judged when it was written, and a weight, which `scripts/fit_intent` has fitted, with a pull towards the strength, to
+strength, judged when it was written, and a weight, which scripts/intent/fit.py has fitted, with a pull towards the strength, to
 the project's own prompts (tests/data/intent) and to real ones. A weight is never negative: a signal speaks for its family or
 not at all. What speaks for `none` speaks against the rest; what is of the family `seeking` speaks against `none`.
 """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Evidence = dict[str, float]  # by name
 
-# Weights by the name of the evidence, fitted by scripts/fit_relevance: to 1,439 headings of the documentation of 74 public
+# Weights by the name of the evidence, fitted by scripts/relevance/fit.py: to 1,439 headings of the documentation of 74 public
 # packages, each asked once with its section among the memories and once without, to real prompts about other work, and to the
 # tuning halves of development data and of the project's own prompts. No prompt of the reporting halves had a part in them.
 WITH_MEANING = {

@@ -1,11 +1,7 @@
 """The keyword detector: what asks for something, and for what, and what does not."""
 
-import importlib.util
 import json
-import sys
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -233,28 +229,18 @@ def test_the_projects_own_prompts_are_told_as_well_as_before() -> None:
     assert calibration_error(intents, asks) <= 0.09
 
 
-def fit_intent() -> ModuleType:
-    loader = SourceFileLoader("fit_intent", str(ROOT / "scripts" / "fit_intent"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
 @pytest.mark.skipif(not REAL.exists(), reason="the real prompts are not at hand")
-def test_prompts_of_people_whose_prompts_were_not_seen_are_told_as_well_as_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prompts_of_people_whose_prompts_were_not_seen_are_told_as_well_as_is_wanted() -> None:
     pytest.importorskip("scipy")
-    monkeypatch.setattr(sys, "path", [*sys.path])  # the script puts its checkout there
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    script = fit_intent()
-    own, real = script.read(str(OWN)), script.read(str(REAL))
-    rows = script.Rows(
+    from scripts.intent import fit  # needs scipy, of the extra `eval`
+
+    own, real = fit.read(str(OWN)), fit.read(str(REAL))
+    rows = fit.Rows(
         [*real, *own],
         [*(row["stratum"] for row in real), *("own" for _ in own)],
         [*(row["repo_hash"] for row in real), *("own" for _ in own)],
     )
-    figures = script.judged(script.cross_validated(rows), rows)
+    figures = fit.judged(fit.cross_validated(rows), rows)
     assert figures["recall"] >= 0.80
     assert figures["specificity"] >= 0.75
     assert figures["accuracy of seven types"] >= 0.66

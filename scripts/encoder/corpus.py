@@ -1,4 +1,4 @@
-"""What the query encoder is trained on: lines, made questions, and pairs of a question or heading with the passage under it."""
+"""Gather what the query encoder is trained on: lines, made questions, and pairs of a heading with the passage under it."""
 
 import os
 import random
@@ -7,8 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import training_sources
-import training_text
+from scripts.encoder import readers, sources
 
 QUOTAS = {  # lines of each kind; what is above is dropped by hash, so that the choice stays when sources are added
     "heading": 90_000,
@@ -90,7 +89,7 @@ class Texts(NamedTuple):
 
 
 def gather(archives: Iterable[str]) -> Texts:
-    """Lines and pairs of all archives; the same archives give the same texts."""
+    """Gather lines and pairs of all archives; the same archives give the same texts."""
     lines: dict[str, set[str]] = {kind: set() for kind in QUOTAS}
     pairs: dict[str, Pair] = {}
     verbs: set[str] = set()
@@ -99,7 +98,7 @@ def gather(archives: Iterable[str]) -> Texts:
     for path in archives:
         found: dict[str, set[str]] = {kind: set() for kind in PER_PACKAGE}
         own: dict[str, Pair] = {}
-        for section in training_text.sections(path):
+        for section in readers.sections(path):
             _take(section, found, own)
         for kind, quota in PER_PACKAGE.items():
             lines[kind].update(_some(found[kind], quota))
@@ -107,13 +106,13 @@ def gather(archives: Iterable[str]) -> Texts:
             pairs.setdefault(heading, own[heading])
         kept = ", ".join(f"{len(found[kind])} {kind}" for kind in PER_PACKAGE)
         print(f"{os.path.basename(path)}: {kept}, {len(own)} pairs", flush=True)
-        for name, content in training_sources.members(path):
+        for name, content in sources.members(path):
             if name.endswith("/index.verb"):
                 verbs.update(_frequent(content))
             elif name.endswith("/index.noun"):
                 nouns += _frequent(content)
             elif "/propernames" in name:
-                names += training_text.decoded(content).split()
+                names += readers.decoded(content).split()
     chance = random.Random(0)
     lines["prose"] -= lines["heading"]
     lines["person"].update(_about_people(chance, names, sorted(verbs), nouns))
@@ -127,7 +126,7 @@ def _some(texts: Iterable[str], quota: int) -> list[str]:
     return sorted(texts, key=lambda text: (zlib.crc32(text.encode("utf-8", "replace")), text))[:quota]
 
 
-def _take(section: training_text.Section, found: dict[str, set[str]], pairs: dict[str, Pair]) -> None:
+def _take(section: readers.Section, found: dict[str, set[str]], pairs: dict[str, Pair]) -> None:
     heading = section.heading.strip(" :#*=-]")
     if section.kind != "gloss" and english(heading):
         found["question" if _QUESTION.match(heading) else "heading"].add(heading)
@@ -143,7 +142,7 @@ def _take(section: training_text.Section, found: dict[str, set[str]], pairs: dic
 
 
 def english(line: str) -> bool:
-    """Whether a line is English text of a useful length, not code, numbers or another language.
+    """Tell whether a line is English text of a useful length, not code, numbers or another language.
 
     >>> english("How do I reset the password?"), english("x = foo(bar)"), english("Usluge i programi na mreži")
     (True, False, False)
@@ -159,7 +158,7 @@ def english(line: str) -> bool:
 
 
 def _frequent(index: bytes) -> Iterator[str]:
-    """The single words of a WordNet index with two senses that were met in text, so no rare ones."""
+    """Return the single words of a WordNet index with two senses that were met in text, so no rare ones."""
     for line in index.decode().splitlines():
         fields = line.split()
         if not line.startswith(" ") and fields[0].isalpha() and len(fields[0]) > 2 and int(fields[4 + int(fields[3]) + 1]) > 1:
@@ -181,7 +180,7 @@ def _about_people(chance: random.Random, names: list[str], verbs: list[str], nou
 
 
 def _about_matters(chance: random.Random, headings: list[str], verbs: set[str]) -> Iterator[str]:
-    """A heading that tells what to do gets a TASK, any other a MATTER."""
+    """Ask about headings: one that tells what to do gets a TASK, any other a MATTER."""
     base = {_ing(verb): verb for verb in sorted(verbs)}
     short = [heading for heading in headings if len(heading.split()) < 9]
     for _ in range(QUOTAS["matter"]):

@@ -1,4 +1,4 @@
-"""Whose documentation relevance is fitted to: packages with version, licence and checksum, and how they are fetched."""
+"""Fetch the documentation that relevance is fitted to: packages in a table, each with version, licence and checksum."""
 
 import hashlib
 import html
@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
 
 def fetch(folder: str) -> dict[str, Pages]:
-    """The pages of every package, by its name; what is missing in `folder` is downloaded. The archives are not kept."""
+    """Return the pages of every package, by its name; download what is missing in `folder`. The archives are not kept."""
     os.makedirs(folder, exist_ok=True)
     found = {}
     for source in SOURCES:
@@ -55,7 +55,7 @@ def fetch(folder: str) -> dict[str, Pages]:
 
 
 def _download(source: Source) -> bytes:
-    """The archive that has the checksum, wherever the index says that it lies."""
+    """Return the archive that has the checksum, wherever the index says that it lies."""
     page = f"{INDEX}/{source.name.lower().replace('_', '-')}/"  # PEP 503
     try:
         listed = re.search(rf'href="([^"#]+)#sha256={source.checksum}"', _read(page).decode())
@@ -76,7 +76,7 @@ def _read(address: str) -> bytes:
 
 
 def pages(archive: bytes) -> Pages:
-    """The documentation in a source distribution: texts of which the path says that they are."""
+    """Return the documentation in a source distribution: texts of which the path says that they are."""
     found = {}
     for name, content in _members(archive):
         text = content.decode("utf-8", "replace")

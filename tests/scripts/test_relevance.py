@@ -1,27 +1,24 @@
-"""What scripts/fit_relevance is made of: documentation as memories and prompts, the fit, the table. The long run is by hand."""
+"""The parts of `scripts.relevance.fit`: documentation as memories and prompts, the fit, the table. The long run is by hand."""
 
-import importlib.util
 import io
 import json
-import sys
 import tarfile
 from collections.abc import Callable, Mapping
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from scripts import logistic, relevance_corpus, relevance_sources
-from scripts.relevance_corpus import ADVICE, QUESTION, TITLE, Section, sections
-from scripts.relevance_evidence import Case, Rows, Shelf
+from scripts.relevance import corpus, logistic, sources
+from scripts.relevance.corpus import ADVICE, QUESTION, TITLE, Section, sections
+from scripts.relevance.evidence import Case, Rows, Shelf
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import relevance
 from tests.eval.collection import OWN, TUNING, half_of, rows
 from tests.eval.homes import home_of
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 MARKDOWN = """\
 # The guide
@@ -87,7 +84,7 @@ def test_sections_of_restructured_text_are_told_by_lines_under_and_around_headin
     ],
 )
 def test_a_heading_is_a_prompt_when_it_asks_or_says_enough(heading: str, is_advice: bool, kind: str) -> None:
-    assert relevance_corpus.kind_of(heading, is_advice=is_advice) == kind
+    assert corpus.kind_of(heading, is_advice=is_advice) == kind
 
 
 def pages(number: int) -> dict[str, str]:
@@ -100,7 +97,7 @@ def pages(number: int) -> dict[str, str]:
 
 
 def test_a_heading_is_taken_from_its_memory_and_asked() -> None:
-    memories = relevance_corpus.memories_of("pool", pages(2))
+    memories = corpus.memories_of("pool", pages(2))
     assert sorted((memory.namespace, memory.page, memory.heading) for memory in memories) == [
         ("change", "changes", ""),
         ("learning", "faq", "Why does part 0 wait?"),
@@ -108,16 +105,16 @@ def test_a_heading_is_taken_from_its_memory_and_asked() -> None:
         ("pattern", "guide", "Notes"),
     ]
     assert not [memory for memory in memories if memory.heading and memory.heading in memory.content]
-    _, prompts = relevance_corpus.chosen(memories)
+    _, prompts = corpus.chosen(memories)
     assert sorted(prompt.text for prompt in prompts) == ["Why does part 0 wait?", "Why does part 1 wait?"]
     assert {prompt.answer for prompt in prompts} == {memory.id for memory in memories if memory.namespace == "learning"}
 
 
 def test_stores_are_the_same_each_time_and_their_prompts_are_answered_in_them(tmp_path: Path) -> None:
-    documentation = {name: pages(relevance_corpus.ASKED + 5) for name in ("pool", "queue", "socket")}
-    found = relevance_corpus.stores(documentation, 2)
-    assert found == relevance_corpus.stores(dict(reversed(documentation.items())), 2)
-    assert sum(len(store.prompts) for store in found) == 3 * relevance_corpus.ASKED
+    documentation = {name: pages(corpus.ASKED + 5) for name in ("pool", "queue", "socket")}
+    found = corpus.stores(documentation, 2)
+    assert found == corpus.stores(dict(reversed(documentation.items())), 2)
+    assert sum(len(store.prompts) for store in found) == 3 * corpus.ASKED
     for store in found:
         written = [json.loads(line) for line in Path(store.write(str(tmp_path))).read_text(encoding="utf-8").splitlines()]
         assert {prompt.answer for prompt in store.prompts} <= {row["id"] for row in written}
@@ -130,13 +127,13 @@ def test_what_documents_a_package_is_taken_out_of_its_archive() -> None:
             member = tarfile.TarInfo(name)
             member.size = len(name)
             tar.addfile(member, io.BytesIO(name.encode()))
-    assert relevance_sources.pages(kept.getvalue()) == {name: name for name in ("p-1/docs/faq.rst", "p-1/README.md")}
+    assert sources.pages(kept.getvalue()) == {name: name for name in ("p-1/docs/faq.rst", "p-1/README.md")}
 
 
 def test_every_source_is_named_once_with_a_licence_and_a_whole_checksum() -> None:
-    names = [source.name for source in relevance_sources.SOURCES]
+    names = [source.name for source in sources.SOURCES]
     assert len(names) == len({name.lower() for name in names})
-    assert all(source.licence and len(bytes.fromhex(source.checksum)) == 32 for source in relevance_sources.SOURCES)
+    assert all(source.licence and len(bytes.fromhex(source.checksum)) == 32 for source in sources.SOURCES)
 
 
 def drawn(rows: int) -> tuple[logistic.Floats, logistic.Flags]:
@@ -206,16 +203,11 @@ def test_a_prompt_whose_answer_is_missing_is_asked_of_the_rest_of_the_store(tmp_
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script() -> ModuleType:
     pytest.importorskip("scipy")
-    monkeypatch.setattr(sys, "path", [*sys.path])  # the script puts its checkout there
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    loader = SourceFileLoader("fit_relevance", str(ROOT / "scripts" / "fit_relevance"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    from scripts.relevance import fit  # needs scipy, of the extra `eval`
+
+    return fit
 
 
 def lines(*of: Mapping[str, object]) -> str:

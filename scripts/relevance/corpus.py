@@ -52,7 +52,7 @@ class Memory(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """What is asked, and the id of the memory that answers it."""
+    """A question, and the id of the memory that answers it."""
 
     text: str
     project: str
@@ -67,7 +67,7 @@ class Store(NamedTuple):
     prompts: list[Prompt]
 
     def write(self, folder: str) -> str:
-        """Write a file that `subcog import` reads; its path."""
+        """Write a file that `subcog import` reads; return its path."""
         path = os.path.join(folder, self.name, "memories.jsonl")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
@@ -79,7 +79,7 @@ class Store(NamedTuple):
 
 
 def stores(documentation: Mapping[str, Mapping[str, str]], count: int = STORES) -> list[Store]:
-    """The projects' pages, by project and path, as `count` stores, each of the projects that fall to it."""
+    """Turn the projects' pages, by project and path, into `count` stores, each of the projects that fall to it."""
     found = [Store(f"documentation-{number}", [], []) for number in range(count)]
     for place, project in enumerate(sorted(documentation, key=_hash)):
         memories, prompts = chosen(memories_of(project, documentation[project]))
@@ -89,7 +89,7 @@ def stores(documentation: Mapping[str, Mapping[str, str]], count: int = STORES) 
 
 
 def chosen(memories: Sequence[Memory]) -> tuple[list[Memory], list[Prompt]]:
-    """Of one project's memories those that answer a prompt, and some others; the prompts."""
+    """Choose one project's memories that answer a prompt, and some others; return them and the prompts."""
     by_hash = sorted(memories, key=lambda memory: memory.id)
     answers = [memory for memory in by_hash if memory.kind in (QUESTION, ADVICE)][:ASKED]
     answers += [memory for memory in by_hash if memory.kind == TITLE][:TITLES]
@@ -99,7 +99,7 @@ def chosen(memories: Sequence[Memory]) -> tuple[list[Memory], list[Prompt]]:
 
 
 def memories_of(project: str, pages: Mapping[str, str]) -> list[Memory]:
-    """All memories that a project's pages make, each content once."""
+    """Return all memories that a project's pages make, each content once."""
     found: dict[str, Memory] = {}
     changes = 0
     for path, text in sorted(pages.items()):
@@ -118,7 +118,7 @@ def memories_of(project: str, pages: Mapping[str, str]) -> list[Memory]:
 
 
 def _answers(project: str, page: str, parts: Iterable[Section], *, is_advice: bool) -> Iterator[Memory]:
-    """Sections as memories, of which the headings may be prompts."""
+    """Yield sections as memories, of which the headings may be prompts."""
     namespace = "learning" if is_advice else "pattern"
     title = page.replace("_", " ").replace("-", " ")
     for part in parts:
@@ -130,7 +130,7 @@ def _answers(project: str, page: str, parts: Iterable[Section], *, is_advice: bo
 
 
 def _entries(project: str, page: str, parts: Iterable[Section]) -> Iterator[Memory]:
-    """The items of a change log's lists as memories. None of them is asked for: many say nearly the same."""
+    """Yield the items of a change log's lists as memories. None of them is asked for: many say nearly the same."""
     for part in parts:
         body = _without_markup(part.body)
         if _is_prose(body):
@@ -140,7 +140,7 @@ def _entries(project: str, page: str, parts: Iterable[Section]) -> Iterator[Memo
 
 
 def kind_of(heading: str, *, is_advice: bool) -> str:
-    """What kind of prompt a heading is, "" for none. is_advice: it stands on a page of questions or of troubles.
+    """Tell what kind of prompt a heading is, "" for none. is_advice: it stands on a page of questions or of troubles.
 
     >>> kind_of("Why is my task run twice?", is_advice=False), kind_of("Installation", is_advice=False)
     ('question', '')
@@ -158,7 +158,7 @@ _LINE = re.compile(r"([=\-~^*\"+#`:.'_])\1{2,}\s*$")
 
 
 def sections(text: str, *, is_markdown: bool) -> Iterator[Section]:
-    """The parts of a page in Markdown or reStructuredText, by their headings: `#`, a line under the heading, or around it."""
+    """Yield the parts of a page in Markdown or reStructuredText; headings have `#`, a line under them, or around them."""
     lines = text.replace("\r", "").split("\n")
     heading = ""
     body: list[str] = []
@@ -187,7 +187,7 @@ def _is_underlined(line: str, after: str) -> bool:
 
 
 def plain(heading: str) -> str:
-    """A heading as somebody would type it.
+    """Return a heading as somebody would type it.
 
     >>> plain("3.2. Why does :ref:`the worker <worker>` *hang*?")
     'Why does the worker hang?'
@@ -199,14 +199,14 @@ def plain(heading: str) -> str:
 
 
 def _without_markup(body: str) -> str:
-    """A section without targets, and without directives that only build the page."""
+    """Return a section without targets, and without directives that only build the page."""
     body = re.sub(r"(?m)^\.\. _.*$|^\(.*\)=$", "", body)
     body = re.sub(r"(?m)^\.\. (?:index|contents|toctree|currentmodule|module|highlight)::.*(?:\n[ \t]+.*)*", "", body)
     return re.sub(r"\n{3,}", "\n\n", body).strip()
 
 
 def _is_prose(body: str) -> bool:
-    """Whether a section says something in sentences, and in English as far as its letters tell."""
+    """Tell whether a section says something in sentences, and in English as far as its letters tell."""
     if not SHORTEST <= len(body) <= LONGEST or sum(character.isascii() for character in body) < 0.95 * len(body):
         return False
     return len(re.sub(r"(?m)^(?:\s{2,}|>>>|\.\.|:).*$", "", body)) >= SHORTEST

@@ -1,4 +1,4 @@
-"""Text out of packages: files of documentation, games and dictionaries into sections, each a heading and its paragraphs."""
+"""Read packages: files of documentation, games and dictionaries become sections, each a heading and its paragraphs."""
 
 import gzip
 import html
@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-import training_sources
+from scripts.encoder import sources
 
 FILES = 900  # of one package: an API reference of ten thousand pages says little more than nine hundred of them
 FILE_SIZE = 1_500_000  # characters read of one file
@@ -40,14 +40,14 @@ _SECTION_NUMBER = re.compile(r"^(?:(?:chapter|section|appendix|part)\s+)?[\dA-Z]
 
 
 def from_html(text: str) -> Iterator[Section]:
-    """HTML, DocBook and Mallard: headings by their tags; code and tables are left out."""
+    """Read HTML, DocBook and Mallard: headings by their tags; code and tables are left out."""
     text = _PILCROW.sub("", _DROPPED.sub("\n\n", text))
     text = _HEADING_CLOSES.sub("\n\n", _HEADING_OPENS.sub(f"\n\n{HEADING}", re.sub(r"\s+", " ", text)))
     return _sections(html.unescape(_TAG.sub("", _BLOCK.sub("\n\n", text))).split("\n\n"))
 
 
 def from_text(text: str) -> Iterator[Section]:
-    """Plain text, Markdown, reStructuredText, info: headings by `#` or an underline, list items on their own."""
+    """Read plain text, Markdown, reStructuredText, info: headings by `#` or an underline, list items on their own."""
     text = re.sub(r"(?s)```.*?```", "", text.replace("\r", ""))
     text = re.sub(r"(?m)^#{1,6} +(.+?)#*$", rf"\n\n{HEADING}\1\n\n", text)
     text = re.sub(r"(?m)^(\S.{2,90})\n([=\-~^*\"+#])\2{2,}$", rf"\n\n{HEADING}\1\n\n", text)
@@ -60,7 +60,7 @@ _ESCAPES = {r"\-": "-", r"\(aq": "'", r"\(cq": "'", r"\e": "\\", r"\ ": " ", r"\
 
 
 def from_manual(text: str) -> Iterator[Section]:
-    """Manual pages in man or mdoc macros."""
+    """Read manual pages in man or mdoc macros."""
     text = re.sub(r"\\f(?:\[\w*\]|\(\w\w|.)|\\&|\\/|\\s[-+]?\d|\\\"[^\n]*", "", text)
     text = re.sub(r"(?s)^\.(?:nf|EX|Bd)\b.*?^\.(?:fi|EE|Ed)\b", "", text, flags=re.MULTILINE)
     for escape, character in _ESCAPES.items():
@@ -80,7 +80,7 @@ def from_manual(text: str) -> Iterator[Section]:
 
 
 def from_pod(text: str) -> Iterator[Section]:
-    """Perl's documentation."""
+    """Read Perl's documentation."""
     text = re.sub(r"[BCFILSX]<+\s?([^<>]*?)\s?>+", r"\1", text)
     blocks = re.split(r"\n\s*\n", text)
     return _sections(re.sub(r"^=head\d ", HEADING, block) for block in blocks if not re.match(r"\s|=(?!head)", block))
@@ -105,17 +105,17 @@ def _speech(lines: Iterable[str]) -> Iterator[Section]:
 
 
 def from_campaign(text: str) -> Iterator[Section]:
-    """What people say in a Wesnoth scenario."""
+    """Read what people say in a Wesnoth scenario."""
     return _speech(line.replace('""', '"') for line in re.findall(r'message\s*=\s*_\s*"((?:[^"]|"")+)"', text))
 
 
 def from_conversation(text: str) -> Iterator[Section]:
-    """What people say in Endless Sky: text between backticks."""
+    """Read what people say in Endless Sky: text between backticks."""
     return _speech(re.findall(r"`([^`\n]+)`", text))
 
 
 def from_aiml(text: str) -> Iterator[Section]:
-    """Patterns and answers of a chat robot."""
+    """Read patterns and answers of a chat robot."""
     text = re.sub(r"(?s)<(think|srai|system)>.*?</\1>", "", text)
     said = re.findall(r"(?s)<template>(.*?)</template>", text)
     said += [line.capitalize() for line in re.findall(r"<pattern>(.*?)</pattern>", text)]
@@ -123,31 +123,31 @@ def from_aiml(text: str) -> Iterator[Section]:
 
 
 def from_corpus(text: str) -> Iterator[Section]:
-    """Conversations in YAML: `- - question` and `  - answer`; the answer stands under its question."""
+    """Read conversations in YAML: `- - question` and `  - answer`; the answer stands under its question."""
     for exchange in re.split(r"(?m)^- (?=- )", text)[1:]:
         question, *answers = (line.strip().strip("'\"") for line in re.split(r"(?m)^ *- ", exchange) if line.strip())
         yield Section("speech", question, answers)
 
 
 def from_quotes(text: str) -> Iterator[Section]:
-    """Fortune cookies, with `%` between them; verse and dialogue keep to their lines."""
+    """Read fortune cookies, with `%` between them; verse and dialogue keep to their lines."""
     return _speech(re.sub(r"\n\s*--.*", "", quote, flags=re.DOTALL) for quote in text.split("\n%\n"))
 
 
 def from_phrases(text: str) -> Iterator[Section]:
-    """The English side of the German-English word list: phrases and example sentences between `|` and `;`."""
+    """Read the English side of the German-English word list: phrases and example sentences between `|` and `;`."""
     sides = (line.split(" :: ", 1)[1] for line in text.splitlines() if " :: " in line)
     plain = (re.sub(r"\s*[\[{(/][^\])}/]*[\])}/]", "", phrase) for side in sides for phrase in re.split(r"[|;]", side))
     return _speech(phrase.strip() for phrase in plain if phrase.strip().count(" ") > 2)
 
 
 def from_examples(text: str) -> Iterator[Section]:
-    """Test sentences of a grammar: those that are not marked as wrong."""
+    """Read test sentences of a grammar: those that are not marked as wrong."""
     return _speech(line for line in text.splitlines() if re.match(r"[A-Z][a-z']* ", line))
 
 
 def from_dictionary(text: str) -> Iterator[Section]:
-    """A DICT file: unindented headwords, indented definitions."""
+    """Read a DICT file: unindented headwords, indented definitions."""
     for entry in re.split(r"\n(?=\S)", text):
         word, _, rest = entry.partition("\n")
         definition = re.sub(r"[{}]|\[[^\]]*\]|<[^>]*>|(?m:^ *(?:\d+\.|\([a-z]\)))", " ", rest)
@@ -156,7 +156,7 @@ def from_dictionary(text: str) -> Iterator[Section]:
 
 
 def from_wordnet(text: str) -> Iterator[Section]:
-    """WordNet's glosses and their example sentences, each under the words of its synset."""
+    """Read WordNet's glosses and their example sentences, each under the words of its synset."""
     for line in text.splitlines():
         if " | " in line and not line.startswith("  "):
             synset, gloss = line.split(" | ", 1)
@@ -194,12 +194,12 @@ _FOREIGN = re.compile(
 
 
 def sections(path: str) -> Iterator[Section]:
-    """The sections of a package, from at most FILES files that are spread over it by the hash of their names."""
+    """Yield the sections of a package, from at most FILES files that are spread over it by the hash of their names."""
     package = os.path.basename(path).split("_" if path.endswith(".deb") else "-")[0]
     chosen = []
-    for name, content in training_sources.members(path):
+    for name, content in sources.members(path):
         reader = _reader(package, name)
-        if reader and content and not _FOREIGN.search(name) and not any(word in name for word in training_sources.UNFIT):
+        if reader and content and not _FOREIGN.search(name) and not any(word in name for word in sources.UNFIT):
             chosen.append((zlib.crc32(name.encode()), name, content, reader))
     chosen.sort(key=lambda file: file[:2])
     for _, _, content, reader in chosen[:FILES]:
@@ -214,7 +214,7 @@ def _reader(package: str, name: str) -> Reader | None:
 
 
 def decoded(content: bytes) -> str:
-    """The text of a file, unpacked when it is compressed by gzip or xz."""
+    """Return the text of a file, unpacked when it is compressed by gzip or xz."""
     if content[:2] == b"\x1f\x8b":
         content = gzip.decompress(content)
     elif content[:5] == b"\xfd7zXZ":

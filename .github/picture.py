@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Make README's picture from real terminal output: `scripts/picture` with subcog installed in the same environment.
+"""Make README's picture from real terminal output: `python .github/picture.py` with subcog installed in the same environment.
 
 Runs real commands on the project's own sample memories in a throw-away home, on a pseudo-terminal, and lets rich draw what they
 printed to .github/terminal.svg.

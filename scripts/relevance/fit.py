@@ -1,11 +1,10 @@
-#!/usr/bin/env python3
 """Fit the weights of the relevance model and judge them.
 
 The weights in subcog_hooks/recall/relevance.py are those of two logistic models of "this memory answers this prompt": one where
 meaning was compared, one of words alone. They are fitted to the candidates that the package's own recall finds, each with the
 evidence that the package names; an evidence that is new there needs no change here. The prompts:
 
-  corpus  headings of the documentation of public packages (scripts/relevance_sources.py), each asked twice: with the section
+  corpus  headings of the documentation of public packages (scripts/relevance/sources.py), each asked twice: with the section
           that it stood over in the store, and as if that were not there
   own     the project's own prompts, of the tuning half (tests/eval/ground_truth)
   real    with --real: prompts of real users about other work, which nothing in the stores answers; JSON lines with `prompt`
@@ -30,16 +29,14 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, ROOT)
+from scripts.relevance import corpus, logistic, sources
+from scripts.relevance.evidence import Case, Flags, Floats, Rows, Shelf
+from subcog_hooks.recall import relevance
+from subcog_hooks.text.typed import is_typed
+from tests.eval.collection import OWN, REPORTING, TUNING, half_of, rows
+from tests.eval.homes import home_of
 
-from scripts import logistic, relevance_corpus, relevance_sources  # noqa: E402 - of this checkout
-from scripts.relevance_evidence import Case, Flags, Floats, Rows, Shelf  # noqa: E402
-from subcog_hooks.recall import relevance  # noqa: E402
-from subcog_hooks.text.typed import is_typed  # noqa: E402
-from tests.eval.collection import OWN, REPORTING, TUNING, half_of, rows  # noqa: E402
-from tests.eval.homes import home_of  # noqa: E402
-
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TABLE = os.path.join(ROOT, "subcog_hooks", "recall", "relevance.py")
 MODELS = {"WITH_MEANING": relevance.WITH_MEANING, "WORDS_ALONE": relevance.WORDS_ALONE}
 INTERCEPT = "intercept"
@@ -56,7 +53,7 @@ Asked = tuple[Path, list[Case]]  # a file of memories, and what is asked of them
 
 
 def asked(options: argparse.Namespace) -> Iterator[Asked]:
-    """All stores with what is asked of them."""
+    """Yield all stores with what is asked of them."""
     compared = {row["prompt"] for row in rows(options.but)} if options.but else set()
     real = [row for row in rows(options.real) if _is_fit(row, compared)] if options.real else []
     yield from of_corpus(options.cache, real)
@@ -70,7 +67,7 @@ def _is_fit(row: dict[str, str], compared: set[str]) -> bool:
 
 
 def of_corpus(cache: Path, real: Sequence[dict[str, str]]) -> Iterator[Asked]:
-    stores = relevance_corpus.stores(relevance_sources.fetch(str(cache / "pages")))
+    stores = corpus.stores(sources.fetch(str(cache / "pages")))
     for place, store in enumerate(stores):
         cases = [
             case
@@ -93,7 +90,7 @@ def of_own() -> Asked:
 
 
 def of_more(folder: Path, halves: Sequence[str], real: Iterable[dict[str, str]]) -> Asked:
-    """halves: of its queries, by their texts: the same ones stand in other sets under other ids."""
+    """Read a further collection. halves: of its queries, by their texts: other sets have the same ones under other ids."""
     relevant: dict[str, set[str]] = {}
     for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
         query, memory, _ = line.split("\t")
@@ -117,7 +114,7 @@ def _unrelated(prompts: Iterable[dict[str, str]]) -> list[Case]:
 
 
 def gathered(stores: Iterable[Asked], homes: Path) -> dict[str, Rows]:
-    """The candidates of all cases, for each model."""
+    """Collect the candidates of all cases, for each model."""
     found = {name: Rows([one for one in weights if one != INTERCEPT]) for name, weights in MODELS.items()}
     for memories, cases in stores:
         with Shelf(home_of(memories, homes)) as shelf:
@@ -130,7 +127,7 @@ def gathered(stores: Iterable[Asked], homes: Path) -> dict[str, Rows]:
 
 
 def report(name: str, found: Rows, by_source: dict[str, float]) -> logistic.Model:
-    """Fit a model, and print what it is and how far it can be believed; the model."""
+    """Fit a model, print what it is and how far it can be believed, and return it."""
     values, answers, weights = found.values(), found.answers(), found.weights(by_source)
     print(f"\n{name}: {len(answers):,} candidates of {len(found.cases):,} prompts, {answers.sum():,} of them answers\n")
     probable = logistic.cross_validated(values, answers, weights, found.owners(), PULL)
@@ -165,7 +162,7 @@ def _judged(probable: Floats, answers: Flags, weights: Floats) -> str:
 
 
 def reliability(probable: Floats, answers: Flags, weights: Floats) -> Iterator[tuple[float, float]]:
-    """What share really answers at some probabilities: the non-decreasing curve that is nearest to the answers."""
+    """Yield what share really answers at some probabilities: the non-decreasing curve that is nearest to the answers."""
     order = np.argsort(probable, kind="stable")
     curve = isotonic_regression(answers[order].astype(float), weights=weights[order]).x
     for shown in SHOWN:
@@ -186,15 +183,15 @@ def write(models: dict[str, logistic.Model], names: Callable[[str], Sequence[str
 
 
 def replaced(source: str, table: str, weights: dict[str, float]) -> str:
-    """The source with these weights in a table of it. Exits when a weight does not stand there exactly once."""
+    """Return the source with these weights in a table of it. Exits when a weight does not stand there exactly once."""
     found = re.search(rf"^{table}\b[^=\n]*= \{{.*?^\}}", source, flags=re.MULTILINE | re.DOTALL)
     if not found:
-        sys.exit(f"fit_relevance: no table {table}")
+        sys.exit(f"scripts.relevance.fit: no table {table}")
     text = found[0]
     for name, weight in weights.items():
         text, count = re.subn(rf'("{re.escape(name)}": )-?[\d.e-]+', rf"\g<1>{round(weight, DIGITS)}", text)
         if count != 1:
-            sys.exit(f"fit_relevance: {name!r} stands {count} times in {table}")
+            sys.exit(f"scripts.relevance.fit: {name!r} stands {count} times in {table}")
     return source[: found.start()] + text + source[found.end() :]
 
 
@@ -208,7 +205,9 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.relevance.fit", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cache", type=Path, default=Path(ROOT) / ".cache" / "relevance", help="(.cache/relevance)")
     parser.add_argument("--real", type=Path, metavar="FILE", help="prompts of real users, about other work")
     parser.add_argument("--more", type=Path, metavar="DIR", help="a further collection to fit to")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Measure the keyword detector alone.
 
 Three tables: its time for prompts of real length (those of tests/data/intent, put together), its time for what could take
@@ -23,13 +22,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, ROOT)
+import re2  # imported to tell the processes below where it is
 
-import re2  # noqa: E402 - imported to tell the processes below where it is
+from subcog_hooks.intent import keywords, signals
+from subcog_hooks.text import vocabulary
 
-from subcog_hooks.intent import keywords, signals  # noqa: E402 - of this checkout
-from subcog_hooks.text import vocabulary  # noqa: E402 - as above
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 OWN = os.path.join(ROOT, "tests", "data", "intent", "prompts.jsonl")
 
@@ -93,7 +91,7 @@ class Times(NamedTuple):
 
 
 def times(prompts: Sequence[str], rounds: int) -> Times:
-    """The least of a prompt's times is its own: the rest is what else runs on the machine."""
+    """Time the detector. The least of a prompt's times is its own: the rest is what else runs on the machine."""
     least = [math.inf] * len(prompts)
     longest = 0.0
     for _ in range(rounds):
@@ -108,7 +106,7 @@ def times(prompts: Sequence[str], rounds: int) -> Times:
 
 
 def put_together(prompts: Sequence[str], length: int, count: int) -> Iterator[str]:
-    """`count` prompts of `length` characters, each from other prompts in another order. The same at every run."""
+    """Make `count` prompts of `length` characters, each from other prompts in another order; the same at every run."""
     chance = random.Random(SEED)
     for _ in range(count):
         parts: list[str] = []
@@ -120,7 +118,7 @@ def put_together(prompts: Sequence[str], length: int, count: int) -> Iterator[st
 
 
 def expression(pattern: str) -> str:
-    """A regular expression for a pattern of the table, over words with one blank between. `<9` is not told."""
+    """Return a regular expression for a pattern of the table, over words with one blank between, without `<9`."""
     parts = []
     for part in pattern.split():
         if part[0] == "<" and part[1:].isdigit():
@@ -141,7 +139,7 @@ def escaped(word: str) -> str:
 
 
 def first_detections(prompt: str) -> dict[str, float]:
-    """What the first look for the table's signals takes in a fresh process, by the way it is done: medians."""
+    """Time the first look for the table's signals in a fresh process, by the way it is done: medians."""
     ways = {
         "ours": OURS,
         "re, one alternation": BY_RE,
@@ -161,14 +159,16 @@ def first_detections(prompt: str) -> dict[str, float]:
                 answer = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
                 ms, was_there = answer.stdout.split()
                 if was_there == "True":
-                    sys.exit("bench_intent: the interpreter imports re by itself, so its cost can not be told")
+                    sys.exit("scripts.bench.intent: the interpreter imports re by itself, so its cost can not be told")
                 if number:  # the first writes bytecode
                     found[name].append(float(ms))
     return {name: statistics.median(values) for name, values in found.items()}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.bench.intent", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--assert", action="store_true", dest="judge", help="fail when something takes too long")
     options = parser.parse_args()
     with open(OWN, encoding="utf-8") as file:
@@ -199,7 +199,7 @@ def main() -> None:
         print(f"{name:>24} {ms:8.2f}")
 
     if options.judge and faults:
-        sys.exit("\n".join(f"bench_intent: {fault}" for fault in faults))
+        sys.exit("\n".join(f"scripts.bench.intent: {fault}" for fault in faults))
 
 
 if __name__ == "__main__":

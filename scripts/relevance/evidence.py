@@ -1,4 +1,4 @@
-"""What the package's own recall knows of the candidates for a prompt, as rows to fit to. No fitting here.
+"""Collect what the package's own recall knows of the candidates for a prompt, as rows to fit to. No fitting here.
 
 A prompt whose answer is to be missing is asked as if the store had never had it: the channels do not bring it, and what else
 they bring is measured against the rest.
@@ -67,14 +67,14 @@ class Rows:
                 self._rows.append((len(self.cases) - 1, rank, answers, [known[name] for name in self.names]))
 
     def values(self) -> Floats:
-        """(rows, names)"""
+        """Return the evidence of all rows, (rows, names)."""
         return np.array([values for *_, values in self._rows])
 
     def answers(self) -> Flags:
         return np.array([answers for _, _, answers, _ in self._rows])
 
     def ranks(self) -> NDArray[np.int64]:
-        """Each row's place among the candidates of its case, from 0."""
+        """Return each row's place among the candidates of its case, from 0."""
         return np.array([rank for _, rank, _, _ in self._rows])
 
     def owners(self) -> list[str]:
@@ -84,7 +84,7 @@ class Rows:
         return [self.cases[place].source for place, *_ in self._rows]
 
     def weights(self, by_source: Mapping[str, float]) -> Floats:
-        """What each row counts, by its source."""
+        """Return what each row counts, by its source."""
         of = np.array([by_source[source] for source in self.sources()])
         is_chronicle = np.array([source == "corpus" for source in self.sources()]) & (
             self.values()[:, self.names.index("chronicle")] > 0.0
@@ -114,7 +114,7 @@ class Shelf:
         return bool(self._store.seqs_of(ids))
 
     def hits(self, case: Case, *, by_meaning: bool) -> list[Hit]:
-        """The first DEPTH candidates by score, with their evidence. Raises RuntimeError when recall did less than it should."""
+        """Return the first DEPTH candidates by score, with their evidence. Raises RuntimeError when recall did too little."""
         hidden = frozenset(self._store.seqs_of(case.relevant)) if case.is_missing else frozenset()
         sources = Sources(self._index, self._store, self._space if by_meaning else None)
         with _without(hidden):
@@ -128,7 +128,7 @@ class Shelf:
 
 @contextmanager
 def _without(seqs: frozenset[int]) -> Iterator[None]:
-    """Recall as if the store did not have these memories, with a clock that stands."""
+    """Let recall run as if the store did not have these memories, with a clock that stands."""
     run: Callable[..., channel.Found] = channel.run
 
     def without(*arguments: Any) -> channel.Found:  # Any: whatever a channel is asked

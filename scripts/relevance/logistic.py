@@ -1,4 +1,4 @@
-"""Logistic regression with a pull of every coefficient to 0, and how far probabilities can be believed. Pure; numpy alone."""
+"""Fit a logistic regression that pulls every coefficient to 0, and judge probabilities. Pure functions; numpy alone."""
 
 import hashlib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Model(NamedTuple):
     sizes: Floats
 
     def probabilities(self, values: Floats) -> Floats:
-        """Of each row of values (rows, names)."""
+        """Return the probability of each row of values (rows, names)."""
         return _logistic(values @ self.coefficients + self.intercept)
 
 
@@ -33,7 +33,7 @@ def _logistic(logits: Floats) -> Floats:
 
 
 def fit(values: Floats, answers: Flags, weights: Floats, pull: float) -> Model:
-    """The model at the minimum of the weighted log loss and `pull` / 2 times the squares of its sizes, by Newton's steps.
+    """Minimise the weighted log loss and `pull` / 2 times the squares of the model's sizes, by Newton's steps.
 
     values: (rows, names); answers, weights: (rows,). The intercept is not pulled. Deterministic.
     """
@@ -58,7 +58,7 @@ def fit(values: Floats, answers: Flags, weights: Floats, pull: float) -> Model:
 def cross_validated(
     values: Floats, answers: Flags, weights: Floats, owners: Sequence[str], pull: float, folds: int = 5
 ) -> Floats:
-    """Each row's probability by a model that has seen no row of its owner."""
+    """Return each row's probability by a model that has seen no row of its owner."""
     part = np.array([part_of(owner, folds) for owner in owners])
     found = np.zeros(len(answers))
     for held in range(folds):
@@ -70,19 +70,19 @@ def cross_validated(
 
 
 def part_of(owner: str, parts: int) -> int:
-    """Which of the parts an owner belongs to, the same each time."""
+    """Tell which of the parts an owner belongs to, the same each time."""
     return int(hashlib.sha256(owner.encode()).hexdigest(), 16) % parts
 
 
 def log_loss(probable: Floats, answers: Flags, weights: Floats) -> float:
-    """The mean of a row, in nats."""
+    """Return the mean log loss of a row, in nats."""
     probable = np.clip(probable, 1e-9, 1.0 - 1e-9)
     losses = -np.where(answers, np.log(probable), np.log(1.0 - probable))
     return float((weights * losses).sum() / weights.sum())
 
 
 def calibration_error(probable: Floats, answers: Flags, weights: Floats, bins: int = BINS) -> float:
-    """The expected calibration error over bins of equal weight."""
+    """Return the expected calibration error over bins of equal weight."""
     order = np.argsort(probable, kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
     bin_of = np.minimum(before / weights.sum() * bins, bins - 1).astype(int)

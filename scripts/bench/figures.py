@@ -1,0 +1,34 @@
+"""Turn measured values into figures, figures into tables, and a command line's text into sizes."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+
+def parse_positive(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def parse_sizes(text: str) -> list[int]:
+    return [parse_positive(part) for part in text.split(",")]
+
+
+def mib(max_rss: int) -> float:
+    """Return MiB; ru_maxrss is bytes on macOS and KiB elsewhere."""
+    return max_rss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the quantile of `values`, interpolated between the two nearest."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def align(rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)

@@ -1,0 +1,299 @@
+"""Measure `subcog hook` as a whole process, against a bare interpreter of the same environment, run by run in turn.
+
+For each store size a synthetic memory set is written and imported into a throw-away home: each memory has a trigger, each tenth
+one a glob of paths. Every run of a hook is a new session: a prompt has to bring one known memory and another none, an edit of a
+file that this memory is about brings it and an edit of another file nothing, or the measurement stops; of runs that a busy
+machine has ended at their deadline few may be among them. `subcog search` is measured as a process, too. The figures are
+printed and, with --json, written; nothing is judged. Linux and macOS.
+
+Without --subcog the package of this checkout is installed into a fresh virtual environment of its own: an editable
+installation, or one without cached bytecode, measures something that no user has.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+from scripts.bench.figures import align, mib, parse_positive, parse_sizes, quantile
+from scripts.bench.machine import (
+    Failed,
+    Subcog,
+    child_environment,
+    describe_environment,
+    end_by_signal,
+    find_subcog,
+    install_subcog,
+    show_progress,
+)
+from scripts.bench.memories import SEARCH, TARGET_ID, edit_text, import_memories, project_name, write_memories
+
+PROMPT = "How do we rotate the signing keys of the webhook gateway, and how long does the previous key stay valid?"
+ORDER = "commit this"
+OF_TARGET, OF_NOTHING = "ops/rotation/keys/next.yaml", "lib/button.css"  # files
+MOST_LATE = 0.1  # runs that a busy machine may end at their deadline, of those that have to bring the memory
+
+
+class Run(NamedTuple):
+    """One process: wall time in milliseconds, peak memory in MiB, its exit code and what it printed."""
+
+    ms: float
+    peak_mib: float
+    code: int
+    output: bytes
+
+
+class Case(NamedTuple):
+    """A question to one process. title: in the table; key: of its figures; brings: whether the known memory has to come."""
+
+    title: str
+    key: str
+    event: str
+    brings: bool
+    asked: dict[str, object]
+
+
+def main() -> None:
+    options = _options()
+    signal.signal(signal.SIGTERM, end_by_signal)  # so that the temporary folder goes away then, too
+    before = _baseline(options.baseline) if options.baseline else {}
+    with tempfile.TemporaryDirectory(prefix="subcog-bench-") as folder:
+        try:
+            subcog = find_subcog(options.subcog) if options.subcog is not None else install_subcog(folder)
+            environment = describe_environment(subcog)
+            sizes = [_measure(subcog, size, options.runs, options.search_runs, folder) for size in options.sizes]
+        except (Failed, OSError, subprocess.SubprocessError) as error:
+            sys.exit(f"scripts.bench.hook: {error}")
+    show_progress("")
+    print(_table(sizes))
+    print(_described(environment, options.runs, options.search_runs))
+    if before:
+        print("\n" + _compared(sizes, before))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"environment": environment, "runs": options.runs, "sizes": sizes}, file, indent=1)
+            file.write("\n")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.bench.hook", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--subcog",
+        nargs="?",
+        const="",
+        metavar="PATH",
+        help="measure this executable; without PATH the one in .venv of the checkout, else the one on the PATH",
+    )
+    parser.add_argument("--runs", type=parse_positive, default=60, help="of the hook for each size (default 60)")
+    parser.add_argument("--search-runs", type=parse_positive, default=20, help="of the search for each size (default 20)")
+    parser.add_argument("--sizes", type=parse_sizes, default=[100, 10_000, 100_000], help="default 100,10000,100000")
+    parser.add_argument("--json", metavar="FILE", help="write all figures to this file")
+    parser.add_argument("--baseline", metavar="FILE", help="compare with an earlier --json file")
+    return parser.parse_args()
+
+
+# ---- measuring -------------------------------------------------------------------------------------------------------
+
+
+def _measure(subcog: Subcog, size: int, runs: int, search_runs: int, folder: str) -> dict[str, object]:
+    """Return all figures of one store size."""
+    home = os.path.join(folder, "home")
+    project = os.path.join(folder, "project")
+    path = os.path.join(folder, "memories.jsonl")
+    os.makedirs(os.path.join(project, ".git"), exist_ok=True)
+    with open(os.path.join(project, ".git", "config"), "w", encoding="utf-8") as file:
+        file.write(f'[remote "origin"]\n\turl = https://{project_name(0)}.git\n')
+    environment = child_environment(SUBCOG_HOME=home)
+    show_progress(f"{size:,} memories: writing")
+    write_memories(path, size)
+    show_progress(f"{size:,} memories: importing")
+    took = import_memories(subcog, path, project, environment)
+    hook, bare = [subcog.command, "hook"], [subcog.python, "-c", "pass"]
+    cases = _cases(project)
+    hooks: dict[str, list[Run]] = {case.key: [] for case in cases}
+    bares: list[Run] = []
+    for number in range(-1, runs):  # the first is the warm-up
+        for at in range(len(cases)):
+            case = cases[(at + number) % len(cases)]
+            done = _hook(hook, case, number, project, environment)
+            if number >= 0:
+                hooks[case.key].append(done)
+            if at == 0:
+                done = _run(bare, b"", project, environment)
+                if number >= 0:
+                    bares.append(done)
+        show_progress(f"{size:,} memories: run {number + 1} of {runs}")
+    late = sum(not run.output for case in cases if case.brings for run in hooks[case.key])
+    if late > MOST_LATE * runs:
+        raise Failed(f"{late} runs brought nothing in time")
+    searches = [_search(subcog, project, environment) for _ in range(search_runs + 1)][1:]
+    shutil.rmtree(home)
+    return _figures(size, took, hooks, bares, searches) | {"late": late}
+
+
+def _cases(project: str) -> list[Case]:
+    def edit(path: str) -> dict[str, object]:
+        given = {"file_path": os.path.join(project, path), "old_string": "x", "new_string": edit_text()}
+        return {"tool_name": "Edit", "tool_input": given}
+
+    return [
+        Case("hook", "hook", "UserPromptSubmit", True, {"prompt": PROMPT}),
+        Case("silent", "silent", "UserPromptSubmit", False, {"prompt": ORDER}),
+        Case("tool", "tool", "PreToolUse", True, edit(OF_TARGET)),
+        Case("tool silent", "tool_silent", "PreToolUse", False, edit(OF_NOTHING)),
+    ]
+
+
+def _hook(command: list[str], case: Case, number: int, folder: str, environment: dict[str, str]) -> Run:
+    payload = {
+        "session_id": f"bench-{case.key}-{number}",
+        "transcript_path": os.path.join(folder, f"bench-{number}.jsonl"),
+        "cwd": folder,
+        "permission_mode": "default",
+        "hook_event_name": case.event,
+        **case.asked,
+    }
+    done = _run(command, json.dumps(payload).encode() + b"\n", folder, environment)
+    if done.output and (TARGET_ID.encode() in done.output) != case.brings:
+        wanted = "bring the memory" if case.brings else "bring nothing"
+        raise Failed(f"run {number} of {case.title!r} did not {wanted}; it printed {done.output[:300]!r}")
+    return done
+
+
+def _search(subcog: Subcog, folder: str, environment: dict[str, str]) -> Run:
+    done = _run([subcog.command, "search", "--json", "-n", "5", *SEARCH], b"", folder, environment)
+    if done.code or TARGET_ID.encode() not in done.output:
+        raise Failed(f"the search did not find the memory; it printed {done.output[:300]!r}")
+    return done
+
+
+def _run(command: list[str], stdin: bytes, folder: str, environment: dict[str, str]) -> Run:
+    """Run one process from its start until it has been reaped. Its input fits into the buffer of a pipe."""
+    stdin_read, stdin_write = os.pipe()
+    os.write(stdin_write, stdin)
+    os.close(stdin_write)
+    output = b""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdin=stdin_read, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, env=environment
+    )
+    try:
+        assert process.stdout is not None
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        ended = time.perf_counter()
+        process.returncode = os.waitstatus_to_exitcode(status)
+    finally:
+        os.close(stdin_read)
+        if process.returncode is None:
+            process.kill()
+        with process:
+            pass
+    return Run((ended - started) * 1000, mib(usage.ru_maxrss), process.returncode, output)
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def _figures(
+    size: int, import_s: float, hooks: dict[str, list[Run]], bares: list[Run], searches: list[Run]
+) -> dict[str, object]:
+    bare_ms, search_ms = [run.ms for run in bares], [run.ms for run in searches]
+    figures: dict[str, object] = {
+        "memories": size,
+        "import_s": round(import_s, 2),
+        "bare_median_ms": round(quantile(bare_ms, 0.5), 2),
+    }
+    for key, runs in hooks.items():
+        ms = [run.ms for run in runs]
+        ratio = "" if key == "hook" else f"{key}_"
+        figures |= {
+            f"{key}_median_ms": round(quantile(ms, 0.5), 2),
+            f"{key}_p95_ms": round(quantile(ms, 0.95), 2),
+            f"{ratio}ratio": round(quantile(ms, 0.5) / quantile(bare_ms, 0.5), 3),
+            f"{ratio}pairwise_ratio": round(quantile([h / b for h, b in zip(ms, bare_ms, strict=True)], 0.5), 3),
+            f"{key}_ms": [round(value, 2) for value in ms],
+        }
+    return figures | {
+        "hook_peak_mib": round(max(run.peak_mib for run in hooks["hook"]), 1),
+        # Linux counts what a process was before exec, so no child seems smaller than this script
+        "least_peak_mib": round(mib(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss), 1),
+        "search_median_ms": round(quantile(search_ms, 0.5), 1),
+        "search_p95_ms": round(quantile(search_ms, 0.95), 1),
+        "bare_ms": [round(value, 2) for value in bare_ms],
+    }
+
+
+COLUMNS = (
+    ("memories", "memories", ",d"),
+    ("import s", "import_s", ".1f"),
+    ("bare ms", "bare_median_ms", ".1f"),
+    ("hook ms", "hook_median_ms", ".1f"),
+    ("hook p95", "hook_p95_ms", ".1f"),
+    ("ratio", "ratio", ".2f"),
+    ("pairwise", "pairwise_ratio", ".2f"),
+    ("silent ms", "silent_median_ms", ".1f"),
+    ("ratio", "silent_ratio", ".2f"),
+    ("tool ms", "tool_median_ms", ".1f"),
+    ("p95", "tool_p95_ms", ".1f"),
+    ("ratio", "tool_ratio", ".2f"),
+    ("silent tool", "tool_silent_median_ms", ".1f"),
+    ("p95", "tool_silent_p95_ms", ".1f"),
+    ("ratio", "tool_silent_ratio", ".2f"),
+    ("late", "late", "d"),
+    ("peak MiB", "hook_peak_mib", ".1f"),
+    ("search ms", "search_median_ms", ".0f"),
+    ("search p95", "search_p95_ms", ".0f"),
+)
+
+
+def _table(sizes: list[dict[str, object]]) -> str:
+    rows = [[title for title, _, _ in COLUMNS]]
+    rows += [[format(size[key], form) for _, key, form in COLUMNS] for size in sizes]
+    return align(rows)
+
+
+def _described(environment: dict[str, object], runs: int, search_runs: int) -> str:
+    installed = "an editable installation" if environment["editable"] else "installed"
+    return (
+        f"{runs} runs of each hook and the bare interpreter in turn, {search_runs} of the search; ms are medians; "
+        f"subcog {installed}, "
+        f"commit {environment['commit']}; {environment['implementation']} {environment['python']}, "
+        f"{environment['platform']}, {environment['cpu']}, {environment['cores']} cores"
+    )
+
+
+def _baseline(path: str) -> dict[object, dict[str, float]]:
+    """Read the sizes of an earlier --json file, by their number of memories."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return {size["memories"]: size for size in json.load(file)["sizes"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        sys.exit(f"scripts.bench.hook: {path} is no baseline: {error!r}")
+
+
+def _compared(sizes: list[dict[str, object]], before: dict[object, dict[str, float]]) -> str:
+    rows = [["memories", "ratio before", "now", "difference", "pairwise before", "now", "difference"]]
+    for size in sizes:
+        then = before.get(size["memories"])
+        if then is None:
+            continue
+        row = [format(size["memories"], ",d")]
+        for key in ("ratio", "pairwise_ratio"):
+            now = float(str(size[key]))
+            row += [f"{then[key]:.2f}", f"{now:.2f}", f"{now - then[key]:+.2f}"]
+        rows.append(row)
+    return align(rows)
+
+
+if __name__ == "__main__":
+    main()

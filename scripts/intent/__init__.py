@@ -1,0 +1,1 @@
+"""Fit the weights of the intent signals, and judge them: `fit`."""

@@ -1,0 +1,1 @@
+"""Fit the weights of the relevance model, and judge them: `fit`."""
