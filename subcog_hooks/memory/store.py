@@ -508,7 +508,7 @@ def _row(memory: Memory) -> "tuple[apsw.SQLiteValue, ...]":
 
 
 def _memory(row: "tuple[apsw.SQLiteValue, ...]") -> Memory:
-    values = dict(zip(_FIELDS, row, strict=True))
+    values: dict[str, object] = dict(zip(_FIELDS, row, strict=True))
     for field in ("paths", "tags", "keywords", "triggers"):
         stored = values[field]
         values[field] = () if stored == "[]" else tuple(wire.loads(stored))  # type: ignore[arg-type]  # `_row` wrote it

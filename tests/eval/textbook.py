@@ -96,5 +96,5 @@ def _embedded(texts: list[str], kept: Path) -> Vectors:
 def _unit(vectors: "np.ndarray[tuple[int, int], np.dtype[np.int8]]") -> Vectors:
     wide = vectors.astype(np.float32)
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    scaled: Vectors = wide / np.maximum(lengths, 1e-9)
+    scaled: Vectors = (wide / np.maximum(lengths, 1e-9)).astype(np.float32)
     return scaled
