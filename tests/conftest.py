@@ -15,8 +15,15 @@ from subcog_hooks.paths import Home
 
 Maker = Callable[..., Memory]
 
-# the same examples in every run, so that a failure tells of a change; `pytest --hypothesis-profile=default` looks for new ones
-settings.register_profile("repeatable", derandomize=True)
+for _size in (
+    "COLUMNS",
+    "LINES",
+):  # readline sets them for the processes of pytest-xdist, and rich reads them when it is imported
+    os.environ.pop(_size, None)
+
+# the same examples in every run, however busy the machine is, so that a failure tells of a change;
+# `pytest --hypothesis-profile=default` looks for new ones
+settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 

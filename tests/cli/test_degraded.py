@@ -1,5 +1,6 @@
 """A channel that can not run is not one that found nothing: the answer is marked, says why, claims less, and is an answer."""
 
+import functools
 import json
 import os
 import time
@@ -99,8 +100,10 @@ def test_vectors_that_can_not_be_read_leave_the_answer_to_words(filled: Run, hom
 def test_vectors_that_nobody_may_read_leave_the_answer_to_words(
     filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, name in ((vectors, "WRITE_WAIT_MS"), (vector_sync, "LOCK_WAIT_MS")):
-        monkeypatch.setattr(module, name, 20)
+    monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
+    for name in ("reader", "writer"):
+        patient = getattr(vectors.VectorStore, name)
+        monkeypatch.setattr(vectors.VectorStore, name, staticmethod(functools.partial(patient, busy_ms=20)))
     with held(path_of(home, static.SPACE)):
         assert assert_words_answered(filled(*FAST))
     assert answer(filled(*FAST))["degraded"] is False

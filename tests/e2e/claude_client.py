@@ -77,18 +77,30 @@ def fetched(version: str) -> str:
     cache = os.path.abspath(CACHE)
     folder = os.path.join(cache, f"claude-code-{version}")
     if not os.path.isdir(folder):
-        _fetch(version, folder)
+        with _alone(cache):
+            if not os.path.isdir(folder):  # otherwise another process has fetched it meanwhile
+                _fetch(version, folder)
     found = glob.glob(f"{glob.escape(folder)}/node_modules/{PACKAGE}-*/claude")
     if not found:
         raise ClientUnavailable(f"{folder} has no executable for this platform")
     return found[0]
 
 
+@contextlib.contextmanager
+def _alone(cache: str) -> Iterator[None]:
+    """Wait until no other process of the tests fetches a client."""
+    import fcntl  # not everywhere where this module is imported
+
+    os.makedirs(cache, exist_ok=True)
+    with open(os.path.join(cache, "lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
+        yield
+
+
 def _fetch(version: str, folder: str) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise ClientUnavailable(f"npm is not on PATH, and there is no {folder}")
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as unfinished:
         prefix = os.path.join(unfinished, "client")
         command = [npm, "install", "--prefix", prefix, "--ignore-scripts", "--include=optional", "--no-package-lock"]
@@ -101,11 +113,7 @@ def _fetch(version: str, folder: str) -> None:
             raise ClientUnavailable(f"npm did not fetch {PACKAGE}@{version} within {FETCH_SECONDS} s") from error
         if done.returncode:
             raise ClientUnavailable(f"npm can not fetch {PACKAGE}@{version}: {done.stderr.strip()[-500:]}")
-        try:
-            os.rename(prefix, folder)
-        except OSError:
-            if not os.path.isdir(folder):  # otherwise another run was faster
-                raise
+        os.rename(prefix, folder)
 
 
 class Sandbox:
