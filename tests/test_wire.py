@@ -26,8 +26,9 @@ def test_documents_are_read_as_the_standard_module_reads_them(value: object) -> 
 
 @given(JSON)
 def test_documents_are_written_as_the_standard_module_writes_them(value: Any) -> None:
-    written = json.dumps(value, separators=(",", ":"))
-    if "Infinity" in written:
+    try:
+        written = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except ValueError:
         with pytest.raises(ValueError, match="JSON"):
             wire.dumps(value)
     else:
