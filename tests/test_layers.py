@@ -10,7 +10,16 @@ import pytest
 import subcog_hooks
 
 ROOT = Path(subcog_hooks.__file__).parent
-PLAIN = ("quiet_imports", "database", "log", "paths", "deadline", "wire", "errors")  # each may import from those behind it
+PLAIN = (
+    "quiet_imports",
+    "database",
+    "log",
+    "accepted_homes",
+    "paths",
+    "deadline",
+    "wire",
+    "errors",
+)  # each may import from those behind it
 LAYERS = (  # each may import from those behind it, and from the plain modules; packages of one layer from none of each other
     ("cli",),
     ("hooks",),

@@ -1,0 +1,102 @@
+"""Which home folders inside of repositories the user has accepted: `subcog init` records them, the hook asks.
+
+A repository can set variables for the hook, and ship any file. So the record lies in the user's own `~/.subcog`, and `~` counts
+only where no repository can have named it.
+"""
+
+import json
+import os
+import stat
+import sys
+
+from subcog_hooks.errors import StoreError
+from subcog_hooks.paths import PRIVATE_FILE, make_private_folder
+
+RECORD = "homes.json"  # a JSON list of full paths
+MAX_RECORD = 64 * 1024  # bytes that are read
+MAX_HOMES = 100  # the newest that are kept; their paths are far below MAX_RECORD
+
+
+def is_accepted_home(path: str) -> bool:
+    """Return whether the user has accepted this home folder. Whatever can not be read or told is not accepted.
+
+    `~/.subcog` itself needs no record: a user whose `~` is a repository keeps the usual home.
+    """
+    try:
+        if not _is_users_own(os.path.expanduser("~")):
+            return False
+        home = _real(path)
+        return home == _real(_default_home()) or home in map(os.path.normcase, _recorded())
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def remember_home(path: str) -> None:
+    """Record that the user has accepted this home folder. Raises StoreError when the record can not be written."""
+    folder = _default_home()
+    record = os.path.join(folder, RECORD)
+    make_private_folder(folder)
+    try:
+        known = [kept for kept in _recorded() if os.path.normcase(kept) != _real(path)]
+    except (OSError, ValueError, RecursionError):
+        known = []  # none yet, or nothing that could be used
+    kept = [*known, os.path.realpath(path)][-MAX_HOMES:]
+    partial = f"{record}.{os.getpid()}"
+    try:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(partial, flags, PRIVATE_FILE), "w", encoding="ascii") as file:
+            file.write(json.dumps(kept, indent=2) + "\n")
+        os.replace(partial, record)
+    except OSError as error:
+        if os.path.lexists(partial):
+            os.unlink(partial)
+        raise StoreError(f"{record} can not be written: {error.strerror}", "check its permissions and the disk") from error
+
+
+def _recorded() -> list[str]:
+    """Return the paths on record. Raises OSError and ValueError, also for what is no regular file or is too large."""
+    descriptor = os.open(os.path.join(_default_home(), RECORD), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # never waits
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("no regular file")
+        data = file.read(MAX_RECORD + 1)
+    if len(data) > MAX_RECORD:
+        raise ValueError("too large")
+    found = json.loads(data)
+    return [path for path in found if isinstance(path, str)] if isinstance(found, list) else []
+
+
+def _is_users_own(user: str) -> bool:
+    """Return whether a repository can not have named this user folder: it lies outside of any, or the system names it too."""
+    if not os.path.isabs(user):
+        return False
+    real = _real(user)
+    inside = real == _real(os.getcwd()) or real.startswith(os.path.join(_real(os.getcwd()), ""))
+    folder, parent = "", real
+    while not inside and folder != parent:
+        folder, parent = parent, os.path.dirname(parent)
+        inside = os.path.lexists(os.path.join(folder, ".git"))
+    return not inside or real == _real(_account_folder())
+
+
+def _account_folder() -> str:
+    """Return the user folder that the system has on record, whatever the environment says. Raises OSError."""
+    if sys.platform == "win32":
+        import winreg  # only there, and only for this
+
+        with winreg.OpenKey(winreg.HKEY_CURRENT_USER, "Volatile Environment") as key:
+            return str(winreg.QueryValueEx(key, "USERPROFILE")[0])
+    import pwd  # a user folder inside a repository is rare
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError as error:
+        raise OSError("the system does not know this user") from error
+
+
+def _default_home() -> str:
+    return os.path.join(os.path.expanduser("~"), ".subcog")
+
+
+def _real(path: str) -> str:
+    return os.path.normcase(os.path.realpath(path))

@@ -1,0 +1,152 @@
+"""Homes that the user has accepted: recorded by `init`, asked for by the hook, never forged by a repository."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.accepted_homes import MAX_HOMES, MAX_RECORD, is_accepted_home, remember_home
+from subcog_hooks.errors import StoreError
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, outside of any repository and not the one worked in."""
+    folder = tmp_path / "user"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository, and the work goes on in it."""
+    folder = tmp_path / "repository"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_home_is_accepted_once_it_is_remembered(user: Path, repository: Path) -> None:
+    home, other = repository / ".memories", repository / ".others"
+    assert not is_accepted_home(str(home))
+    remember_home(str(home))
+    assert is_accepted_home(str(home))
+    assert not is_accepted_home(str(other))
+    remember_home(str(other))
+    assert is_accepted_home(str(home))
+    assert is_accepted_home(str(other))
+
+
+def test_record_is_the_users_alone_and_lists_real_paths_once(user: Path, repository: Path) -> None:
+    (user / "link").symlink_to(repository)
+    for _ in range(2):
+        remember_home(str(user / "link" / ".memories"))
+    record = user / ".subcog" / "homes.json"
+    assert json.loads(record.read_text()) == [os.path.realpath(repository / ".memories")]
+    assert is_accepted_home(str(repository / ".memories"))
+    assert [file.name for file in record.parent.iterdir()] == ["homes.json"]
+    if os.name != "nt":
+        assert record.stat().st_mode & 0o777 == 0o600
+        assert record.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_usual_home_needs_no_record(user: Path, repository: Path) -> None:
+    assert is_accepted_home(str(user / ".subcog"))
+
+
+def test_oldest_homes_make_room(user: Path) -> None:
+    for number in range(MAX_HOMES + 1):
+        remember_home(str(user / str(number)))
+    assert not is_accepted_home(str(user / "0"))
+    assert is_accepted_home(str(user / "1"))
+    assert is_accepted_home(str(user / str(MAX_HOMES)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "null", '{"homes": ["HOME"]}', "[1, null]", "[" * 50_000, "\xff", '["HOME"' + " " * MAX_RECORD + "]"],
+    ids=["empty", "cut", "null", "object", "no paths", "deep", "no UTF-8", "too large"],
+)
+def test_record_that_is_no_list_accepts_nothing_and_is_written_anew(user: Path, repository: Path, content: str) -> None:
+    home = repository / ".memories"
+    record = user / ".subcog" / "homes.json"
+    record.parent.mkdir()
+    record.write_bytes(content.replace("HOME", str(home)).encode("latin-1"))
+    assert not is_accepted_home(str(home))
+    remember_home(str(home))
+    assert is_accepted_home(str(home))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no FIFO")
+def test_record_that_is_a_fifo_is_not_waited_for(user: Path, repository: Path) -> None:
+    (user / ".subcog").mkdir()
+    os.mkfifo(user / ".subcog" / "homes.json")
+    assert not is_accepted_home(str(repository / ".memories"))
+    remember_home(str(repository / ".memories"))
+    assert is_accepted_home(str(repository / ".memories"))
+
+
+@pytest.mark.parametrize("folder", ["", "deep/er"])
+def test_repository_that_names_the_users_folder_forges_nothing(
+    repository: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = repository / folder / ".subcog"
+    shipped.mkdir(parents=True)
+    (shipped / "homes.json").write_text(json.dumps([str(repository / ".memories"), str(shipped)]))
+    monkeypatch.setenv("HOME", str(shipped.parent))
+    monkeypatch.setenv("USERPROFILE", str(shipped.parent))
+    for home in (repository / ".memories", shipped):
+        assert not is_accepted_home(str(home))
+        monkeypatch.chdir(repository.parent)  # the client may work elsewhere
+        assert not is_accepted_home(str(home))
+        monkeypatch.chdir(repository)
+
+
+def test_users_folder_below_the_folder_worked_in_is_not_taken_at_its_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = tmp_path / "unpacked" / "user" / ".subcog"
+    shipped.mkdir(parents=True)
+    (shipped / "homes.json").write_text(json.dumps([str(shipped)]))
+    monkeypatch.setenv("HOME", str(shipped.parent))
+    monkeypatch.setenv("USERPROFILE", str(shipped.parent))
+    monkeypatch.chdir(tmp_path / "unpacked")
+    assert not is_accepted_home(str(shipped))
+
+
+def test_relative_users_folder_accepts_nothing(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repository / ".subcog").mkdir()
+    (repository / ".subcog" / "homes.json").write_text(json.dumps([str(repository / ".memories")]))
+    monkeypatch.setenv("HOME", ".")
+    assert not is_accepted_home(str(repository / ".memories"))
+
+
+def test_users_folder_that_is_a_repository_itself_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    pwd = pytest.importorskip("pwd")  # the system's list of users, which Windows lacks
+    folder = pwd.getpwuid(os.getuid()).pw_dir
+    monkeypatch.setenv("HOME", folder)
+    monkeypatch.chdir(folder)  # as where the user's settings are kept with git
+    assert is_accepted_home(os.path.join(folder, ".subcog"))
+
+
+def test_folder_that_can_not_be_written_is_one_clear_error(user: Path) -> None:
+    (user / ".subcog").mkdir()
+    (user / ".subcog" / "homes.json").mkdir()
+    with pytest.raises(StoreError, match=r"homes\.json can not be written"):
+        remember_home("/srv/memories")
+    assert not is_accepted_home("/srv/memories")
+    assert os.listdir(user / ".subcog") == ["homes.json"]
+
+
+def test_module_is_light() -> None:
+    code = "import sys, subcog_hooks.accepted_homes; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {*done.stdout.split()}
+    ours = {name for name in loaded if name.startswith("subcog_hooks.")}
+    assert ours == {f"subcog_hooks.{name}" for name in ("accepted_homes", "errors", "paths")}
+    assert not loaded & {"re2", "apsw", "tantivy", "tempfile", "numpy"}
