@@ -77,6 +77,10 @@ def test_an_installation_that_has_moved_is_registered_anew_once() -> None:
     assert install.unregistered(new) == FILES["another hook"]
 
 
+def test_the_plugin_has_a_copy_of_the_hooks_file() -> None:
+    assert (ROOT / "plugin" / "hooks" / "hooks.json").read_bytes() == (ROOT / "hooks.json").read_bytes()
+
+
 def test_the_plugin_registers_what_init_does() -> None:
     plugin = json.loads((ROOT / "hooks.json").read_text())
     assert plugin["hooks"] == json.loads(install.registered(None, ["subcog"]))["hooks"]

@@ -145,11 +145,11 @@ class Sandbox:
             "DISABLE_TELEMETRY": "1",
         }
 
-    def run(self, *command: str) -> str:
-        """The output of a command run in the project folder. Raises ClientFailed when it does not exit with 0."""
+    def run(self, *command: str, cwd: Path | None = None) -> str:
+        """The output of a command, run in the project folder. Raises ClientFailed when it does not exit with 0."""
         done = subprocess.run(
             command,
-            cwd=self.project,
+            cwd=cwd or self.project,
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
