@@ -34,6 +34,8 @@ def is_accepted_home(path: str) -> bool:
 def remember_home(path: str) -> None:
     """Record that the user has accepted this home folder. Raises StoreError when the record can not be written."""
     folder = _default_home()
+    if not os.path.isabs(folder):
+        raise StoreError("there is no home folder for this user", "set HOME")
     record = os.path.join(folder, RECORD)
     make_private_folder(folder)
     try:
@@ -53,6 +55,22 @@ def remember_home(path: str) -> None:
         raise StoreError(f"{record} can not be written: {error.strerror}", "check its permissions and the disk") from error
 
 
+def is_in_repository(path: str) -> bool:
+    """Return whether a path lies in any repository, or is one."""
+    folder, parent = "", os.path.realpath(path)
+    while folder != parent:
+        folder, parent = parent, os.path.dirname(parent)
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return True
+    return False
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Return whether a path, all links followed, is a folder or lies in it."""
+    real, around = _real(path), _real(folder)
+    return real == around or real.startswith(os.path.join(around, ""))
+
+
 def _recorded() -> list[str]:
     """Return the paths on record. Raises OSError and ValueError, also for what is no regular file or is too large."""
     descriptor = os.open(os.path.join(_default_home(), RECORD), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # never waits
@@ -70,13 +88,9 @@ def _is_users_own(user: str) -> bool:
     """Return whether a repository can not have named this user folder: it lies outside of any, or the system names it too."""
     if not os.path.isabs(user):
         return False
-    real = _real(user)
-    inside = real == _real(os.getcwd()) or real.startswith(os.path.join(_real(os.getcwd()), ""))
-    folder, parent = "", real
-    while not inside and folder != parent:
-        folder, parent = parent, os.path.dirname(parent)
-        inside = os.path.lexists(os.path.join(folder, ".git"))
-    return not inside or real == _real(_account_folder())
+    if is_inside(user, os.getcwd()) or is_in_repository(user):
+        return _real(user) == _real(_account_folder())
+    return True
 
 
 def _account_folder() -> str:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -11,8 +10,7 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import log
-from subcog_hooks.cli import install
-from subcog_hooks.cli.support import decisions, session, stale
+from subcog_hooks.cli.support import client, decisions, registration, session, stale
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
@@ -105,7 +103,7 @@ def doctor(
     has_llm = _llm(home, settings, findings)
     command = _registration(findings)
     if trial:
-        spoke = _try_hook(command or install.executable(), trial, findings, has_llm=has_llm)
+        spoke = _try_hook(command or client.executable(), trial, findings, has_llm=has_llm)
         if not spoke and not findings.is_silenced:
             _explain(home, trial)
     else:
@@ -334,43 +332,16 @@ def _rest(home: Home, provider: providers.Provider) -> float:
 
 
 def _registration(findings: Findings) -> list[str] | None:
-    """The command that the client would run, None when it runs none."""
-    found: list[str] | None = None
-    broken = False
-    for name, path in install.settings_files().items():
-        try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-            commands, missing = install.registered_commands(text), install.unserved(text)
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError) as error:
-            findings.bad(f"{path} can not be read, by the client either: {error}", EXIT_CONFIG)
-            continue
-        for command in dict.fromkeys(tuple(words) for ours in commands.values() for words in ours):
-            if shutil.which(command[0]):
-                findings.good(f"hook in the {name} settings: {' '.join(command)}")
-                found = found or list(command[:-1])
-            else:
-                findings.bad(f"{path} runs {command[0]}, which is not there; run `subcog init` again", EXIT_CONFIG)
-                broken = True
-        if commands and missing:
-            findings.note(
-                f"the {name} settings do not run it for all of {', '.join(missing)}; `subcog init{_option(name)}` adds that"
-            )
-    if found is None and not broken:
-        on_path = shutil.which("subcog")
-        findings.note("the hook is in no settings file; `subcog init` registers it (a plugin does so by itself)")
-        if on_path is None:
-            findings.note(
-                "`subcog` is not on the PATH, where the plugin looks for it; install it with pipx or uv, or use `subcog init`"
-            )
-    return found
-
-
-def _option(name: str) -> str:
-    """What `subcog init` is told to write these settings."""
-    return "" if name == "user" else f" --{name}"
+    """Say who runs the hook. Return the command that the user's own settings name, None when they name none that is there."""
+    found = registration.look()
+    for remark in found.remarks:
+        if remark.kind == registration.BAD:
+            findings.bad(remark.text, EXIT_CONFIG)
+        elif remark.kind == registration.NOTE:
+            findings.note(remark.text)
+        else:
+            findings.good(remark.text)
+    return found.command
 
 
 def _trial_prompt(store: Store) -> str | None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from subcog_hooks.cli import install
-from subcog_hooks.cli.support import stale
+from subcog_hooks.cli.support import hook_entries, stale
 from subcog_hooks.embed import background
 from subcog_hooks.llm import breaker
 from subcog_hooks.memory import vector_sync
@@ -94,7 +93,7 @@ def test_a_hook_whose_executable_is_gone_is_named(registered: Run) -> None:
     assert "runs /nowhere/subcog, which is not there; run `subcog init` again" in done.out
 
 
-@pytest.mark.parametrize("event", [*install.EVENTS][1:])
+@pytest.mark.parametrize("event", [*hook_entries.EVENTS][1:])
 def test_settings_of_before_that_lack_an_event_are_named(registered: Run, event: str) -> None:
     settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
     hooks = json.loads(settings.read_text())

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli import install
-from subcog_hooks.cli.support import settings_json
+from subcog_hooks.cli.support import hook_entries, settings_json
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +44,7 @@ EARLIER = [{"UserPromptSubmit": ""}, {"UserPromptSubmit": "", "SessionStart": "c
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
 def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(text: str) -> None:
-    registered = install.registered(text, COMMAND)
+    registered = hook_entries.registered(text, COMMAND)
     data = json.loads(registered.removeprefix("\ufeff"))
     hook = {"type": "command", "command": "/opt/bin/subcog", "args": ["hook"], "timeout": 5}
     assert data["hooks"]["UserPromptSubmit"][-1] == {"hooks": [hook]}
@@ -53,28 +52,28 @@ def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(text: str) -> None:
     assert data["hooks"]["PreToolUse"][-1] == {"matcher": tools, "hooks": [hook]}
     for event in ("SessionStart", "Stop", "PreCompact", "SessionEnd"):  # of any source, trigger and reason
         assert data["hooks"][event][-1] == {"hooks": [hook]}
-    assert install.unregistered(registered) == text
+    assert hook_entries.unregistered(registered) == text
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
 def test_everything_else_stays_in_its_order(text: str) -> None:
     before = json.loads(text.removeprefix("\ufeff"))
-    after = json.loads(install.registered(text, COMMAND).removeprefix("\ufeff"))
+    after = json.loads(hook_entries.registered(text, COMMAND).removeprefix("\ufeff"))
     assert [key for key in after if key in before] == list(before)
     assert {key: after[key] for key in before if key != "hooks"} == {key: before[key] for key in before if key != "hooks"}
 
 
 @pytest.mark.parametrize("text", [None, *FILES.values()])
 def test_registering_twice_changes_nothing_more(text: str | None) -> None:
-    once = install.registered(text, COMMAND)
-    assert install.registered(once, COMMAND) == once
+    once = hook_entries.registered(text, COMMAND)
+    assert hook_entries.registered(once, COMMAND) == once
 
 
 def test_an_installation_that_has_moved_is_registered_anew_once() -> None:
-    old = install.registered(FILES["another hook"], ["/old/place/subcog"])
-    new = install.registered(old, COMMAND)
-    assert install.registered_commands(new) == {event: [["/opt/bin/subcog", "hook"]] for event in install.EVENTS}
-    assert install.unregistered(new) == FILES["another hook"]
+    old = hook_entries.registered(FILES["another hook"], ["/old/place/subcog"])
+    new = hook_entries.registered(old, COMMAND)
+    assert hook_entries.registered_commands(new) == {event: [["/opt/bin/subcog", "hook"]] for event in hook_entries.EVENTS}
+    assert hook_entries.unregistered(new) == FILES["another hook"]
 
 
 def test_the_plugin_has_a_copy_of_the_hooks_file() -> None:
@@ -83,7 +82,7 @@ def test_the_plugin_has_a_copy_of_the_hooks_file() -> None:
 
 def test_the_plugin_registers_what_init_does() -> None:
     plugin = json.loads((ROOT / "hooks.json").read_text())
-    assert plugin["hooks"] == json.loads(install.registered(None, ["subcog"]))["hooks"]
+    assert plugin["hooks"] == json.loads(hook_entries.registered(None, ["subcog"]))["hooks"]
 
 
 @pytest.mark.parametrize("earlier", EARLIER, ids=", ".join)
@@ -92,34 +91,34 @@ def test_an_installation_of_before_is_brought_up_to_date(
     text: str | None, earlier: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(install, "EVENTS", earlier)
-        before = install.registered(text, COMMAND)
-    assert {*install.registered_commands(before)} == {*earlier}
-    assert install.unregistered(before) == text
-    after = install.registered(before, COMMAND)
-    assert install.registered_commands(after) == {event: [["/opt/bin/subcog", "hook"]] for event in install.EVENTS}
-    assert install.registered(after, COMMAND) == after
-    assert install.unregistered(after) == text
+        patched.setattr(hook_entries, "EVENTS", earlier)
+        before = hook_entries.registered(text, COMMAND)
+    assert {*hook_entries.registered_commands(before)} == {*earlier}
+    assert hook_entries.unregistered(before) == text
+    after = hook_entries.registered(before, COMMAND)
+    assert hook_entries.registered_commands(after) == {event: [["/opt/bin/subcog", "hook"]] for event in hook_entries.EVENTS}
+    assert hook_entries.registered(after, COMMAND) == after
+    assert hook_entries.unregistered(after) == text
 
 
 def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     for earlier in EARLIER:
         with monkeypatch.context() as patched:
-            patched.setattr(install, "EVENTS", earlier)
-            before = install.registered(FILES["another hook of ours' event"], COMMAND)
-        told.append(install.unserved(before))
+            patched.setattr(hook_entries, "EVENTS", earlier)
+            before = hook_entries.registered(FILES["another hook of ours' event"], COMMAND)
+        told.append(hook_entries.unserved(before))
     assert told == [
         ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],
         ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],  # of sessions' starts only a compaction
     ]
-    assert install.unserved(install.registered(None, COMMAND)) == []
+    assert hook_entries.unserved(hook_entries.registered(None, COMMAND)) == []
 
 
 @pytest.mark.parametrize(("matcher", "serves"), [('"*"', True), ('""', True), ('"Edit"', False), ("null", False)])
 def test_a_matcher_that_somebody_has_changed_serves_if_it_leaves_nothing_out(matcher: str, serves: bool) -> None:
     text = '{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "subcog hook"}], "matcher": ' + matcher + "}]}}"
-    assert ("PreToolUse" not in install.unserved(text)) is serves
+    assert ("PreToolUse" not in hook_entries.unserved(text)) is serves
 
 
 @pytest.mark.parametrize(
@@ -128,7 +127,11 @@ def test_a_matcher_that_somebody_has_changed_serves_if_it_leaves_nothing_out(mat
         ({"command": "/x/subcog", "args": ["hook"]}, True),
         ({"command": "C:\\x\\subcog.exe", "args": ["hook"]}, True),
         ({"command": "/usr/bin/python3", "args": ["-m", "subcog_hooks", "hook"]}, True),
+        ({"command": "/usr/bin/python3", "args": ["-P", "-m", "subcog_hooks", "hook"]}, True),
         ({"command": "subcog hook"}, True),
+        ({"command": '"/my own/subcog" hook'}, True),
+        ({"command": '"C:\\x\\subcog.exe" hook'}, True),
+        ({"command": "'subcog hook"}, False),
         ({"command": "subcog"}, False),
         ({"command": "subcog", "args": ["doctor"]}, False),
         ({"command": "/x/not-subcog", "args": ["hook"]}, False),
@@ -137,22 +140,34 @@ def test_a_matcher_that_somebody_has_changed_serves_if_it_leaves_nothing_out(mat
     ],
 )
 def test_our_hook_is_known_in_every_form(hook: object, ours: bool) -> None:
-    assert install._is_ours(hook) is ours
+    assert hook_entries._is_ours(hook) is ours
+
+
+def test_a_line_for_the_shell_is_told_as_words() -> None:
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{"command": '"/my own/subcog" hook'}]}]}})
+    assert hook_entries.registered_commands(text) == {"Stop": [["/my own/subcog", "hook"]]}
+
+
+def test_a_file_with_many_events_is_read_once() -> None:
+    events = [f'"event {number}": []' for number in range(20_000)]  # parsed anew for each it would take an hour
+    text = '{"hooks": {' + ", ".join(events) + "}}"
+    assert hook_entries.registered_commands(text) == {}
+    assert hook_entries.unregistered(text) == text
 
 
 def test_a_file_that_init_made_is_known_as_such_after_a_move_too() -> None:
-    moved = install.registered(install.registered(None, ["/old/place/subcog"]), COMMAND)
-    assert install.unregistered(moved) is None
+    moved = hook_entries.registered(hook_entries.registered(None, ["/old/place/subcog"]), COMMAND)
+    assert hook_entries.unregistered(moved) is None
 
 
 @pytest.mark.parametrize("text", ["{\n}", "{\n\n}", "{}"])
 def test_a_file_that_never_had_the_hook_is_left_alone(text: str) -> None:
-    assert install.unregistered(text) == text
+    assert hook_entries.unregistered(text) == text
 
 
 def test_a_hook_of_ours_beside_another_in_one_group_is_taken_out_alone() -> None:
     text = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}, {"command": "subcog hook"}]}]}}'
-    assert install.unregistered(text) == '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}]}]}}'
+    assert hook_entries.unregistered(text) == '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}]}]}}'
 
 
 JSON = st.recursive(
@@ -168,7 +183,7 @@ JSON = st.recursive(
 )
 def test_any_settings_come_back_byte_for_byte(settings: dict[str, object], indent: int | str | None) -> None:
     text = json.dumps(settings, indent=indent)
-    assert install.unregistered(install.registered(text + "\n", COMMAND)) == text + "\n"
+    assert hook_entries.unregistered(hook_entries.registered(text + "\n", COMMAND)) == text + "\n"
 
 
 @given(st.dictionaries(st.text(max_size=6), JSON, max_size=4))

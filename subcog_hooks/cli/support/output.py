@@ -98,6 +98,18 @@ def safe(text: str) -> str:
     return one_line(mask(text))
 
 
+def visible(text: str) -> str:
+    """Return text of a file for a terminal, all of it: what a terminal would obey, or not show, as an escape.
+
+    >>> visible("a b\\x1b[2J\\x9b\\u202e")
+    'a b\\\\x1b[2J\\\\x9b\\\\u202e'
+    """
+    return "".join(
+        character if character.isprintable() or character == "\t" else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
 def show_memories(memories: Sequence[Memory], most: int) -> None:
     """Print memories on a terminal, as `memories_view` draws them."""
     terminal.out.print(memories_view(memories, most))

@@ -1,0 +1,102 @@
+"""What `doctor` finds out about who runs the hook: settings files, and the command that may be tried here."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from subcog_hooks.cli.support import client, hook_entries
+from subcog_hooks.cli.support.output import visible
+from subcog_hooks.errors import ConfigError
+from subcog_hooks.hooks.sanitise import cut
+from subcog_hooks.redaction.leaks import mask
+
+GOOD, NOTE, BAD = "good", "note", "bad"
+SHOWN = 200  # characters of a command
+
+
+class Remark(NamedTuple):
+    """One line of the report, ready for a terminal; kind: GOOD, NOTE or BAD."""
+
+    kind: str
+    text: str
+
+
+class Registration(NamedTuple):
+    """Who runs the hook here. command: what runs it by the user's own settings, None where they name nothing that is there."""
+
+    remarks: tuple[Remark, ...]
+    command: list[str] | None
+
+
+def look() -> Registration:
+    """Read the client's settings, and judge them. Runs nothing."""
+    remarks: list[Remark] = []
+    command: list[str] | None = None
+    running: list[str] = []  # settings that run the hook
+    is_broken = False
+    seen: set[str] = set()  # a repository around the user's own folder has the user's settings for its own
+    for name, path in client.settings_files().items():
+        if os.path.realpath(path) in seen:
+            continue
+        seen.add(os.path.realpath(path))
+        try:
+            commands, missing = _commands(path)
+        except (ConfigError, ValueError, RecursionError) as error:
+            remarks.append(Remark(BAD, visible(f"{path} can not be read, by the client either: {error}")))
+            continue
+        for words in dict.fromkeys(tuple(words) for ours in commands.values() for words in ours):
+            remarks.append(_judged(name, path, words))
+            is_broken = is_broken or remarks[-1].kind == BAD
+            found = client.runnable(words)
+            if found and client.is_users(path):
+                command = command or found[: found.index("hook")]
+        if commands:
+            running.append(name)
+            if missing:
+                events = ", ".join(missing)
+                adds = f"`subcog init{option(name)}` adds that"
+                remarks.append(Remark(NOTE, f"the {name} settings do not run it for all of {events}; {adds}"))
+    if not running and not is_broken:
+        remarks.append(Remark(NOTE, "no settings file runs the hook; `subcog init` registers it (a plugin does so by itself)"))
+    return Registration(tuple(remarks), command)
+
+
+def option(name: str) -> str:
+    """Return what `subcog init` and `uninstall` are told to change these settings."""
+    return "" if name == client.USER else f" --{name}"
+
+
+def shown(words: tuple[str, ...]) -> str:
+    """Return a command for a terminal: one line, nothing that a terminal obeys, no secret, not endless."""
+    return cut(visible(mask(" ".join(words))), SHOWN)
+
+
+def _commands(path: str) -> tuple[Mapping[str, list[list[str]]], list[str]]:
+    """Return the commands of our hook in a settings file by event, and the events without. Raises ConfigError, and
+    ValueError or RecursionError for JSON that is wrong or nested too deeply.
+    """
+    text = client.read(path)
+    if text is None:
+        return {}, []
+    return hook_entries.registered_commands(text), hook_entries.unserved(text)
+
+
+def _judged(name: str, path: str, words: tuple[str, ...]) -> Remark:
+    """Judge one command of a settings file. Only our own executable and what the user's settings name is ever run."""
+    hook = f"hook in the {name} settings: {shown(words)}"
+    program, found = words[0], client.runnable(words)
+    if found is None and shutil.which(program) is None:
+        gone = f"{visible(path)} runs {shown((program,))}, which is not there; run `subcog init{option(name)}` again"
+        return Remark(BAD, gone)
+    if found is not None and (client.is_users(path) or _is_this_installation(found)):
+        return Remark(GOOD, hook)
+    if client.is_users(path):
+        return Remark(NOTE, f"{hook}; not run, because its path begins in the folder at hand; run `subcog init` again")
+    not_run = f"{hook}; not run, because the repository names it: doctor tries this installation"
+    return Remark(GOOD if words == ("subcog", "hook") else NOTE, not_run)
+
+
+def _is_this_installation(words: list[str]) -> bool:
+    program, *arguments = client.executable()
+    return os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]

@@ -1,0 +1,99 @@
+"""Setting up the real client: README's own lines, and the plugin from its marketplace."""
+
+import json
+import os
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+import subcog_hooks
+from tests.e2e.claude_client import MODELS, Sandbox, Turn, conversation, isolation
+from tests.e2e.subcog_client import (
+    LIBRARY_BYTES,
+    ROOT,
+    assert_silent,
+    copied_clone,
+    events,
+    in_time,
+    model_text,
+    readme_commands,
+    size_of,
+)
+
+MEMORY = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the security audit."
+QUESTION = "How does the OAuth2 login flow in the SPA work, did we use PKCE?"
+OF_THE_CLIENT = ("init", "doctor", "uninstall")  # the commands of ours that set the client up
+MAX_BYTES = 1_000_000  # that the client may copy
+
+
+@pytest.fixture(scope="module")
+def memories(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that holds the memory, to be copied."""
+    sandbox = Sandbox(tmp_path_factory.mktemp("remembered"))
+    sandbox.run(subcog_command, "remember", "--namespace", "decisions", MEMORY)
+    sandbox.run(subcog_command, "reindex")
+    return sandbox.memories
+
+
+@pytest.fixture
+def on_path(subcog_command: str, memories: Path, tmp_path: Path) -> Sandbox:
+    """A sandbox with the memory, subcog on the PATH, and a repository for the project."""
+    sandbox = Sandbox(tmp_path / "sandbox", path=[os.path.dirname(subcog_command)])
+    shutil.copytree(memories, sandbox.memories)
+    (sandbox.project / ".git").mkdir()
+    return sandbox
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A copy of what a clone of the repository has for the client, and a large folder of the user's own."""
+    return copied_clone(tmp_path / "clone")
+
+
+def answered(client: str, sandbox: Sandbox) -> Turn:
+    """The turn of the question, in a session of its own."""
+
+    def run() -> Turn:
+        with conversation(client, sandbox, MODELS[0]) as talk:
+            return talk.say(QUESTION)
+
+    return in_time(run, lambda turn: MEMORY in model_text(turn))
+
+
+def test_lines_of_readme_install_a_small_plugin_that_brings_the_memory(client: str, clone: Path, on_path: Sandbox) -> None:
+    lines = readme_commands("claude")
+    assert [line.split()[1:3] for line in lines][:2] == [["plugin", "marketplace"], ["plugin", "install"]]
+    for line in lines:
+        on_path.run(*isolation(), client, *shlex.split(line)[1:], cwd=clone)
+    turn = answered(client, on_path)
+    assert model_text(turn).count(MEMORY) == 1
+    assert events(turn) == ["SessionStart", "UserPromptSubmit", "Stop"]
+    assert_silent(turn)
+    copied = [file.name for file in (on_path.config / "plugins" / "cache").rglob("*") if file.is_file()]
+    assert sorted(copied) == ["README.md", "hooks.json", "plugin.json"]
+    assert size_of(on_path.config / "plugins") < MAX_BYTES < LIBRARY_BYTES
+
+
+def test_lines_of_readme_register_and_take_out_the_hook(client: str, on_path: Sandbox) -> None:
+    settings = on_path.config / "settings.json"
+    settings.write_text('{"cleanupPeriodDays": 90}\n')
+    lines = readme_commands("subcog")
+    init, doctor, uninstall = [next(line for line in lines if line.split()[1] == name) for name in OF_THE_CLIENT]
+    on_path.run(*shlex.split(init))
+    assert "hook in the user settings" in on_path.run(*shlex.split(doctor))
+    assert model_text(answered(client, on_path)).count(MEMORY) == 1
+    on_path.run(*shlex.split(uninstall))
+    assert settings.read_text() == '{"cleanupPeriodDays": 90}\n'
+
+
+def test_client_validates_plugin_and_marketplace(client: str, clone: Path, tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path / "sandbox")
+    for checked in (clone, clone / ".claude-plugin" / "marketplace.json", clone / "plugin"):
+        assert "Validation passed" in sandbox.run(*isolation(), client, "plugin", "validate", "--strict", str(checked))
+
+
+def test_plugin_has_the_version_of_the_package() -> None:
+    manifest = json.loads((ROOT / "plugin" / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    assert manifest["version"] == subcog_hooks.__version__

@@ -1,0 +1,179 @@
+"""The installed executable and the client's settings: what `doctor` runs and says."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.cli.support.hook_entries import EVENTS
+from tests.e2e.machine import REMOTE, Done, Machine, assert_one_line_error, posix
+
+NOT_RUN = "not run, because the repository names it: doctor tries this installation"
+PROMPT = "how do we log in?"
+SETTINGS = ("settings.json", "settings.local.json")
+
+
+@pytest.fixture
+def repository(bare: Machine) -> Path:
+    """A repository that somebody else has written."""
+    return bare.repository("repository", REMOTE)
+
+
+@pytest.fixture
+def ran(bare: Machine) -> Path:
+    """A file that is there once one of the planted programs has run."""
+    return bare.root / "ran"
+
+
+def planted(program: Path, ran: Path) -> Path:
+    """A program that leaves a trace and says nothing."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f"#!/bin/sh\ntouch '{ran}'\n")
+    program.chmod(0o755)
+    return program
+
+
+def hooked(command: str, *arguments: str) -> str:
+    """Settings in which this command answers every event; without arguments as a line for the shell."""
+    hook: dict[str, object] = {"type": "command", "command": command}
+    if arguments:
+        hook["args"] = [*arguments]
+    return json.dumps({"hooks": {event: [{"hooks": [hook]}] for event in EVENTS}})
+
+
+def written(folder: Path, text: str, name: str = "settings.json") -> Path:
+    """A settings file in a client's folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def users(machine: Machine) -> Path:
+    """The client's folder of the user."""
+    return machine.root / "user" / ".claude"
+
+
+def said(done: Done) -> str:
+    return (done.stdout + done.stderr).decode()
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+# ---- what doctor runs -----------------------------------------------------------------------------------------------------
+
+
+@posix
+@pytest.mark.parametrize("form", ["relative", "full path", "for the shell"])
+def test_doctor_runs_no_program_that_a_repository_names(bare: Machine, repository: Path, ran: Path, form: str) -> None:
+    program = planted(repository / "tools" / "subcog", ran)
+    text = {
+        "relative": hooked("./tools/subcog", "hook"),
+        "full path": hooked(str(program), "hook"),
+        "for the shell": hooked("./tools/subcog hook"),
+    }[form]
+    for name in SETTINGS:
+        written(repository / ".claude", text, name)
+    done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+    assert not ran.exists()
+    assert said(done).count(NOT_RUN) == 2
+    assert "hook ran in" in said(done)
+    assert done.code == 0
+
+
+@posix
+def test_doctor_runs_no_module_that_a_repository_brings(bare: Machine, repository: Path, ran: Path) -> None:
+    module = repository / "subcog_hooks" / "__main__.py"
+    module.parent.mkdir()
+    module.write_text(f"open({str(ran)!r}, 'w')\n")
+    written(repository / ".claude", hooked("python3", "-m", "subcog_hooks", "hook"))
+    done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+    assert not ran.exists()
+    assert NOT_RUN in said(done)
+
+
+@posix
+def test_doctor_runs_what_the_users_settings_name(bare: Machine, repository: Path, ran: Path) -> None:
+    program = planted(bare.root / "user" / "bin" / "subcog", ran)
+    written(users(bare), hooked(str(program), "hook"))
+    done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+    assert ran.exists()
+    assert f"hook in the user settings: {program} hook" in said(done)
+
+
+@posix
+def test_doctor_runs_no_path_of_the_users_settings_that_begins_in_the_repository(
+    bare: Machine, repository: Path, ran: Path
+) -> None:
+    planted(repository / "tools" / "subcog", ran)
+    written(users(bare), hooked("tools/subcog", "hook"))
+    done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+    assert not ran.exists()
+    assert "not run, because its path begins in the folder at hand; run `subcog init` again" in said(done)
+
+
+@posix
+def test_users_settings_that_lie_in_the_repository_are_the_repositorys(bare: Machine, repository: Path, ran: Path) -> None:
+    program = planted(repository / "tools" / "subcog", ran)
+    bare.environment["CLAUDE_CONFIG_DIR"] = str(repository / "config")
+    written(repository / "config", hooked(str(program), "hook"))
+    bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+    assert not ran.exists()
+
+
+def test_doctor_is_content_with_what_init_writes_for_a_team(bare: Machine, repository: Path) -> None:
+    bare.environment["PATH"] = os.pathsep.join([os.path.dirname(bare.command), bare.environment["PATH"]])
+    for option in ("--project", "--local"):
+        assert bare.run("init", option, cwd=repository).code == 0
+    done = bare.run("doctor", cwd=repository)
+    assert (done.code, "BAD" in said(done)) == (0, False)
+    lines = [line for line in done.stdout.decode().splitlines() if "hook in the" in line]
+    assert [line.partition("settings")[0].split() for line in lines] == [
+        ["ok", "hook", "in", "the", "project"],
+        ["ok", "hook", "in", "the", "local"],
+    ]
+
+
+@posix
+@pytest.mark.parametrize("command", ["doctor", "init", "uninstall"])
+def test_what_a_repositorys_settings_say_reaches_no_terminal_raw(
+    bare: Machine, repository: Path, ran: Path, command: str
+) -> None:
+    hostile = "tools\x1b]0;owned\x07\x9b2J\u202e\u200b"
+    planted(repository / hostile / "subcog", ran)
+    text = hooked(f"{hostile}/subcog", "hook")[:-1] + ', "note": "\x1b[2J\x9b2J\u202e"}'
+    for name in SETTINGS:
+        written(repository / ".claude", text, name)
+    before = files_below(repository / ".claude")
+    for option in () if command == "doctor" else ("--project", "--local"):
+        done = bare.run(command, option, "--dry-run", cwd=repository)
+        assert done.code == 0, done.stderr
+        assert "\\x1b[2J\\x9b2J\\u202e" in said(done)
+        assert not {*"\x1b\x07\x9b\u202e\u200b"} & {*said(done)}
+    if command == "doctor":
+        done = bare.run(command, cwd=repository)
+        assert "hook in the project settings: tools\\x1b]0;owned\\x07\\x9b2J\\u202e\\u200b/subcog hook" in said(done)
+        assert not {*"\x1b\x07\x9b\u202e\u200b"} & {*said(done)}
+    assert files_below(repository / ".claude") == before
+    assert not ran.exists()
+
+
+@posix
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("kind", ["FIFO", "deep"])
+def test_settings_that_can_not_be_read_cost_one_line_and_no_waiting(
+    bare: Machine, repository: Path, name: str, kind: str
+) -> None:
+    file = repository / ".claude" / name
+    file.parent.mkdir()
+    if kind == "FIFO":
+        os.mkfifo(file)
+    else:
+        file.write_text('{"a": ' + "[" * 100_000)
+    done = bare.run("doctor", cwd=repository)
+    assert done.code == 4
+    assert f"{name} can not be read, by the client either" in said(done)
+    option = "--project" if name == SETTINGS[0] else "--local"
+    assert_one_line_error(bare.run("init", option, cwd=repository), 4)
