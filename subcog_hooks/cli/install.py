@@ -11,7 +11,7 @@ from rich.text import Text
 from subcog_hooks.cli.support import client, hook_entries, session
 from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
-from subcog_hooks.paths import create_private_file
+from subcog_hooks.paths import PRIVATE_FILE
 
 
 def register(app: typer.Typer) -> None:
@@ -94,10 +94,12 @@ def _scope(*, user: bool, project: bool, local: bool) -> str:
 
 
 def _settings_file(scope: str) -> str:
-    """Return the path of these settings. Raises UsageError."""
+    """Return the path of these settings. Raises UsageError, also where it leads out of the repository."""
     files = client.settings_files()
     if scope not in files:
         raise UsageError("this folder is in no repository", "go to the project, or use --user")
+    if scope != client.USER:
+        client.refuse_link_out(files[scope])
     return files[scope]
 
 
@@ -106,10 +108,10 @@ def _write(path: str, text: str) -> None:
     partial = f"{target}.subcog"
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        if os.path.exists(partial):
+        if os.path.lexists(partial):
             os.unlink(partial)
-        create_private_file(partial)  # settings may hold keys
-        with open(partial, "w", encoding="utf-8", newline="") as file:
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE)  # settings may hold keys
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

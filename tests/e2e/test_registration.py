@@ -1,4 +1,4 @@
-"""The installed executable and the client's settings: what `doctor` runs and says."""
+"""The installed executable and the client's settings: what `doctor` runs and says, where `init` writes."""
 
 import json
 import os
@@ -177,3 +177,64 @@ def test_settings_that_can_not_be_read_cost_one_line_and_no_waiting(
     assert f"{name} can not be read, by the client either" in said(done)
     option = "--project" if name == SETTINGS[0] else "--local"
     assert_one_line_error(bare.run("init", option, cwd=repository), 4)
+
+
+# ---- where init writes ----------------------------------------------------------------------------------------------------
+
+
+LINKS = {  # what is a link, and what of the place outside it leads to
+    "the folder": (".claude", ""),
+    "the shared file": (".claude/settings.json", "settings.json"),
+    "the own file": (".claude/settings.local.json", "settings.local.json"),
+    "a file that is not there": (".claude/settings.json", "nothing.json"),
+}
+
+
+@posix
+@pytest.mark.parametrize("command", ["init", "uninstall"])
+@pytest.mark.parametrize(("link", "target"), LINKS.values(), ids=LINKS.keys())
+def test_link_out_of_the_repository_is_not_written_through(
+    bare: Machine, repository: Path, link: str, target: str, command: str
+) -> None:
+    outside = bare.root / "outside"
+    for name in SETTINGS:
+        written(outside, hooked("subcog", "hook") if command == "uninstall" else "{}\n", name)
+    (repository / link).parent.mkdir(exist_ok=True)
+    (repository / link).symlink_to(outside / target)
+    before = files_below(outside)
+    option = "--local" if "local" in link else "--project"
+    done = bare.run(command, option, cwd=repository)
+    assert_one_line_error(done, 2)
+    assert b"leads out of the repository" in done.stderr
+    assert files_below(outside) == before
+    assert (repository / link).is_symlink()
+    assert not bare.home.exists()
+
+
+@posix
+def test_link_into_gits_own_folder_is_not_written_through(bare: Machine, repository: Path) -> None:
+    (repository / ".claude").mkdir()
+    (repository / ".claude" / "settings.json").symlink_to(repository / ".git" / "settings.json")
+    assert_one_line_error(bare.run("init", "--project", cwd=repository), 2)
+    assert not (repository / ".git" / "settings.json").exists()
+
+
+@posix
+def test_file_that_init_writes_first_is_no_link_either(bare: Machine, repository: Path) -> None:
+    settings = written(repository / ".claude", "{}\n")
+    outside = bare.root / "outside.json"
+    settings.with_name("settings.json.subcog").symlink_to(outside)
+    assert bare.run("init", "--project", cwd=repository).code == 0
+    assert not outside.exists()
+    assert not settings.is_symlink()
+    assert "UserPromptSubmit" in settings.read_text()
+
+
+@posix
+def test_link_inside_of_the_repository_is_followed(bare: Machine, repository: Path) -> None:
+    (repository / "shared").mkdir()
+    (repository / ".claude").symlink_to("shared")
+    assert bare.run("init", "--project", cwd=repository).code == 0
+    assert "UserPromptSubmit" in (repository / "shared" / "settings.json").read_text()
+    assert bare.run("uninstall", "--project", cwd=repository).code == 0
+    assert files_below(repository / "shared") == {}

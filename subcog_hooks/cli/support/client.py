@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from subcog_hooks.accepted_homes import is_inside
 from subcog_hooks.cli.support import session
-from subcog_hooks.errors import ConfigError
+from subcog_hooks.cli.support.output import visible
+from subcog_hooks.errors import ConfigError, UsageError
 
 USER, PROJECT, LOCAL = "user", "project", "local"  # settings by the option that names them; a later one wins in the client
 MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on more
@@ -32,6 +33,16 @@ def is_users(path: str) -> bool:
     """Return whether a settings file is the user's own. What lies in the repository at hand may be the repository's."""
     at = session.here()
     return path == settings_files()[USER] and (at is None or not is_inside(path, at.root))
+
+
+def refuse_link_out(path: str) -> None:
+    """Refuse settings of the project at hand that are a link out of it, or into `.git`. Raises UsageError."""
+    at = session.here()
+    if at is None:
+        return
+    if is_inside(path, at.root) and not is_inside(path, os.path.join(at.root, ".git")):
+        return
+    raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), "replace the link by a file")
 
 
 def read(path: str) -> str | None:
