@@ -25,14 +25,28 @@ def init(
         bool, typer.Option("--project", help="This project's shared .claude/settings.json; runs `subcog` from the PATH.")
     ] = False,
     local: Annotated[bool, typer.Option("--local", help="This project's .claude/settings.local.json, yours alone.")] = False,
+    beside_plugin: Annotated[
+        bool, typer.Option("--beside-plugin", help="Register it although the plugin runs it already.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, and make none.")] = False,
 ) -> None:
     """Register the hook with Claude Code, show the change, keep everything else in the file.
+
+    Where the plugin runs the hook already, nothing is registered: it would run twice.
 
     Example: subcog init --dry-run
     """
     scope = _scope(user=user, project=project, local=local)
     path = _settings_file(scope)
+    plugin = next((plugin.id for plugin in client.plugins() if plugin.runs_where(scope)), None)
+    if plugin is not None and not beside_plugin:
+        if not dry_run:
+            session.home().create()
+        terminal.say(
+            f"not registered: the plugin {visible(plugin)} runs the hook already, and it would run twice; "
+            f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
+        )
+        return
     before = client.read(path)
     command = ["subcog"] if project else client.executable()  # a shared file names no one's own folders
     try:

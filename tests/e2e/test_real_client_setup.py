@@ -1,4 +1,4 @@
-"""Setting up the real client: README's own lines, and the plugin from its marketplace."""
+"""Setting up the real client: README's own lines, the plugin from its marketplace, and what `init` and `doctor` say of it."""
 
 import json
 import os
@@ -25,6 +25,7 @@ from tests.e2e.subcog_client import (
 MEMORY = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the security audit."
 QUESTION = "How does the OAuth2 login flow in the SPA work, did we use PKCE?"
 OF_THE_CLIENT = ("init", "doctor", "uninstall")  # the commands of ours that set the client up
+PLUGIN = "subcog@subcog"
 MAX_BYTES = 1_000_000  # that the client may copy
 
 
@@ -86,6 +87,23 @@ def test_lines_of_readme_register_and_take_out_the_hook(client: str, on_path: Sa
     assert model_text(answered(client, on_path)).count(MEMORY) == 1
     on_path.run(*shlex.split(uninstall))
     assert settings.read_text() == '{"cleanupPeriodDays": 90}\n'
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_plugin_that_the_client_has_installed_is_seen_and_registered_once(
+    client: str, clone: Path, on_path: Sandbox, scope: str
+) -> None:
+    plugin = [*isolation(), client, "plugin"]
+    on_path.run(*plugin, "marketplace", "add", str(clone))
+    on_path.run(*plugin, "install", PLUGIN, "--scope", scope)
+    installed = f"plugin {PLUGIN} {subcog_hooks.__version__}"
+    assert f"{installed}, enabled in the {scope} settings" in on_path.run("subcog", "doctor")
+    assert f"not registered: the plugin {PLUGIN} runs the hook already" in on_path.run("subcog", "init", "--local")
+    on_path.run(*plugin, "disable", PLUGIN, "--scope", scope)
+    assert f"{installed} is installed and disabled" in on_path.run("subcog", "doctor")
+    assert "written" in on_path.run("subcog", "init", "--local")
+    on_path.run(*plugin, "enable", PLUGIN, "--scope", scope)
+    assert "the hook runs twice, by the plugin and the local settings" in on_path.run("subcog", "doctor")
 
 
 def test_client_validates_plugin_and_marketplace(client: str, clone: Path, tmp_path: Path) -> None:

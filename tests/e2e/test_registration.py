@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.e2e.machine import REMOTE, Done, Machine, assert_one_line_error, posi
 
 NOT_RUN = "not run, because the repository names it: doctor tries this installation"
 PROMPT = "how do we log in?"
+PLUGIN = "subcog@subcog"
 SETTINGS = ("settings.json", "settings.local.json")
 
 
@@ -238,3 +240,93 @@ def test_link_inside_of_the_repository_is_followed(bare: Machine, repository: Pa
     assert "UserPromptSubmit" in (repository / "shared" / "settings.json").read_text()
     assert bare.run("uninstall", "--project", cwd=repository).code == 0
     assert files_below(repository / "shared") == {}
+
+
+# ---- the plugin -----------------------------------------------------------------------------------------------------------
+
+
+def installed(machine: Machine, switches: dict[str, bool], repository: Path, *, marketplace: str = "subcog") -> None:
+    """Write what the client writes when it installs the plugin; switches: what each settings file says of it."""
+    folders = {"user": users(machine), "project": repository / ".claude", "local": repository / ".claude"}
+    for name, value in switches.items():
+        file = "settings.local.json" if name == "local" else "settings.json"
+        written(folders[name], json.dumps({"enabledPlugins": {PLUGIN: value}}), file)
+    entry = {"scope": "user", "installPath": "/x", "version": "0.1.0", "installedAt": "2026-11-22T13:15:18.903Z"}
+    plugins = users(machine) / "plugins"
+    written(plugins, json.dumps({"version": 2, "plugins": {f"subcog@{marketplace}": [entry]}}), "installed_plugins.json")
+    known = {marketplace: {"source": {"source": "directory", "path": "/x"}, "installLocation": "/x"}}
+    written(plugins, json.dumps(known), "known_marketplaces.json")
+
+
+@pytest.fixture
+def on_path(bare: Machine) -> Machine:
+    """A machine that has subcog on the PATH."""
+    bare.environment["PATH"] = os.pathsep.join([os.path.dirname(bare.command), bare.environment["PATH"]])
+    return bare
+
+
+def test_doctor_sees_the_plugin_enabled_and_disabled(on_path: Machine, repository: Path) -> None:
+    installed(on_path, {"user": True}, repository)
+    out = on_path.run("doctor", cwd=repository).stdout.decode()
+    assert f"  ok  plugin {PLUGIN} 0.1.0, enabled in the user settings: it runs `subcog hook` from the PATH\n" in out
+    assert "no settings file and no plugin runs the hook" not in out
+    installed(on_path, {"project": False}, repository)
+    out = on_path.run("doctor", cwd=repository).stdout.decode()
+    off = f"plugin {PLUGIN} 0.1.0 is installed and disabled; `claude plugin enable {PLUGIN}` switches it on\n"
+    assert f"note  {off}" in out
+    assert "note  no settings file and no plugin runs the hook" in out
+    assert on_path.run("init", "--local", cwd=repository).code == 0
+    out = on_path.run("doctor", cwd=repository).stdout.decode()
+    assert f"  ok  {off}" in out
+    assert "runs twice" not in out
+
+
+def test_plugin_is_found_where_the_client_is_told_to_keep_its_files(on_path: Machine, repository: Path) -> None:
+    installed(on_path, {"user": True}, repository)
+    moved = on_path.root / "elsewhere"
+    shutil.move(users(on_path), moved)
+    assert PLUGIN not in on_path.run("doctor").stdout.decode()
+    on_path.environment["CLAUDE_CONFIG_DIR"] = str(moved)
+    assert f"plugin {PLUGIN} 0.1.0, enabled in the user settings" in on_path.run("doctor").stdout.decode()
+
+
+def test_plugin_that_a_repository_alone_names_is_none(on_path: Machine, repository: Path) -> None:
+    written(repository / ".claude", json.dumps({"enabledPlugins": {"subcog@evil\x1b[2J": True, PLUGIN: True}}))
+    done = on_path.run("doctor", cwd=repository)
+    assert "no settings file and no plugin runs the hook" in done.stdout.decode()
+    assert on_path.run("init", "--local", cwd=repository).code == 0
+    assert "UserPromptSubmit" in (repository / ".claude" / "settings.local.json").read_text()
+
+
+def test_plugin_that_finds_no_subcog_is_named(bare: Machine, repository: Path, tmp_path: Path) -> None:
+    installed(bare, {"user": True}, repository)
+    bare.environment["PATH"] = str(tmp_path)
+    done = bare.run("doctor")
+    assert done.code == 4
+    assert " BAD  `subcog` is not on the PATH, where the plugin looks for it" in done.stdout.decode()
+
+
+@pytest.mark.parametrize("option", [[], ["--local"], ["--project"]])
+def test_init_registers_no_second_hook_beside_the_plugin(on_path: Machine, repository: Path, option: list[str]) -> None:
+    installed(on_path, {"user": True}, repository)
+    before = {folder: files_below(folder) for folder in (users(on_path), repository)}
+    done = on_path.run("init", *option, cwd=repository)
+    assert (done.code, done.stdout) == (0, b"")
+    assert done.stderr.startswith(f"not registered: the plugin {PLUGIN} runs the hook already".encode())
+    assert {folder: files_below(folder) for folder in before} == before
+    assert on_path.home.is_dir()
+    assert on_path.run("init", *option, "--beside-plugin", cwd=repository).code == 0
+    name = option[0].removeprefix("--") if option else "user"
+    away = f"`subcog uninstall{' ' if option else ''}{''.join(option)}`, or `claude plugin disable {PLUGIN}`"
+    twice = f"note  the hook runs twice, by the plugin and the {name} settings; {away}"
+    assert twice in on_path.run("doctor", cwd=repository).stdout.decode()
+    assert on_path.run("uninstall", *option, cwd=repository).code == 0
+    assert "runs twice" not in on_path.run("doctor", cwd=repository).stdout.decode()
+
+
+def test_what_a_repository_says_of_the_plugin_changes_nothing_of_the_users_own_hook(on_path: Machine, repository: Path) -> None:
+    installed(on_path, {"project": True}, repository)
+    assert on_path.run("init", cwd=repository).code == 0
+    assert "UserPromptSubmit" in (users(on_path) / "settings.json").read_text()
+    installed(on_path, {"user": True, "project": False}, repository)
+    assert b"not registered" in on_path.run("init", cwd=repository).stderr

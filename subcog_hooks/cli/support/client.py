@@ -1,13 +1,15 @@
-"""What Claude Code has on disk: its settings files, and which of their commands may be run here.
+"""What Claude Code has on disk: its settings files, the plugin in them, and which of their commands may be run here.
 
 Nothing is changed here; `subcog init` and `uninstall` do that.
 """
 
+import json
 import os
 import shutil
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from subcog_hooks.accepted_homes import is_inside
 from subcog_hooks.cli.support import session
@@ -16,6 +18,29 @@ from subcog_hooks.errors import ConfigError, UsageError
 
 USER, PROJECT, LOCAL = "user", "project", "local"  # settings by the option that names them; a later one wins in the client
 MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on more
+PLUGIN = "subcog"
+
+
+class Plugin(NamedTuple):
+    """Our plugin as the client knows it.
+
+    id: `NAME@MARKETPLACE`; version: "" where nothing is installed by that name; switches: whether each settings file that names
+    it switches it on.
+    """
+
+    id: str
+    version: str
+    switches: Mapping[str, bool]
+
+    @property
+    def enabled_by(self) -> str | None:
+        """Return the settings that switch it on here; None when it is off."""
+        name = next((name for name in (LOCAL, PROJECT, USER) if name in self.switches), None)
+        return name if name is not None and self.switches[name] else None
+
+    def runs_where(self, name: str) -> bool:
+        """Return whether it runs wherever settings of this name hold; for the user's, what a repository says does not count."""
+        return self.switches.get(USER, False) if name == USER else self.enabled_by is not None
 
 
 def settings_files() -> dict[str, str]:
@@ -62,6 +87,22 @@ def read(path: str) -> str | None:
         raise ConfigError(f"{path} can not be read: {error}", "correct it by hand") from error
 
 
+def plugins() -> list[Plugin]:
+    """Return our plugin, once for each marketplace that it is installed or switched on from.
+
+    A switch alone starts nothing: a repository can name a plugin of a marketplace that the user never added.
+    """
+    folder = os.path.join(_config_folder(), "plugins")
+    installed = _object(_json(os.path.join(folder, "installed_plugins.json")).get("plugins"))
+    marketplaces = _json(os.path.join(folder, "known_marketplaces.json"))
+    switches: dict[str, dict[str, bool]] = {id_: {} for id_ in installed if _is_ours(id_)}
+    for name, path in settings_files().items():
+        for id_, value in _object(_json(path).get("enabledPlugins")).items():
+            if _is_ours(id_) and (id_ in installed or id_.partition("@")[2] in marketplaces):
+                switches.setdefault(id_, {})[name] = bool(value)
+    return [Plugin(id_, _version(installed.get(id_)), switches[id_]) for id_ in sorted(switches)]
+
+
 def runnable(words: Sequence[str]) -> list[str] | None:
     """Return a command with the full path of its program; None when it is not there.
 
@@ -97,3 +138,27 @@ def on_path(name: str, folders: Sequence[str] | None = None) -> str | None:
 
 def _config_folder() -> str:
     return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+
+
+def _is_ours(id_: str) -> bool:
+    return id_.partition("@")[0] == PLUGIN
+
+
+def _version(entries: object) -> str:
+    """Return the version of a plugin's first installation; each scope has one, of one version."""
+    first = entries[0] if isinstance(entries, list) and entries else entries
+    version = _object(first).get("version")
+    return version if isinstance(version, str) else ""
+
+
+def _json(path: str) -> Mapping[str, object]:
+    """Return the object in a file of the client's; an empty one where it can not be read, which the client ignores, too."""
+    try:
+        text = read(path)
+        return _object(json.loads((text or "{}").removeprefix("\ufeff")))
+    except (ConfigError, ValueError, RecursionError):
+        return {}
+
+
+def _object(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""What `doctor` finds out about who runs the hook: settings files, and the command that may be tried here."""
+"""What `doctor` finds out about who runs the hook: settings files, the plugin, and the command that may be tried here."""
 
 import os
 import shutil
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from subcog_hooks.cli.support import client, hook_entries
+from subcog_hooks.cli.support.client import Plugin
 from subcog_hooks.cli.support.output import visible
 from subcog_hooks.errors import ConfigError
 from subcog_hooks.hooks.sanitise import cut
@@ -30,7 +31,7 @@ class Registration(NamedTuple):
 
 
 def look() -> Registration:
-    """Read the client's settings, and judge them. Runs nothing."""
+    """Read the client's settings and plugins, and judge them. Runs nothing."""
     remarks: list[Remark] = []
     command: list[str] | None = None
     running: list[str] = []  # settings that run the hook
@@ -57,8 +58,10 @@ def look() -> Registration:
                 events = ", ".join(missing)
                 adds = f"`subcog init{option(name)}` adds that"
                 remarks.append(Remark(NOTE, f"the {name} settings do not run it for all of {events}; {adds}"))
-    if not running and not is_broken:
-        remarks.append(Remark(NOTE, "no settings file runs the hook; `subcog init` registers it (a plugin does so by itself)"))
+    plugins = client.plugins()
+    remarks += _of_plugins(plugins, running)
+    if not running and not is_broken and not any(plugin.enabled_by for plugin in plugins):
+        remarks.append(Remark(NOTE, "no settings file and no plugin runs the hook; `subcog init` registers it"))
     return Registration(tuple(remarks), command)
 
 
@@ -100,3 +103,23 @@ def _judged(name: str, path: str, words: tuple[str, ...]) -> Remark:
 def _is_this_installation(words: list[str]) -> bool:
     program, *arguments = client.executable()
     return os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]
+
+
+def _of_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:
+    remarks = []
+    for plugin in plugins:
+        name = visible(f"plugin {plugin.id} {plugin.version}".rstrip())
+        if plugin.enabled_by is None:
+            how = f"`claude plugin enable {visible(plugin.id)}`" if plugin.version else "`claude plugin install subcog@subcog`"
+            remarks.append(Remark(GOOD if running else NOTE, f"{name} is installed and disabled; {how} switches it on"))
+            continue
+        remarks.append(
+            Remark(GOOD, f"{name}, enabled in the {plugin.enabled_by} settings: it runs `subcog hook` from the PATH")
+        )
+        if client.on_path("subcog") is None:
+            advice = "install subcog with pipx or uv, or use `subcog init` instead"
+            remarks.append(Remark(BAD, f"`subcog` is not on the PATH, where the plugin looks for it; {advice}"))
+        for settings in running:
+            away = f"`subcog uninstall{option(settings)}`, or `claude plugin disable {visible(plugin.id)}`"
+            remarks.append(Remark(NOTE, f"the hook runs twice, by the plugin and the {settings} settings; {away}"))
+    return remarks

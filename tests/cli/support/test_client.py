@@ -1,5 +1,6 @@
-"""Which programs are found."""
+"""What the client's files say of our plugin, and which programs are found."""
 
+import json
 import os
 from pathlib import Path
 
@@ -7,6 +8,9 @@ import pytest
 
 from subcog_hooks.cli.support import client
 from tests.e2e.machine import posix
+
+PLUGIN = "subcog@subcog"
+ENTRY = {"scope": "user", "installPath": "/x", "version": "0.1.0"}
 
 
 @pytest.fixture
@@ -16,6 +20,72 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / ".git").mkdir(parents=True)
     monkeypatch.chdir(folder)
     return folder
+
+
+def known(tmp_path: Path, plugins: object, marketplaces: object) -> None:
+    """Write what the client keeps of plugins and marketplaces."""
+    folder = tmp_path / "claude" / "plugins"
+    folder.mkdir(parents=True)
+    (folder / "installed_plugins.json").write_text(json.dumps(plugins))
+    (folder / "known_marketplaces.json").write_text(json.dumps(marketplaces))
+
+
+def switched(tmp_path: Path, repository: Path, **switches: object) -> None:
+    """Write settings, each with what it says of the plugin."""
+    (repository / ".claude").mkdir()
+    files = {
+        "user": tmp_path / "claude" / "settings.json",
+        "project": repository / ".claude" / "settings.json",
+        "local": repository / ".claude" / "settings.local.json",
+    }
+    for name, value in switches.items():
+        files[name].write_text(json.dumps({"enabledPlugins": {PLUGIN: value, "other@subcog": True}}))
+
+
+# Each row was tried with the real client, in both versions.
+@pytest.mark.parametrize(
+    ("switches", "enabled_by", "runs_for_the_user"),
+    [
+        ({"user": True}, "user", True),
+        ({"user": True, "project": False}, None, True),
+        ({"user": True, "project": False, "local": True}, "local", True),
+        ({"user": False}, None, False),
+        ({"user": False, "project": True}, "project", False),
+        ({"project": True}, "project", False),
+        ({"project": True, "local": False}, None, False),
+        ({}, None, False),
+    ],
+)
+def test_last_settings_that_name_the_plugin_decide(
+    tmp_path: Path, repository: Path, switches: dict[str, object], enabled_by: str | None, runs_for_the_user: bool
+) -> None:
+    known(tmp_path, {"version": 2, "plugins": {PLUGIN: [ENTRY], "other@subcog": [ENTRY]}}, {"subcog": {}})
+    switched(tmp_path, repository, **switches)
+    (plugin,) = client.plugins()
+    assert (plugin.id, plugin.version, plugin.enabled_by) == (PLUGIN, "0.1.0", enabled_by)
+    assert plugin.runs_where("user") is runs_for_the_user
+    assert plugin.runs_where("project") is (enabled_by is not None)
+
+
+def test_plugin_of_a_known_marketplace_runs_without_being_installed(tmp_path: Path, repository: Path) -> None:
+    known(tmp_path, {"version": 2, "plugins": {}}, {"subcog": {}})
+    switched(tmp_path, repository, project=True)
+    assert client.plugins() == [client.Plugin(PLUGIN, "", {"project": True})]
+
+
+def test_plugin_of_an_unknown_marketplace_is_none(tmp_path: Path, repository: Path) -> None:
+    known(tmp_path, {"version": 2, "plugins": {}}, {"other": {}})
+    switched(tmp_path, repository, project=True)
+    assert client.plugins() == []
+
+
+@pytest.mark.parametrize(
+    "content", [None, [], {"plugins": []}, {"plugins": {PLUGIN: "x"}}, {"plugins": {PLUGIN: [{"version": 1}]}}]
+)
+def test_files_of_another_form_are_no_reason_to_fail(tmp_path: Path, repository: Path, content: object) -> None:
+    known(tmp_path, content, content)
+    (tmp_path / "claude" / "settings.json").write_text("[" * 100_000)
+    assert [plugin.version for plugin in client.plugins()] in ([], [""])
 
 
 @posix
