@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import log
+from subcog_hooks.accepted_homes import is_accepted_home, is_inside
 from subcog_hooks.cli.support import client, decisions, registration, session, stale
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.deadline import Deadline
@@ -115,6 +116,13 @@ def doctor(
 
 
 def _home(home: Home, findings: Findings) -> None:
+    at = session.here()
+    if at is not None and is_inside(home.root, at.root) and not is_accepted_home(home.root):
+        findings.is_silenced = True
+        findings.note(
+            f"{home.root} lies in this repository, which could have named it: the hook leaves it alone; "
+            "`subcog init`, typed by you with the same SUBCOG_HOME, accepts it"
+        )
     if not os.path.isdir(home.root) and not os.path.exists(home.root):
         findings.note(f"{home.root} is not there yet; `subcog remember` makes it")
         return

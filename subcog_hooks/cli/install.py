@@ -8,10 +8,13 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.cli.support import client, hook_entries, session
 from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.paths import PRIVATE_FILE
+
+IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +44,7 @@ def init(
     plugin = next((plugin.id for plugin in client.plugins() if plugin.runs_where(scope)), None)
     if plugin is not None and not beside_plugin:
         if not dry_run:
-            session.home().create()
+            _prepare_home()
         terminal.say(
             f"not registered: the plugin {visible(plugin)} runs the hook already, and it would run twice; "
             f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
@@ -60,7 +63,7 @@ def init(
     if after != before:
         _show_change(path, before or "", after)
     if not dry_run:
-        session.home().create()
+        _prepare_home()
     if after == before:
         terminal.say(f"{path} has the hook already")
     elif not dry_run:
@@ -115,6 +118,25 @@ def _settings_file(scope: str) -> str:
     if scope != client.USER:
         client.refuse_link_out(files[scope])
     return files[scope]
+
+
+def _prepare_home() -> None:
+    """Make the home. Accept one that lies in a repository, which the hook would leave alone. Raises StoreError."""
+    home = session.home()
+    home.create()
+    if not is_in_repository(home.root) or is_accepted_home(home.root):
+        return
+    if os.environ.get(IN_AN_AGENT):
+        terminal.say(
+            f"{home.root} lies in a repository, and this is an agent's shell, whose variables the repository can set; "
+            "run `subcog init` in a terminal of your own, and the hook uses that home"
+        )
+        return
+    remember_home(home.root)
+    if is_accepted_home(home.root):
+        terminal.say(f"{home.root} lies in a repository; it is accepted, and the hook uses it from now on")
+    else:
+        terminal.say(f"{home.root} lies in a repository, and so does your home folder: the hook will not use it")
 
 
 def _write(path: str, text: str) -> None:

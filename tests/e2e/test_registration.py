@@ -1,4 +1,4 @@
-"""The installed executable and the client's settings: what `doctor` runs and says, where `init` writes."""
+"""The installed executable and the client's settings: what `doctor` runs and says, where `init` writes, which home counts."""
 
 import json
 import os
@@ -330,3 +330,48 @@ def test_what_a_repository_says_of_the_plugin_changes_nothing_of_the_users_own_h
     assert "UserPromptSubmit" in (users(on_path) / "settings.json").read_text()
     installed(on_path, {"user": True, "project": False}, repository)
     assert b"not registered" in on_path.run("init", cwd=repository).stderr
+
+
+# ---- a home in the repository ---------------------------------------------------------------------------------------------
+
+
+LEFT_ALONE = "lies in this repository, which could have named it: the hook leaves it alone"
+
+
+def test_home_in_the_repository_counts_once_init_has_run(bare: Machine, repository: Path) -> None:
+    home = repository / ".memories"
+    bare.environment["SUBCOG_HOME"] = str(home)
+    done = bare.run("doctor", cwd=repository)
+    assert f"note  {home} {LEFT_ALONE}" in done.stdout.decode()
+    assert bare.run("init", "--dry-run", cwd=repository).code == 0
+    record = bare.root / "user" / ".subcog" / "homes.json"
+    assert not record.exists()
+    done = bare.run("init", cwd=repository)
+    assert (done.code, b"it is accepted" in done.stderr) == (0, True)
+    assert json.loads(record.read_text()) == [os.path.realpath(home)]
+    if os.name != "nt":
+        assert record.stat().st_mode & 0o777 == 0o600
+    assert LEFT_ALONE not in said(bare.run("doctor", cwd=repository))
+    assert bare.run("init", cwd=repository).stderr.count(b"accepted") == 0
+
+
+def test_record_that_a_repository_ships_accepts_nothing(bare: Machine, repository: Path) -> None:
+    home = repository / ".subcog"
+    written(home, json.dumps([str(home), str(repository / ".memories")]), "homes.json")
+    bare.environment["HOME"] = bare.environment["USERPROFILE"] = str(repository)
+    for named in (home, repository / ".memories"):
+        bare.environment["SUBCOG_HOME"] = str(named)
+        assert LEFT_ALONE in said(bare.run("doctor", cwd=repository))
+
+
+def test_shell_of_an_agent_accepts_no_home(bare: Machine, repository: Path) -> None:
+    bare.environment |= {"SUBCOG_HOME": str(repository / ".memories"), "CLAUDECODE": "1"}
+    done = bare.run("init", cwd=repository)
+    assert (done.code, b"run `subcog init` in a terminal of your own" in done.stderr) == (0, True)
+    assert LEFT_ALONE in said(bare.run("doctor", cwd=repository))
+
+
+def test_home_outside_of_repositories_needs_no_record(bare: Machine, repository: Path) -> None:
+    assert bare.run("init", cwd=repository).code == 0
+    assert not (bare.root / "user" / ".subcog").exists()
+    assert LEFT_ALONE not in said(bare.run("doctor", cwd=repository))
