@@ -1,6 +1,7 @@
 """Opening SQLite files: flags, pragmas, migrations, and SQLite's failures as our errors. No table is named here."""
 
 import os
+import stat
 import time
 
 import apsw
@@ -45,8 +46,7 @@ def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     A WAL database in a folder that can not be written, or on a disk that is full, has nowhere to put its shared memory; it is
     read as immutable.
     """
-    if os.path.isdir(path):
-        raise StoreError(f"{path} can not be opened: it is a folder", "move it away")
+    _refuse_what_is_no_file(path)
     try:
         try:
             return _opened_reader(path, schema, apsw.SQLITE_OPEN_READONLY, busy_ms, path)
@@ -88,10 +88,8 @@ def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
 
 def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     """A connection that may write; the file is made (mode 0600) and migrated as needed. Raises StoreError."""
-    if os.path.isdir(path):
-        raise StoreError(f"{path} can not be opened: it is a folder", "move it away")
     try:
-        if not os.path.exists(path):
+        if not _refuse_what_is_no_file(path):
             create_private_file(path)
     except OSError as error:
         raise StoreError(f"{path} can not be written: {error.strerror}", "check its permissions and the disk") from error
@@ -126,6 +124,18 @@ def _opened_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection
         connection.close()
         raise
     return connection
+
+
+def _refuse_what_is_no_file(path: str) -> bool:
+    """Return whether there is a file. Raises StoreError for anything else: SQLite would wait for a pipe's writer."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    if not stat.S_ISREG(mode):
+        kind = "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
+        raise StoreError(f"{path} can not be opened: {kind}", "move it away")
+    return True
 
 
 def overwrite_log(connection: apsw.Connection, path: str) -> None:

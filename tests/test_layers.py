@@ -10,16 +10,10 @@ import pytest
 import subcog_hooks
 
 ROOT = Path(subcog_hooks.__file__).parent
-PLAIN = (
-    "quiet_imports",
-    "database",
-    "log",
-    "accepted_homes",
-    "paths",
-    "deadline",
-    "wire",
-    "errors",
-)  # each may import from those behind it
+PLAIN = (  # each may import from those behind it
+    *("accepted_homes", "quiet_imports", "database", "log", "control_characters"),
+    *("paths", "regular_files", "deadline", "wire", "errors"),
+)
 LAYERS = (  # each may import from those behind it, and from the plain modules; packages of one layer from none of each other
     ("cli",),
     ("hooks",),

@@ -13,12 +13,17 @@ from subcog_hooks.memory.cue_tables import Room
 from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.redaction.redact import redact
+from subcog_hooks.regular_files import NotRegular, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TextIO
 
 CHUNK = 1_000  # memories in one transaction: some 50 ms of the write lock
+MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million
+MAX_LINES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
+MAX_LINE = 8_000_000  # characters of one line: the longest content, written in escapes
 ATTEMPTS = 3  # of a chunk, when another process gets in between
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
@@ -137,8 +142,12 @@ def check_source(path: str) -> None:
         return
     if not os.path.exists(path):
         raise UsageError(f"{path} does not exist", "give a .jsonl file, a .md file or a folder")
-    if os.path.isfile(path) and not path.lower().endswith((*MARKDOWN_SUFFIXES, *JSONL_SUFFIXES)):
+    if not os.path.isfile(path):
+        return  # a pipe that the user has named, such as <(command)
+    if not path.lower().endswith((*MARKDOWN_SUFFIXES, *JSONL_SUFFIXES)):
         raise UsageError(f"{path} is neither JSONL nor Markdown by its name", "give a .jsonl file, a .md file or a folder")
+    if not path.lower().endswith(MARKDOWN_SUFFIXES) and (size := os.path.getsize(path)) > MAX_LINES:
+        raise UsageError(f"{path} has {size:,} bytes, at most {MAX_LINES:,} are read", "split it")
 
 
 def count_lines(path: str) -> int | None:
@@ -161,7 +170,11 @@ def _rows(path: str, options: Options, report: Report) -> "Iterator[tuple[str, j
         found = False
         for file in _markdown_files(path):
             found = True
-            yield from _sections(file, options, report)
+            if _leads_out(file, path):
+                shown = os.path.relpath(file, path).replace(os.sep, "/")
+                report.problems.append(Problem(shown, "is a link that leads out of the folder; it was left out"))
+            else:
+                yield from _sections(file, options, report)
         if not found:
             raise UsageError(f"{path} holds no Markdown", "give a folder of .md files, or a .jsonl file")
     elif path.lower().endswith(MARKDOWN_SUFFIXES):
@@ -176,17 +189,33 @@ def _lines(path: str, options: Options, report: Report) -> "Iterator[tuple[str, 
     source = sys.stdin.fileno() if path == "-" else path
     try:
         with open(source, encoding="utf-8-sig", errors="surrogateescape", newline="\n", closefd=path != "-") as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(_whole_lines(file, name), 1):
                 if not line.strip():
                     continue
                 place = f"{name} line {number}"
                 try:
+                    if len(line) > MAX_LINE:
+                        raise InvalidMemory(f"the line has more than {MAX_LINE:,} characters", "split it")
                     _check_utf8(line)
                     yield place, jsonl.parse(line, ids.new, now, trusted=options.trusted)
                 except InvalidMemory as error:
                     report.problems.append(Problem(place, str(error)))
     except OSError as error:
         raise UsageError(f"{path} can not be read: {error.strerror}", "give a .jsonl file, a .md file or a folder") from error
+
+
+def _whole_lines(file: "TextIO", name: str) -> "Iterator[str]":
+    """Return the lines of a file; of one that is too long, MAX_LINE + 1 characters. Raises UsageError after MAX_LINES."""
+    read = 0
+    while line := file.readline(MAX_LINE + 1):
+        rest = line
+        while rest and not rest.endswith("\n") and read <= MAX_LINES:
+            read += len(rest)
+            rest = file.readline(MAX_LINE)
+        read += len(rest)
+        if read > MAX_LINES:
+            raise UsageError(f"{name} has more than {MAX_LINES:,} characters", "split it")
+        yield line
 
 
 def _place(file: str, root: str | None) -> str:
@@ -211,15 +240,26 @@ def _markdown_files(folder: str) -> "Iterator[str]":
                 yield os.path.join(parent, name)
 
 
+def _leads_out(file: str, folder: str) -> bool:
+    """Return whether a file that stands in a folder is a link to something outside of it."""
+    return os.path.islink(file) and not os.path.realpath(file).startswith(os.path.join(os.path.realpath(folder), ""))
+
+
 def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
     """The sections of a Markdown file; each has an id that follows from its place, so that importing again adds nothing."""
     shown = _place(file, options.root)
     try:
-        with open(file, "rb") as handle:
-            text = handle.read().decode("utf-8-sig")
-        modified = int(os.stat(file).st_mtime * 1000)
+        raw = read_regular(file, MAX_MARKDOWN + 1)
+        status = os.stat(file)
+        if len(raw) > MAX_MARKDOWN:
+            fault = f"has {status.st_size:,} bytes, at most {MAX_MARKDOWN:,} are read; split it"
+            report.problems.append(Problem(shown, fault))
+            return
+        text = raw.decode("utf-8-sig")
+        modified = int(status.st_mtime * 1000)
     except (OSError, UnicodeDecodeError) as error:
-        report.problems.append(Problem(shown, f"can not be read: {error}"))
+        reason = error.strerror if isinstance(error, NotRegular) else error
+        report.problems.append(Problem(shown, f"can not be read: {reason}"))
         return
     report.files.add(shown)
     title = os.path.splitext(os.path.basename(shown))[0]

@@ -16,6 +16,7 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
+from subcog_hooks.regular_files import read_regular
 from subcog_hooks.settings import loading
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 COMMAND = "embed-pending"
 SWITCH = "SUBCOG_BACKGROUND"  # 0: no command starts the process, whatever the settings say
 FAILURE = "embedding.failure"  # in the index's folder: why the last run ended early, by space
+MAX_FAILURES = 64 * 1024  # bytes of it that are read
 RETRY_MS = 24 * 3_600_000  # a model that failed is tried again then, or when its files have changed
 _LEAST_PRIORITY = 19
 
@@ -186,8 +188,7 @@ def _stamp(space: "Space") -> str:
 
 def _failures(home: Home) -> "dict[str, dict[str, Any]]":
     try:
-        with open(os.path.join(home.index, FAILURE), encoding="utf-8") as file:
-            told = json.load(file)
+        told = json.loads(read_regular(os.path.join(home.index, FAILURE), MAX_FAILURES))
     except (OSError, ValueError):
         return {}
     return {name: why for name, why in told.items() if isinstance(why, dict)} if isinstance(told, dict) else {}

@@ -8,6 +8,7 @@ import shutil
 from subcog_hooks.embed import static
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import ModelError, UsageError
+from subcog_hooks.regular_files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.loading import Settings
 
 DESCRIPTION = "space.json"  # in the folder of a pulled model
+MAX_DESCRIPTION = 1_000_000  # bytes of it that are read; pulled models have some twenty files
 PARTIAL = ".partial-"  # how folders begin that are being made or deleted
 SETTING = "embedding.model"
 NEEDED = ("model.onnx", "tokenizer.json", "tokenizer_config.json")  # of the packaged model
@@ -199,8 +201,7 @@ def _described(folder: str) -> Space | None:
 
 def _description(folder: str) -> "dict[str, Any]":
     try:
-        with open(os.path.join(folder, DESCRIPTION), encoding="utf-8") as file:
-            told = json.load(file)
+        told = json.loads(read_regular(os.path.join(folder, DESCRIPTION), MAX_DESCRIPTION))
     except (OSError, ValueError):
         return {}
     return told if isinstance(told, dict) else {}

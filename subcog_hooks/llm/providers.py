@@ -4,12 +4,12 @@ No message, representation or error of this module holds a key, nor what a serve
 """
 
 import os
-import stat
 import time
 
 from subcog_hooks import __version__, wire
 from subcog_hooks.errors import ConfigError, ProviderError
 from subcog_hooks.llm.address import Address
+from subcog_hooks.regular_files import NotRegular, open_regular
 from subcog_hooks.settings.keys import ANTHROPIC, KEYS, NO_LLM, OPENAI
 
 TYPE_CHECKING = False
@@ -107,17 +107,16 @@ def _from_file(path: str, home: "Home") -> str:
     """The key in a file that nobody else can read. Raises ConfigError."""
     path = os.path.join(home.root, os.path.expanduser(path))
     try:
-        # a pipe would wait for a writer
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        descriptor = open_regular(path)
         try:
             status = os.fstat(descriptor)
-            raw = os.read(descriptor, MAX_KEY) if stat.S_ISREG(status.st_mode) else None
+            raw = os.read(descriptor, MAX_KEY)
         finally:
             os.close(descriptor)
+    except NotRegular:
+        raise ConfigError(f"llm.key_file: {path} is not a file", "write the key into a file") from None
     except OSError as error:
         raise ConfigError(f"llm.key_file: {path} can not be read: {error.strerror}", "write the key into it") from None
-    if raw is None:
-        raise ConfigError(f"llm.key_file: {path} is not a file", "write the key into a file")
     if os.name != "nt" and status.st_uid != os.getuid():
         raise ConfigError(f"llm.key_file: {path} belongs to another user", "expected a file of your own")
     if os.name != "nt" and status.st_mode & 0o077:

@@ -16,6 +16,7 @@ from subcog_hooks.errors import StoreError
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import audience_of
 from subcog_hooks.paths import Home, make_private_folder
+from subcog_hooks.regular_files import read_regular
 from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
@@ -339,8 +340,7 @@ def _write_watermark(folder: str, revision: int) -> None:
 def _reached(folder: str) -> int:
     """What the file WATERMARK says, 0 when there is none, or none that can be read: then all is taken over once more."""
     try:
-        with open(os.path.join(folder, _WATERMARK), "rb") as file:
-            return max(0, int(file.read(30)))
+        return max(0, int(read_regular(os.path.join(folder, _WATERMARK), 30)))
     except (OSError, ValueError):
         return 0
 
@@ -348,8 +348,7 @@ def _reached(folder: str) -> int:
 def _current(home: Home) -> str | None:
     """The folder named by CURRENT, None when there is none of this format."""
     try:
-        with open(os.path.join(home.index, "CURRENT"), "rb") as file:
-            name = file.read(200).decode("utf-8", "replace").strip()
+        name = read_regular(os.path.join(home.index, "CURRENT"), 200).decode("utf-8", "replace").strip()
     except OSError:
         return None
     if not name.startswith(f"lexical-{FORMAT}-") or os.path.basename(name) != name:

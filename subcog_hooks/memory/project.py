@@ -2,6 +2,8 @@
 
 import os
 
+from subcog_hooks.regular_files import read_regular
+
 MAX_GIT_FILE = 1_000_000  # bytes of .git/config that are read
 MAX_FOLDER = 4_096  # characters of a path, Linux' PATH_MAX: each part of a longer one would be looked for
 MAX_BRANCH = 1_000  # characters of a branch's name; git allows 250 on most disks
@@ -141,5 +143,4 @@ def normalised(url: str, root: str) -> str:
 
 
 def _read(path: str) -> str:
-    with open(path, "rb") as file:
-        return file.read(MAX_GIT_FILE).decode("utf-8", "replace")
+    return read_regular(path, MAX_GIT_FILE).decode("utf-8", "replace")

@@ -1,0 +1,109 @@
+"""The installed executable, and files that a repository or an accident has put where it reads: nothing hangs or leaks."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import ANSWER, QUESTION, REMOTE, Machine, linux, posix
+
+SECRET = "The launch code of the lighthouse is kept behind the third brick."
+NOTE = "# Moorings\n\nThe dredging barge Ellida is moored at pier 7 from November on.\n"
+SOON_SECONDS = 20.0  # a command of the terminal on a busy machine; what waits for a pipe's writer waits for ever
+
+# ---- import ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def notes(bare: Machine) -> Path:
+    """A folder with one note, which `import` is given."""
+    folder = bare.folder / "notes"
+    folder.mkdir()
+    (folder / "moorings.md").write_text(NOTE)
+    return folder
+
+
+@posix
+def test_a_link_out_of_the_folder_is_named_and_not_followed(bare: Machine, notes: Path) -> None:
+    (bare.root / "private.md").write_text(f"# Private\n\n{SECRET}\n")
+    (notes / "leak.md").symlink_to(bare.root / "private.md")
+    (notes / "same.md").symlink_to(notes / "moorings.md")
+    done = bare.run("import", str(notes))
+    assert done.code == 2
+    assert b"subcog: leak.md: is a link that leads out of the folder; it was left out\n" in done.stderr
+    assert b"same.md" not in done.stderr
+    exported = bare.run("export").stdout
+    assert b"Ellida" in exported
+    assert b"lighthouse" not in exported
+
+
+@posix
+def test_a_pipe_in_the_folder_is_named_and_not_waited_for(bare: Machine, notes: Path) -> None:
+    os.mkfifo(notes / "pipe.md")
+    done = bare.run("import", str(notes))
+    assert (done.code, b"pipe.md: can not be read: it is not a regular file" in done.stderr) == (2, True)
+    assert b"Ellida" in bare.run("export").stdout
+
+
+@pytest.mark.parametrize("name", ["large.md", "large.jsonl"])
+def test_a_file_of_ten_gigabytes_is_refused_by_its_size(bare: Machine, notes: Path, name: str) -> None:
+    with (notes / name).open("wb") as file:
+        file.truncate(10_000_000_000)
+    done = bare.run("import", str(notes / name))
+    assert done.code == 2
+    assert b"10,000,000,000 bytes, at most " in done.stderr
+    assert (b"Error" in done.stderr, done.stderr.count(b"\n")) == (False, 1)
+
+
+@posix
+def test_a_line_without_end_is_refused_and_the_next_is_taken(bare: Machine) -> None:
+    done = bare.run("import", "-", stdin=b'{"content": "' + b"x" * 9_000_000 + b'"}\n{"content": "The tide turns at six."}\n')
+    assert done.code == 2
+    assert b"standard input line 1: the line has more than 8,000,000 characters; split it\n" in done.stderr
+    assert b"The tide turns at six." in bare.run("export").stdout
+
+
+# ---- pipes where files are read -------------------------------------------------------------------------------------------
+
+PIPES: dict[str, Callable[[Machine, Path], Path]] = {
+    "project settings": lambda _, repository: repository / ".subcog.toml",
+    "git config": lambda _, repository: repository / ".git" / "config",
+    "HEAD": lambda _, repository: repository / ".git" / "HEAD",
+    "commondir": lambda _, repository: repository / ".git" / "commondir",
+    "settings": lambda machine, _: machine.home / "config.toml",
+    "state": lambda machine, _: machine.home / "state.db",
+}
+
+
+@posix
+@pytest.mark.parametrize("place", PIPES)
+def test_a_pipe_does_not_silence_the_hook(machine: Machine, place: str) -> None:
+    pipe = PIPES[place](machine, repository := machine.repository("harbour", REMOTE))
+    for file in pipe.parent.glob(pipe.name + "*"):
+        file.unlink()
+    os.mkfifo(pipe)
+    assert machine.recall(QUESTION, cwd=repository) == [ANSWER]
+
+
+@posix
+@pytest.mark.parametrize("place", [*PIPES, "index"])
+@pytest.mark.parametrize("command", [("search", "session", "token"), ("doctor",), ("config", "list"), ("why",)])
+def test_a_pipe_does_not_hang_the_terminal(machine: Machine, place: str, command: tuple[str, ...]) -> None:
+    repository = machine.repository("harbour", REMOTE)
+    pipe = machine.home / "index" / "CURRENT" if place == "index" else PIPES[place](machine, repository)
+    for file in pipe.parent.glob(pipe.name + "*"):
+        file.unlink()
+    os.mkfifo(pipe)
+    done = machine.run(*command, cwd=repository)
+    assert done.seconds < SOON_SECONDS
+    assert b"Traceback" not in done.stderr
+
+
+@linux
+def test_a_device_as_project_settings_is_named(machine: Machine) -> None:
+    repository = machine.repository("harbour", REMOTE)
+    (repository / ".subcog.toml").symlink_to("/dev/zero")
+    done = machine.run("config", "get", "search.limit", cwd=repository)
+    assert (done.code, done.stdout) == (0, b"10\n")
+    assert done.stderr == b".subcog.toml can not be read: it is not a regular file\n"
