@@ -28,7 +28,8 @@ LOG_PROMPTS = "surfacing.log_prompts"
 LOOKED_AT = 100  # of the latest prompts
 
 commands = typer.Typer(
-    help="Read and change settings (config.toml; a project's .subcog.toml tunes some).", no_args_is_help=True
+    help="Read and change settings (config.toml). A project's .subcog.toml may tune some, and only make the hook more silent.",
+    no_args_is_help=True,
 )
 
 
@@ -71,7 +72,7 @@ def list_() -> None:
         table.add_column(column, no_wrap=column != "meaning")
     for key in KEYS.values():
         value = Text(_shown(settings[key.name]) or NOT_SET, style=ACCENT if settings.is_set(key.name) else "")
-        table.add_row(key.name, value, key.expected, key.help)
+        table.add_row(key.name, value, key.expected, ". ".join(filter(None, (key.help, key.permission))))
     terminal.out.print(table)
 
 
@@ -176,7 +177,7 @@ def _document(file: str) -> tomlkit.TOMLDocument:
     except FileNotFoundError:
         return tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        _, problems, _ = files.parse(file, is_own=True)
+        problems = files.parse(file, is_own=True).problems
         raise ConfigError(problems[0] if problems else f"{file} can not be read: {error}", "correct it by hand") from error
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from subcog_hooks.paths import Home
     from subcog_hooks.settings.loading import Settings
 
+LOGGED_FAULTS = 3  # of the settings, in one line; `doctor` names all
 PRINT_MS = 5.0  # what rendering and writing need at the end
 LEAST_WAIT_MS = 20.0  # for a file that another process is writing, also where no time is left to wait
 
@@ -151,8 +152,9 @@ def open_occasion(payload: "Mapping[str, object]", home: "Home", deadline: "Dead
     state = State.open(home, max(LEAST_WAIT_MS, deadline.left_ms() - PRINT_MS))
     _left_open.append(state)
     settings = loading.load(home, here.root if here else None, CompiledSettings(state))
-    for problem in settings.problems:
-        log(home, problem)
+    if faults := (*settings.problems, *settings.ignored):
+        more = f"; and {len(faults) - LOGGED_FAULTS} more" if len(faults) > LOGGED_FAULTS else ""
+        log(home, "; ".join(faults[:LOGGED_FAULTS]) + more)
     occasion = Occasion(payload, session_of(payload), here, settings, state, home, deadline)
     occasion.stages = stages
     stages.done(OPEN)

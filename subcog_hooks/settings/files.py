@@ -8,38 +8,45 @@ import os
 import tomllib
 
 from subcog_hooks.errors import ConfigError
-from subcog_hooks.settings.keys import EVERYTHING, KEYS, Value
+from subcog_hooks.regular_files import read_regular
+from subcog_hooks.settings.keys import EVERYTHING, KEYS, MAX_SHOWN, ONE_WAY, FileSettings, Value
 
-MAX_FILE = 64 * 1024  # bytes
+MAX_FILE = 64 * 1024  # bytes of the user's own file
+MAX_PROJECT_FILE = 8 * 1024  # bytes of a project's: all that it may set, with a comment on each, has 3,000
+MAX_LINE = 1_200  # bytes; a name of 30,000 parts, with dots between, keeps tomllib busy for half a minute
+MAX_PROBLEMS = 10  # that are named
 
 
-def parse(path: str, *, is_own: bool) -> tuple[dict[str, Value], list[str], list[str]]:
-    """Return the values that hold, a line for each that does not, and the names of these, or EVERYTHING.
+def parse(path: str, *, is_own: bool) -> FileSettings:
+    """Return what a settings file says.
 
     is_own: the file is the user's own; a project's may not say everything.
     """
     name = os.path.basename(path)
+    most = MAX_FILE if is_own else MAX_PROJECT_FILE
     try:
-        with open(path, "rb") as file:
-            raw = file.read(MAX_FILE + 1)
-        if len(raw) > MAX_FILE:
-            return {}, [f"{name} is larger than {MAX_FILE} bytes"], [EVERYTHING]
+        raw = read_regular(path, most + 1)
+        if len(raw) > most:
+            return _unread(f"{name} is larger than {most} bytes")
+        if long := next((number for number, line in enumerate(raw.split(b"\n"), 1) if len(line) > MAX_LINE), 0):
+            return _unread(f"{name} line {long} is longer than {MAX_LINE:,} bytes")
         text = raw.decode("utf-8")
         tables = tomllib.loads(text)
     except OSError as error:
-        return {}, [f"{name} can not be read: {error.strerror}"], [EVERYTHING]
+        return _unread(f"{name} can not be read: {error.strerror}")
     except UnicodeDecodeError as error:
-        return {}, [f"{name} is not UTF-8 at byte {error.start}"], [EVERYTHING]
+        return _unread(f"{name} is not UTF-8 at byte {error.start}")
     except (ValueError, OverflowError, RecursionError) as error:  # TOMLDecodeError, and numbers of 5,000 digits
-        return {}, [f"{name} is not TOML: {error}"], [EVERYTHING]
+        return _unread(f"{name} is not TOML: {error}")
     values: dict[str, Value] = {}
     problems: list[str] = []
     pairs = _flat(tables)
+    places = _places(text)
     for key_name, value in pairs:
         key = KEYS.get(key_name)
-        place = f"{name} line {_line_of(text, key_name)}"
+        place = f"{name} line {places.get(key_name, 1)}"
         if key is None:
-            problems.append(f"{place}: {key_name} is not a setting (`subcog config list` shows all)")
+            problems.append(f"{place}: {_short(key_name)} is not a setting (`subcog config list` shows all)")
         elif key.is_personal and not is_own:
             problems.append(f"{place}: {key_name} is left to your own config.toml")
         else:
@@ -47,7 +54,19 @@ def parse(path: str, *, is_own: bool) -> tuple[dict[str, Value], list[str], list
                 values[key_name] = key.checked(value)
             except ConfigError as error:
                 problems.append(f"{place}: {error.message}")
-    return values, problems, [key_name for key_name, _ in pairs if key_name not in values]
+    if len(problems) > MAX_PROBLEMS:
+        problems[MAX_PROBLEMS:] = [f"{name} has {len(problems) - MAX_PROBLEMS:,} more faults"]
+    left_out = [key_name for key_name, _ in pairs if key_name not in values] if is_own else []
+    lines = {key_name: places.get(key_name, 1) for key_name in values if key_name in ONE_WAY}
+    return FileSettings(values, problems, left_out, lines)
+
+
+def _unread(problem: str) -> FileSettings:
+    return FileSettings(problems=[problem], left_out=[EVERYTHING])
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MAX_SHOWN else name[:MAX_SHOWN] + "…"
 
 
 def _flat(tables: dict[str, object]) -> list[tuple[str, object]]:
@@ -60,18 +79,16 @@ def _flat(tables: dict[str, object]) -> list[tuple[str, object]]:
     return pairs
 
 
-def _line_of(text: str, key_name: str) -> int:
-    """The line that sets a key: the last one of that name inside its table, 1 when it is written in another way."""
-    section, _, name = key_name.rpartition(".")
-    table, found = "", 1
-    for number, line in enumerate(text.splitlines(), 1):
+def _places(text: str) -> dict[str, int]:
+    """Return by key the line that sets it: the last one of that name inside its table. Other spellings are left out."""
+    table = ""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         if stripped.startswith("["):
             table = stripped.strip("[] ")
-            if table == key_name:
-                found = number
+            found[table] = number
         else:
             written = stripped.partition("=")[0].strip().replace('"', "")
-            if (table == section and written == name) or (not table and written == key_name):
-                found = number
+            found[f"{table}.{written}" if table else written] = number
     return found

@@ -17,8 +17,51 @@ PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha
 }
 
 EVERYTHING = "*"  # stands for all keys, where a file can not be read
+MAX_SHOWN = 80  # characters of a value that does not hold
 
 Value = bool | int | float | str
+
+# What a project's file and a variable may do to the user's own value: a bar goes up, room and switches go down. So neither
+# makes the hook speak where the user wanted silence, nor asks an LLM more often. They set freely what is not named here, and
+# a project's file sets nothing that is personal.
+RAISE, LOWER = "raise", "lower"
+ONE_WAY = {
+    "surfacing.enabled": LOWER,
+    "surfacing.tools": LOWER,
+    "surfacing.session_start": LOWER,
+    "surfacing.min_relevance": RAISE,
+    "surfacing.max_memories": LOWER,
+    "surfacing.max_characters": LOWER,
+    "search.min_similarity": RAISE,
+    "diversity.near_duplicate": LOWER,  # what is nearly the same is left out sooner
+    "relevance.prior": LOWER,  # it raises the relevance of some namespaces
+    "search_intent.enabled": LOWER,
+    "search_intent.use_llm": LOWER,
+    "search_intent.min_confidence": RAISE,
+    "search_intent.llm_skip_confidence": LOWER,
+}
+
+
+class FileSettings:
+    """What a settings file says.
+
+    values: what holds, by key; problems: a line for each thing that does not; left_out: the names of these, or EVERYTHING;
+    lines: where the keys of ONE_WAY stand.
+    """
+
+    __slots__ = ("left_out", "lines", "problems", "values")
+
+    def __init__(
+        self,
+        values: "dict[str, Value] | None" = None,
+        problems: "list[str] | None" = None,
+        left_out: "list[str] | None" = None,
+        lines: "dict[str, int] | None" = None,
+    ) -> None:
+        self.values = values or {}
+        self.problems = problems or []
+        self.left_out = left_out or []
+        self.lines = lines or {}
 
 
 class Key:
@@ -57,7 +100,13 @@ class Key:
         return ConfigError(f"{self.name} {fault}, expected {self.expected}")
 
     def _shown(self, value: object) -> str:
-        return str(value).lower() if isinstance(value, bool) else repr(value)
+        if isinstance(value, bool):
+            return str(value).lower()
+        try:
+            shown = repr(value)
+        except ValueError:  # Python writes no number of more than 4,300 digits
+            return "a number of thousands of digits"
+        return shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"
 
     def _fault(self, _value: object) -> str:
         """What is wrong with a value of `llm`, without it: it may be a key, typed into the wrong setting."""
@@ -71,6 +120,27 @@ class Key:
         if isinstance(self.default, bool):
             return "true or false"
         return f"{'a whole number ' if isinstance(self.default, int) else ''}{self.low} to {self.high}"
+
+    def is_loosened(self, value: Value, own: Value) -> bool:
+        """Return whether `value`, which is not the user's, loosens what the user's own value holds tight.
+
+        >>> [KEYS["surfacing.min_relevance"].is_loosened(value, 0.22) for value in (0.1, 0.5)]
+        [True, False]
+        """
+        way = ONE_WAY.get(self.name)
+        if way is None or isinstance(value, str) or isinstance(own, str):
+            return False
+        return value < own if way == RAISE else value > own
+
+    @property
+    def permission(self) -> str:
+        """What a project's file may do with it, in a sentence; "" where it sets it freely."""
+        if self.is_personal:
+            return "A project's file may not set it."
+        if self.name not in ONE_WAY:
+            return ""
+        way = "switch it off" if isinstance(self.default, bool) else f"{ONE_WAY[self.name]} it"
+        return f"A project's file may only {way}."
 
     def from_text(self, text: str) -> Value:
         """The value that a user typed. Raises ConfigError."""

@@ -1,5 +1,8 @@
 """The settings in force: defaults, the project's file, the user's file, the environment, each stronger than the one before.
 
+A project's file and the environment, which a repository can set for the hook, may tune. Where `keys.ONE_WAY` says so they only
+make it more silent: what would loosen the user's own value is ignored, and it is said.
+
 Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once, keyed by its path, mtime and size, and kept
 in state.db.
 """
@@ -9,7 +12,7 @@ import os
 from subcog_hooks import __version__, wire
 from subcog_hooks.errors import StoreError
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import KEYS, PRESETS, Value
+from subcog_hooks.settings.keys import KEYS, ONE_WAY, PRESETS, FileSettings, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,24 +32,30 @@ PROJECT_FILE = ".subcog.toml"
 PREFIXES = ("SUBCOG_SEARCH_", "SUBCOG_SEMANTIC_", "SUBCOG_KEYWORD_")  # of the variables that are settings
 
 # another version may know other settings, or compile them to something else
-_FORM = "values problems left_out"
+_FORM = "values problems left_out lines"
 _SIGNATURE = " ".join([_FORM, __version__, *(f"{key.name}={key.default}:{key.low}:{key.high}" for key in KEYS.values())])
 
 
 class Settings:
     """The values in force.
 
-    problems: a line for each thing that a file or a variable says wrongly. left_out: the keys, known or not, of what the user's
+    problems: a line for each thing that a file or a variable says wrongly. ignored: a line for each value that holds, and would
+    loosen what is the user's to loosen. left_out: the keys, known or not, of what the user's
     own file or the environment says wrongly; the default stands in for them, which may be the opposite of what was meant. Of a
     file that can not be read it is EVERYTHING.
     """
 
-    __slots__ = ("_values", "left_out", "problems")
+    __slots__ = ("_values", "ignored", "left_out", "problems")
 
     def __init__(
-        self, values: dict[str, Value], problems: tuple[str, ...] = (), left_out: "frozenset[str]" = frozenset()
+        self,
+        values: dict[str, Value],
+        problems: tuple[str, ...] = (),
+        left_out: "frozenset[str]" = frozenset(),
+        ignored: tuple[str, ...] = (),
     ) -> None:
         self._values = values
+        self.ignored = ignored
         self.problems = problems
         self.left_out = left_out
 
@@ -67,49 +76,70 @@ def load(home: Home, project_root: str | None = None, cache: "Cache | None" = No
 
     cache: where compiled files are kept; None parses them, which only the terminal has time for.
     """
+    own = _read(home.config, cache)
+    ignored: list[str] = []
     values: dict[str, Value] = {}
     problems: list[str] = []
-    left_out: list[str] = []
-    files = [os.path.join(project_root, PROJECT_FILE)] if project_root else []
-    for path in (*files, home.config):
-        found, wrong, unused = _read(path, cache)
-        if path == home.config:
-            left_out += unused
-        if "fusion.preset" in found:  # of a stronger file: what a weaker one has set beside its own gives way
-            values = {name: value for name, value in values.items() if name not in PRESETS[str(found["fusion.preset"])]}
-        values.update(found)
-        problems += wrong
+    left_out = list(own.left_out)
+    if project_root:
+        theirs = _read(os.path.join(project_root, PROJECT_FILE), cache)
+        places = {name: f"{PROJECT_FILE} line {line}" for name, line in theirs.lines.items()}
+        values = _tightening(theirs.values, Settings(own.values), places, "a project's file", ignored)
+        problems += theirs.problems
+    if "fusion.preset" in own.values:  # of a stronger file: what a weaker one has set beside its own gives way
+        values = {name: value for name, value in values.items() if name not in PRESETS[str(own.values["fusion.preset"])]}
+    values.update(own.values)
+    problems += own.problems
     if any(name.startswith(PREFIXES) for name in os.environ):
         from subcog_hooks.settings import variables  # few environments have any
 
         found, wrong, unused = variables.read(os.environ)
-        values.update(found)
+        places = {name: variable for variable, name in variables.VARIABLES.items()}
+        values.update(_tightening(found, Settings(values), places, "a variable", ignored))
         problems += wrong
         left_out += unused
-    return Settings(values, tuple(problems), frozenset(left_out))
+    return Settings(values, tuple(problems), frozenset(left_out), tuple(ignored))
 
 
-def _read(path: str, cache: "Cache | None") -> tuple[dict[str, Value], list[str], list[str]]:
+def _tightening(
+    found: "dict[str, Value]", own: Settings, places: "dict[str, str]", source: str, ignored: "list[str]"
+) -> "dict[str, Value]":
+    """Return those of the found values that do not loosen the user's own; `ignored` gets a line for each of the others."""
+    kept: dict[str, Value] = {}
+    for name, value in found.items():
+        if name in ONE_WAY and KEYS[name].is_loosened(value, own[name]):
+            if isinstance(value, bool):
+                fault = f"is true, yours is false; {source} may only switch it off"
+            else:
+                fault = f"is {value}, yours is {own[name]}; {source} may only {ONE_WAY[name]} it"
+            ignored.append(f"{places[name]}: {name} {fault}, so it is ignored")
+        else:
+            kept[name] = value
+    return kept
+
+
+def _read(path: str, cache: "Cache | None") -> FileSettings:
     """Return what `files.parse` says of a file, from its compiled form where that is kept."""
     try:
         status = os.stat(path)
     except OSError:
-        return {}, [], []
+        return FileSettings()
     if cache is not None:
         text = cache.find(path, status.st_mtime_ns, status.st_size)
         if text is not None:
             stored = wire.loads(text)
             if isinstance(stored, dict) and stored.get("of") == _SIGNATURE:
-                return stored["values"], stored["problems"], stored["left_out"]
+                return FileSettings(stored["values"], stored["problems"], stored["left_out"], stored["lines"])
     from subcog_hooks.settings import files  # 12 ms: only the terminal, and a hook after the file has changed
 
-    values, problems, left_out = files.parse(path, is_own=os.path.basename(path) != PROJECT_FILE)
+    said = files.parse(path, is_own=os.path.basename(path) != PROJECT_FILE)
     if cache is not None:
         import json  # only after the file has changed
 
         try:
-            compiled = json.dumps({"of": _SIGNATURE, "values": values, "problems": problems, "left_out": left_out})
+            fields = {name: getattr(said, name) for name in FileSettings.__slots__}
+            compiled = json.dumps({"of": _SIGNATURE, **fields})
             cache.keep(path, status.st_mtime_ns, status.st_size, compiled)
         except StoreError:
             pass  # it is parsed again the next time
-    return values, problems, left_out
+    return said

@@ -218,7 +218,7 @@ INTENT = (  # variable, its key, texts with their values
     ("SUBCOG_SEARCH_INTENT_ENABLED", "search_intent.enabled", (("true", True), ("1", True), ("yes", True), (" on ", True))),
     ("SUBCOG_SEARCH_INTENT_USE_LLM", "search_intent.use_llm", (("off", False), ("TRUE", True))),
     ("SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS", "search_intent.llm_timeout_ms", (("1", 1), (" 350 ", 350), ("1e4", 10_000))),
-    ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "search_intent.min_confidence", (("0", 0.0), ("1", 1.0), (".65", 0.65))),
+    ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "search_intent.min_confidence", (("1", 1.0), (".65", 0.65))),
 )
 
 
@@ -228,7 +228,7 @@ INTENT = (  # variable, its key, texts with their values
 def test_a_variable_wins_over_both_files(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, key: str, text: str, value: keys.Value
 ) -> None:
-    others = {"enabled": value is False, "use_llm": value is False, "llm_timeout_ms": 77, "min_confidence": 0.33}
+    others = {"enabled": True, "use_llm": True, "llm_timeout_ms": 77, "min_confidence": 0.33}
     name = key.partition(".")[2]
     line = f"[search_intent]\n{name} = {str(others[name]).lower()}\n"
     write(home.config, line)
@@ -280,6 +280,111 @@ def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch:
     monkeypatch.delenv("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE")
     assert loading.load(home, None, CompiledSettings(state))["search_intent.min_confidence"] == 0.2
     state.close()
+
+
+# ---- what only the user may loosen ----------------------------------------------------------------------------------------
+
+
+LOOSE = (  # key, a value that would loosen its default, one that tightens it
+    ("surfacing.enabled", None, False),
+    ("surfacing.tools", None, False),
+    ("surfacing.session_start", None, False),
+    ("surfacing.min_relevance", 0.1, 0.5),
+    ("surfacing.max_memories", None, 2),
+    ("surfacing.max_characters", 9_900, 300),
+    ("search.min_similarity", 0.0, 0.6),
+    ("diversity.near_duplicate", 1.0, 0.8),
+    ("relevance.prior", 1.9, 1.0),
+    ("search_intent.enabled", None, False),
+    ("search_intent.min_confidence", 0.0, 0.9),
+    ("search_intent.llm_skip_confidence", 1.0, 0.1),
+)
+
+
+@pytest.mark.parametrize(("key", "loose"), [(key, loose) for key, loose, _ in LOOSE if loose is not None])
+def test_a_project_does_not_loosen_a_default(home: Home, tmp_path: Path, key: str, loose: keys.Value) -> None:
+    write(str(tmp_path / "p" / ".subcog.toml"), f"# ours\n{key} = {loose}\n")
+    settings = loading.load(home, str(tmp_path / "p"))
+    default, way = keys.KEYS[key].default, keys.ONE_WAY[key]
+    fault = f"is {loose}, yours is {default}; a project's file may only {way} it, so it is ignored"
+    assert (settings[key], settings.problems) == (default, ())
+    assert settings.ignored == (f".subcog.toml line 2: {key} {fault}",)
+
+
+@pytest.mark.parametrize(("key", "tight"), [(key, tight) for key, _, tight in LOOSE])
+def test_a_project_tightens_what_it_likes(home: Home, tmp_path: Path, key: str, tight: keys.Value) -> None:
+    write(str(tmp_path / "p" / ".subcog.toml"), f"{key} = {str(tight).lower()}\n")
+    settings = loading.load(home, str(tmp_path / "p"))
+    assert (settings[key], settings.problems, settings.ignored) == (tight, (), ())
+
+
+def test_each_key_that_goes_one_way_is_tried_here_or_by_a_variable() -> None:
+    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == set(keys.ONE_WAY)
+
+
+@pytest.mark.parametrize("name", ["surfacing.enabled", "surfacing.tools", "surfacing.session_start", "search_intent.enabled"])
+def test_a_project_switches_nothing_on_that_the_user_has_switched_off(home: Home, tmp_path: Path, name: str) -> None:
+    write(home.config, f"{name} = false\n")
+    write(str(tmp_path / "p" / ".subcog.toml"), f"{name} = true\n")
+    settings = loading.load(home, str(tmp_path / "p"))
+    fault = "is true, yours is false; a project's file may only switch it off, so it is ignored"
+    assert (settings[name], settings.ignored) == (False, (f".subcog.toml line 1: {name} {fault}",))
+
+
+def test_what_the_user_allows_a_project_may_use(home: Home, tmp_path: Path) -> None:
+    write(home.config, "surfacing.min_relevance = 0.1\n")
+    write(str(tmp_path / "p" / ".subcog.toml"), "surfacing.min_relevance = 0.15\n")
+    assert loading.load(home, str(tmp_path / "p")).ignored == ()
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "line", "fault"),
+    [
+        (
+            "SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE",
+            "0.1",
+            "min_confidence = 0.7",
+            "is 0.1, yours is 0.7; a variable may only raise it",
+        ),
+        ("SUBCOG_SEARCH_INTENT_ENABLED", "1", "enabled = false", "is true, yours is false; a variable may only switch it off"),
+        ("SUBCOG_SEARCH_INTENT_USE_LLM", "on", "use_llm = false", "is true, yours is false; a variable may only switch it off"),
+    ],
+)
+def test_a_variable_does_not_loosen_what_the_user_has_set(
+    home: Home, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, line: str, fault: str
+) -> None:
+    write(home.config, f"[search_intent]\n{line}\n")
+    before = loading.load(home)
+    monkeypatch.setenv(variable, text)
+    settings = loading.load(home)
+    key = variables.VARIABLES[variable]
+    assert (settings[key], settings.problems) == (before[key], ())
+    assert settings.ignored == (f"{variable}: {key} {fault}, so it is ignored",)
+
+
+# ---- files that are made to be a burden -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("".join(f"k{number}=1\n" for number in range(8_190)), ".subcog.toml is larger than 8192 bytes"),
+        ("a." * 2_000 + "a = 1\n", ".subcog.toml line 1 is longer than 1,200 bytes"),
+        ("surfacing.max_memories = 0x" + "f" * 1_100, "expected a whole number 1 to 6"),
+    ],
+)
+def test_a_project_file_that_would_take_long_is_one_line(home: Home, tmp_path: Path, text: str, problem: str) -> None:
+    write(str(tmp_path / "p" / ".subcog.toml"), text)
+    (told,) = loading.load(home, str(tmp_path / "p")).problems
+    assert problem in told
+    assert len(told) < 300
+
+
+def test_a_hundred_faults_are_ten_lines_and_a_count(home: Home, tmp_path: Path) -> None:
+    write(str(tmp_path / "p" / ".subcog.toml"), "".join(f"k{number} = 1\n" for number in range(100)))
+    problems = loading.load(home, str(tmp_path / "p")).problems
+    assert (len(problems), problems[-1]) == (11, ".subcog.toml has 90 more faults")
+    assert problems[9].startswith(".subcog.toml line 10: k9 is not a setting")
 
 
 # ---- what a project may not say -------------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ def settings() -> loading.Settings:
         if not problem.startswith(loading.PROJECT_FILE):  # somebody else's file is no reason to stop
             raise ConfigError(problem, "correct the variable" if problem.startswith("SUBCOG_") else "correct the file")
         terminal.say(problem)
+    for line in found.ignored:
+        terminal.say(line)
     return found
 
 
