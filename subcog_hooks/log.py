@@ -3,8 +3,10 @@
 import os
 import time
 
+from subcog_hooks.control_characters import escape_controls
 from subcog_hooks.paths import Home, make_private_folder
 
+MAX_MESSAGE = 500  # characters
 MAX_BYTES = 1_000_000  # then the file becomes hook.log.1 and a new one begins
 
 
@@ -13,7 +15,7 @@ def path(home: Home) -> str:
 
 
 def write(home: Home, message: str) -> None:
-    """Append one line. Failing to log is never an error."""
+    """Append one line, whatever characters the message has. Failing to log is never an error."""
     try:
         make_private_folder(home.log)
         file = path(home)
@@ -22,7 +24,8 @@ def write(home: Home, message: str) -> None:
                 os.replace(file, file + ".1")
         except FileNotFoundError:
             pass
-        line = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()) + " ".join(message.split())[:500] + "\n"
+        said = escape_controls(" ".join(message.split()))[:MAX_MESSAGE]
+        line = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()) + said + "\n"
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(descriptor, line.encode("utf-8", "replace"))

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 
+from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_IMPORTED_PRIORITY, Memory
 from subcog_hooks.memory.project import identity_of
@@ -100,7 +101,7 @@ def dump(memory: Memory) -> str:
         "trust": memory.trust,
     }
     fields = {name: value for name, value in everything.items() if value}
-    return json.dumps(fields, ensure_ascii=False)
+    return to_json(fields)
 
 
 def written_time(at_ms: int) -> str:

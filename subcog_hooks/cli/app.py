@@ -99,7 +99,7 @@ def run() -> None:
         sys.exit(EXIT_USAGE)
     except SubcogError as error:
         if "--debug" in flags:
-            traceback.print_exc()
+            terminal.err.print(traceback.format_exc(), markup=False, end="")
         _complain(error.message, error.hint)
         sys.exit(error.exit_code)
     except OutputFailed as error:
@@ -108,7 +108,7 @@ def run() -> None:
         sys.exit(EXIT_STORE)
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
         if "--debug" in flags:
-            traceback.print_exc()
+            terminal.err.print(traceback.format_exc(), markup=False, end="")
         _complain(f"{type(error).__name__}: {error}", "run it again with --debug and report it")
         sys.exit(EXIT_STORE)
 
@@ -134,4 +134,4 @@ def _complain_of_call(message: str, arguments: list[str]) -> None:
 
 def _complain(message: str, hint: str) -> None:
     line = " ".join(f"subcog: {message}{'; ' if hint else ''}{hint}".split())
-    terminal.err.print(line, markup=False, style="red" if terminal.err.is_terminal else None)
+    terminal.complain(line, style="red")

@@ -13,6 +13,7 @@ from subcog_hooks import log
 from subcog_hooks.accepted_homes import is_accepted_home, is_inside
 from subcog_hooks.cli.support import client, decisions, registration, session, stale
 from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.control_characters import escape_controls
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
 from subcog_hooks.embed.space import Space
@@ -71,7 +72,7 @@ class Findings:
 
     def _line(self, word: str, style: str, what: str) -> None:
         terminal.out.print(f"{word:>4}", style=style if terminal.out.is_terminal else None, end="  ")
-        terminal.result(what)
+        terminal.result(escape_controls(what))
 
 
 def register(app: typer.Typer) -> None:
@@ -288,6 +289,8 @@ def _settings(home: Home, findings: Findings) -> loading.Settings:
     settings = loading.load(home, at.root if at else None)
     for problem in settings.problems:
         findings.bad(problem, EXIT_CONFIG)
+    for line in settings.ignored:
+        findings.note(line)
     for switch in ("surfacing.enabled", "search_intent.enabled"):
         if not settings[switch]:
             findings.is_silenced = True

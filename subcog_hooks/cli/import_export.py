@@ -17,6 +17,7 @@ from subcog_hooks.redaction.redact import describe
 
 SHOWN_PROBLEMS = 20
 SHOWN_OWNERS = 3
+SHOWN_NAME = 80  # characters of a field that means nothing
 
 
 def register(app: typer.Typer) -> None:
@@ -95,11 +96,14 @@ def _embed(*, wait: bool) -> None:
 
 def _tell(report: importing.Report, *, dry_run: bool) -> None:
     for problem in report.problems[:SHOWN_PROBLEMS]:
-        terminal.err.print(f"subcog: {problem.place}: {problem.message}", markup=False)
+        terminal.complain(f"subcog: {problem.place}: {problem.message}")
     if len(report.problems) > SHOWN_PROBLEMS:
-        terminal.err.print(f"subcog: and {len(report.problems) - SHOWN_PROBLEMS} more", markup=False)
+        terminal.complain(f"subcog: and {len(report.problems) - SHOWN_PROBLEMS} more")
     if report.unknown:
-        terminal.say(f"fields without a meaning were left out: {', '.join(sorted(report.unknown))}")
+        names = sorted(report.unknown)
+        shown = [name[:SHOWN_NAME] for name in names[:SHOWN_PROBLEMS]]
+        more = f" and {len(names) - SHOWN_PROBLEMS} more" if len(names) > SHOWN_PROBLEMS else ""
+        terminal.say(f"fields without a meaning were left out: {', '.join(shown)}{more}")
     if report.removed:
         terminal.say(describe(report.removed))
     added = f"{'would add' if dry_run else 'added'} {report.added}"
@@ -165,7 +169,7 @@ class _Source:
                 yield memory
         except StoreCorrupt as error:
             self.is_damaged = True
-            terminal.err.print(f"subcog: {error.message}; exported is what can be read", markup=False)
+            terminal.complain(f"subcog: {error.message}; exported is what can be read")
             for memory in store.readable():
                 if memory.id not in done and memory.status in statuses:
                     yield memory
@@ -189,7 +193,7 @@ def _write(file: str, memories: Iterator[Memory], source: _Source) -> int:
             os.fsync(out.fileno())
         if source.is_damaged and os.path.exists(target):
             target = f"{target}.salvaged"
-            terminal.err.print(f"subcog: {file} is left as it was; what could be read is in {target}", markup=False)
+            terminal.complain(f"subcog: {file} is left as it was; what could be read is in {target}")
         os.replace(partial, target)
     except BaseException:
         if os.path.exists(partial):

@@ -1,6 +1,5 @@
 """`subcog intent`: what a prompt asks for, as the hook takes it."""
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,13 +59,13 @@ def intent(
         if batch:
             for key, text, _ in list(inputs.rows(batch, "prompt")):
                 told = described(text, _examined(text, settings, state, rarity_of), settings if explain else None)
-                terminal.raw(json.dumps({"id": key, **told}, ensure_ascii=False) + "\n")
+                terminal.json({"id": key, **told})
             return
         text = inputs.text_of(prompt or [])
         found = _examined(text, settings, state, rarity_of)
     if as_json:
         told = described(text, found, settings if explain else None)
-        terminal.raw(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+        terminal.json(told, indent=1)
     else:
         terminal.draw(view(text, found, settings, explain=explain))
 

@@ -1,6 +1,5 @@
 """`subcog models`: the embedding models there are, getting, choosing and removing them."""
 
-import json
 from typing import Annotated, NamedTuple
 
 import typer
@@ -55,7 +54,7 @@ def list_(
     total = _memories()
     rows = [_row(home, space, used, total) for space in models.installed(home)]
     if json_:
-        terminal.raw(json.dumps([row._asdict() for row in rows], ensure_ascii=False) + "\n")
+        terminal.json([row._asdict() for row in rows])
         return
     table = [("space", "model", "dimension", "size", "embedded", "pending", "used by"), *map(_cells, rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]

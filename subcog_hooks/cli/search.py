@@ -1,6 +1,5 @@
 """`subcog search`: the engine of the hook for people and for scripts."""
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -177,6 +176,6 @@ def _batch(
             if answer.is_degraded and answer.note:
                 notes[answer.note] = None
             results = [answers.result(answer, hit, explain=explain) for hit in answer.hits]
-            terminal.raw(json.dumps({"id": key, "results": results}, ensure_ascii=False) + "\n")
+            terminal.json({"id": key, "results": results})
     for note in notes:
         terminal.say(note)

@@ -69,7 +69,7 @@ def get(
     if name is not None:
         _show(name, {**flags, **here}, as_json=as_json)
     elif as_json:
-        terminal.raw(json.dumps({"flags": flags, "facts": here}, ensure_ascii=False, indent=1) + "\n")
+        terminal.json({"flags": flags, "facts": here}, indent=1)
     else:
         rows = [(each, _shown(value), SET) for each, value in flags.items()]
         rows += [(each, _shown(value), KNOWN_HERE) for each, value in here.items()]
@@ -85,7 +85,7 @@ def _show(name: str, known: dict[str, Value], *, as_json: bool) -> None:
         terminal.say(f"{safe(name)} {'is not known here' if name in KNOWN else 'is not set'}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     if as_json:
-        terminal.raw(json.dumps(known[name], ensure_ascii=False) + "\n")
+        terminal.json(known[name])
     else:
         terminal.result(_shown(known[name]))
 

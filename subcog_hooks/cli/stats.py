@@ -1,6 +1,5 @@
 """`subcog stats`: what has been counted and timed, for people, for scripts and for Prometheus."""
 
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
@@ -96,7 +95,7 @@ def stats(
     shelf = _shelf(used)
     if as_json:
         known = {family.name: _described(family, found[family.name]) for family in FAMILIES}
-        terminal.raw(json.dumps({**known, **_usage(used, shelf)}, ensure_ascii=False, indent=1) + "\n")
+        terminal.json({**known, **_usage(used, shelf)}, indent=1)
     else:
         terminal.draw(Group(*_used(used, shelf), _calls(found), "", _durations(found[DURATION.name])))
 

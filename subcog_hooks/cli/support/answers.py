@@ -1,11 +1,10 @@
 """How an answer of recall is shown: as JSON, as ids, in lines, as a table, with its reasons."""
 
-import json
-
 from rich.console import RenderableType
 
 from subcog_hooks.capture.jsonl import written_time
 from subcog_hooks.cli.support.output import day, memories_view, safe, terminal
+from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import UsageError
 from subcog_hooks.recall.hits import LOW, SEMANTIC, VERY_HIGH, Answer, Hit
 
@@ -29,10 +28,10 @@ def show(text: str, answer: Answer, elapsed: float, shape: str, *, offset: int =
         if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
             terminal.say("low confidence: nothing else speaks for the first of these but that it is the nearest")
     if shape == JSON:
-        terminal.raw(json.dumps(_described(text, answer, elapsed, offset), ensure_ascii=False, indent=1) + "\n")
+        terminal.json(_described(text, answer, elapsed, offset), indent=1)
     elif shape == JSONL:
         rows = [result(answer, hit, explain=explain) for hit in answer.hits]
-        terminal.raw("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        terminal.raw("".join(to_json(row) + "\n" for row in rows))
     elif shape == IDS:
         terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
     elif answer.hits and terminal.out.is_terminal and not explain:

@@ -3,15 +3,15 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from rich.console import Console, Group, RenderableType
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
-from rich.segment import SegmentLines
+from rich.segment import Segment, SegmentLines
 from rich.table import Table
 from rich.text import Text
 
+from subcog_hooks.control_characters import escape_controls, to_json
 from subcog_hooks.hooks.sanitise import cut, one_line
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.redaction.leaks import mask
@@ -31,8 +31,18 @@ class OutputFailed(Exception):
 
 
 class _Screen(Console):
+    """A stream to a person. All that is printed to it passes `render`, so no caller can forget to escape what it prints."""
+
     def on_broken_pipe(self) -> None:
         raise ReaderGone
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Return the pieces of what is drawn, without control characters of the text's own."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(escape_controls(segment.text, keep_lines=True), segment.style)
 
 
 class Terminal:
@@ -47,9 +57,13 @@ class Terminal:
         self.has_blocks = True
 
     def say(self, message: str) -> None:
-        """A remark beside the result, to stderr, so that stdout stays data."""
+        """A remark beside the result, in one line to stderr, so that stdout stays data."""
         if not self.quiet:
-            self.err.print(escape(message))
+            self.complain(message)
+
+    def complain(self, message: str, style: str = "") -> None:
+        """What is said also when `quiet`, in one line to stderr. style: rich's, on a terminal."""
+        self.err.print(escape_controls(message), markup=False, style=style if self.err.is_terminal else None)
 
     def result(self, text: str) -> None:
         """The result, as it is. Raises ReaderGone, OutputFailed."""
@@ -58,6 +72,10 @@ class Terminal:
     def draw(self, view: RenderableType) -> None:
         """The result, as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
         self._guarded(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
+
+    def json(self, value: object, indent: int | None = None) -> None:
+        """The result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
+        self.raw(to_json(value, indent) + "\n")
 
     def raw(self, text: str) -> None:
         """Data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""
