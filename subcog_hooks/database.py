@@ -106,6 +106,13 @@ def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
             raise translated(error, path) from error
 
 
+def open_in_memory(schema: Schema) -> apsw.Connection:
+    """Return a connection to an empty database that lies in memory alone, and is gone when it is closed."""
+    connection = apsw.Connection(":memory:")
+    _migrate(connection, schema)
+    return connection
+
+
 def _opened_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE, busy_ms)
     try:
@@ -189,7 +196,13 @@ def _migrate(connection: apsw.Connection, schema: Schema) -> None:
 
 
 def _too_new(path: str) -> StoreTooNew:
-    return StoreTooNew(f"{path} was written by a later version of subcog", "upgrade subcog")
+    remedy = "upgrade subcog" if _is_truth(path) else "upgrade subcog, or delete it; it is made anew"
+    return StoreTooNew(f"{path} was written by a later version of subcog", remedy)
+
+
+def _is_truth(path: str) -> bool:
+    """Return whether it is the one file that can not be made anew."""
+    return path.endswith("memories.db")
 
 
 def translated(error: apsw.Error, path: str) -> StoreError:
@@ -197,8 +210,8 @@ def translated(error: apsw.Error, path: str) -> StoreError:
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return StoreBusy(f"{path} is locked by another process", "try again in a moment")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.FormatError):
-        is_truth = path.endswith("memories.db")
-        remedy = "restore a backup, or move it away and import your last export" if is_truth else "delete it; it is made anew"
+        anew = "delete it; it is made anew"
+        remedy = "restore a backup, or move it away and import your last export" if _is_truth(path) else anew
         return StoreCorrupt(f"{path} is damaged ({error})", remedy)
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path)):
         return StoreError(f"{path} can not be used: the disk is full", "free some space and run the command again")

@@ -26,6 +26,7 @@ from subcog_hooks.errors import (
     StoreBusy,
     StoreCorrupt,
     StoreError,
+    StoreTooNew,
 )
 from subcog_hooks.hooks.dry_run import Asked, decide_dry
 from subcog_hooks.hooks.payload import TRIAL
@@ -40,7 +41,7 @@ from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.settings import loading
 from subcog_hooks.state import pause
-from subcog_hooks.state.connection import State, put_aside
+from subcog_hooks.state.connection import ASIDE, State, put_aside
 
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
@@ -261,22 +262,27 @@ def _files(store: Store, findings: Findings) -> None:
 def _state(home: Home, findings: Findings) -> None:
     if not os.path.exists(home.state_db):
         return
+    aside: list[str] = []
     try:
-        state = State.open(home, WAIT_MS)
+        state = State.open(home, WAIT_MS, aside.append)
         damaged = bool(state.problems())
         if not damaged:
             state.begin()  # whoever holds the lock keeps every hook silent
             state.commit()
         paused = not damaged and pause.is_on(state, now_ms())
         state.close()
-    except StoreCorrupt:
-        damaged, paused = True, False
-    except StoreError as error:
-        findings.bad(str(error))
-        return
-    if damaged:
+    except (StoreCorrupt, StoreTooNew) as error:
         put_aside(home)
-        findings.note(f"{home.state_db} was damaged; it is put aside and made anew")
+        findings.note(f"{error.message}; {ASIDE}")
+        return
+    except StoreError as error:
+        findings.bad(f"{error}; until then the hook hands over again what a session has had")
+        return
+    if aside:
+        findings.note(aside[0])
+    elif damaged:
+        put_aside(home)
+        findings.note(f"{home.state_db} was damaged; {ASIDE}")
     elif paused:
         findings.is_silenced = True
         findings.note("the hook is paused; `subcog resume` ends it")

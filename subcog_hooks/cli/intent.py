@@ -76,7 +76,7 @@ def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
     home = session.home()
     state = None
     try:
-        state = State.open(home, WAIT_MS) if os.path.exists(home.state_db) else None
+        state = State.open(home, WAIT_MS, terminal.say) if os.path.exists(home.state_db) else None
     except StoreError as error:  # a cache: the intent is the same without it
         terminal.say(error.message)
     try:

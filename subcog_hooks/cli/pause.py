@@ -60,4 +60,4 @@ def hook() -> None:
 def _state() -> State:
     home = session.home()
     home.create()
-    return State.open(home, WAIT_MS)
+    return State.open(home, WAIT_MS, terminal.say)

@@ -165,7 +165,7 @@ def _facts() -> dict[str, Value]:
 
 @contextmanager
 def _opened() -> Iterator[State]:
-    state = State.open(session.home(), WAIT_MS)
+    state = State.open(session.home(), WAIT_MS, terminal.say)
     try:
         yield state
     finally:

@@ -105,7 +105,7 @@ def _found(home: Home) -> tuple[dict[str, Values], list[Decision]]:
     found: dict[str, Values] = {family.name: {value: _nothing(family, value) for value in family.values} for family in FAMILIES}
     if not os.path.exists(home.state_db):
         return found, []
-    state = State.open(home, WAIT_MS)
+    state = State.open(home, WAIT_MS, terminal.say)
     try:
         for metric in metrics.read(state):
             if metric.name in found:

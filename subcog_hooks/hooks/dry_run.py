@@ -59,4 +59,4 @@ def decide_dry(
 
 def _without_llm(settings: Settings) -> Settings:
     values = {name: settings[name] for name in KEYS if settings.is_set(name)}
-    return Settings({**values, _NO_LLM: False}, settings.problems, settings.left_out)
+    return Settings({**values, _NO_LLM: False}, settings.problems, settings.left_out, settings.ignored)

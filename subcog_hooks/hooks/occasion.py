@@ -149,7 +149,8 @@ def open_occasion(payload: "Mapping[str, object]", home: "Home", deadline: "Dead
     stages.done(START)
     folder = text_of(payload, "cwd")
     here = project.find(folder) if os.path.isabs(folder) else None
-    state = State.open(home, max(LEAST_WAIT_MS, deadline.left_ms() - PRINT_MS))
+    busy_ms = max(LEAST_WAIT_MS, deadline.left_ms() - PRINT_MS)
+    state = State.open_in_any_case(home, busy_ms, lambda fault: log(home, fault))
     _left_open.append(state)
     settings = loading.load(home, here.root if here else None, CompiledSettings(state))
     if faults := (*settings.problems, *settings.ignored):

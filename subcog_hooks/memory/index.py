@@ -356,6 +356,12 @@ def _current(home: Home) -> str | None:
     return os.path.join(home.index, name)
 
 
+def has_indexed(home: Home) -> bool:
+    """Return whether the current index has followed a store that had memories."""
+    folder = _current(home)
+    return folder is not None and _reached(folder) > 0
+
+
 def remove_others(home: Home, keep: tuple[str, ...]) -> None:
     """Delete the other index folders. One that is still open elsewhere stays until the next time (Windows)."""
     import shutil  # off the hook's path: only a rebuild comes here

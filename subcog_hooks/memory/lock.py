@@ -5,7 +5,7 @@ import os
 import apsw
 
 from subcog_hooks import database
-from subcog_hooks.errors import StoreBusy
+from subcog_hooks.errors import StoreBusy, StoreError
 from subcog_hooks.paths import make_private_folder
 
 
@@ -26,18 +26,27 @@ class ProcessLock:
     def __enter__(self) -> None:
         make_private_folder(os.path.dirname(self._path))
         try:
-            connection = apsw.Connection(self._path)
             try:
-                connection.set_busy_timeout(self._wait_ms)
-                connection.execute("BEGIN EXCLUSIVE")
-            except BaseException:
-                connection.close()
-                raise
+                self._connection = self._locked()
+            except (apsw.NotADBError, apsw.CorruptError):  # something else was written into it
+                os.truncate(self._path, 0)  # in place, so that all who wait for the lock wait for the same file
+                self._connection = self._locked()
         except apsw.BusyError as error:
             raise StoreBusy(f"another process has been {self._doing} for long", "wait for it to end") from error
         except apsw.Error as error:
             raise database.translated(error, self._path) from error
-        self._connection = connection
+        except OSError as error:
+            raise StoreError(f"{self._path} can not be written: {error.strerror}", "delete it") from error
+
+    def _locked(self) -> apsw.Connection:
+        connection = apsw.Connection(self._path)
+        try:
+            connection.set_busy_timeout(self._wait_ms)
+            connection.execute("BEGIN EXCLUSIVE")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def __exit__(self, *exception: object) -> None:
         self._connection.close()

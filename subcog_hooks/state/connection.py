@@ -8,12 +8,17 @@ import os
 import apsw
 
 from subcog_hooks import database
-from subcog_hooks.errors import StoreCorrupt, StoreError
+from subcog_hooks.errors import StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.paths import Home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # pages; hooks leave the WAL behind and the next one reads all of it (.3 ms for 64, 2 ms for 640), and emptying it takes 5 to 30
 # ms on a disk that syncs; a hook writes some ten
 LONG_WAL = 256
+ASIDE = "it is put aside and made anew, without the ledger and a pause"
 BRIEF_MS = 5  # how long bookkeeping waits for another writer, which nobody waits for
 
 _SUFFIXES = ("", "-wal", "-shm")  # of the files that a database is
@@ -82,14 +87,52 @@ class State:
         connection.set_wal_hook(_shorten)
 
     @classmethod
-    def open(cls, home: Home, busy_ms: float) -> "State":
-        """state.db, made as needed; a damaged one is put aside and made anew, since nothing in it is the only copy."""
+    def open(cls, home: Home, busy_ms: float, tell: "Callable[[str], None] | None" = None) -> "State":
+        """Return state.db, made as needed. Raises StoreError.
+
+        A damaged one, or another program's, is put aside and made anew, since nothing in it is the only copy; tell: is told so.
+        """
         path = home.state_db
         try:
             return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
-        except StoreCorrupt:
+        except StoreCorrupt as error:
             put_aside(home)
+            if tell:
+                tell(f"{error.message}; {ASIDE}")
             return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
+
+    @classmethod
+    def open_in_any_case(cls, home: Home, busy_ms: float, tell: "Callable[[str], None]") -> "State":
+        """Return a state for a hook, which speaks also where state.db can not be used. tell: is told why.
+
+        One of a later version is put aside. In the place of one that can not be written there is a copy in memory, which ends
+        with the process; where it can not be read either, it is empty.
+        """
+        try:
+            return cls.open(home, busy_ms, tell)
+        except StoreTooNew as error:
+            try:
+                put_aside(home)
+                tell(f"{error.message}; {ASIDE}")
+                return cls.open(home, busy_ms, tell)
+            except StoreError as failure:
+                tell(f"{failure}; the hook goes on without it")
+        except StoreError as error:
+            tell(f"{error}; the hook goes on without it")
+        return cls._copied(home, busy_ms)
+
+    @classmethod
+    def _copied(cls, home: Home, busy_ms: float) -> "State":
+        connection = database.open_in_memory(SCHEMA)
+        try:
+            source = database.open_reader(home.state_db, SCHEMA, min(BRIEF_MS, busy_ms))
+            with connection.backup("main", source, "main") as copy:
+                copy.step()
+            source.close()
+        except (StoreError, apsw.Error):
+            connection.close()
+            connection = database.open_in_memory(SCHEMA)
+        return cls(connection, home.state_db, busy_ms)
 
     def close(self) -> None:
         self._connection.close()
@@ -153,7 +196,7 @@ def delete_damaged(home: Home) -> None:
 
 
 def put_aside(home: Home) -> None:
-    """Move a damaged state.db away. Raises StoreCorrupt when that can not be done."""
+    """Move a state.db that can not be used away. Raises StoreCorrupt when that can not be done."""
     path = home.state_db
     for suffix in _SUFFIXES:
         try:

@@ -6,10 +6,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.state.connection import State
 
-KEPT_DAYS = 30  # a session that was silent for longer may hear a memory again
-MAX_ENTRIES = 10_000  # memories that were given, of all sessions
-
-_DAY_MS = 86_400_000
+MAX_ENTRIES = 10_000  # memories that were given, of all sessions: some months
 
 
 def given(state: "State", session: str) -> set[str]:
@@ -30,10 +27,15 @@ def decision_of(state: "State", session: str, memory: str) -> str:
 
 
 def record(state: "State", session: str, memories: "Sequence[str]", now_ms: int, decision_id: str) -> None:
-    """Note that these memories are given to this session now, with which decision. Entries of long ago are forgotten."""
+    """Note that these memories are given to this session now, with which decision. The oldest of too many are forgotten.
+
+    The order is that of writing, whatever the clock says: what a clock that was ahead has written is followed by later entries,
+    and drives none away.
+    """
+    ((last,),) = state.run("SELECT max(at) FROM ledger")
+    at = max(now_ms, int(last or 0) + 1)
     for memory in memories:
-        state.run("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?)", (session, memory, now_ms, decision_id))
-    state.run("DELETE FROM ledger WHERE at < ?", (now_ms - KEPT_DAYS * _DAY_MS,))
+        state.run("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?)", (session, memory, at, decision_id))
     state.run("DELETE FROM ledger WHERE at < (SELECT at FROM ledger ORDER BY at DESC LIMIT 1 OFFSET ?)", (MAX_ENTRIES - 1,))
 
 

@@ -42,12 +42,23 @@ def test_one_process_holds_it_until_it_is_killed(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
 def test_a_lock_that_can_not_be_taken_leaves_nothing_open(tmp_path: Path) -> None:
     path = tmp_path / "x.lock"
-    path.write_bytes(b"garbage" * 1_000)
     before = len(os.listdir("/proc/self/fd"))
-    with pytest.raises(StoreError, match=r"x\.lock is damaged") as told:
+    (tmp_path / "x.lock").mkdir()
+    with pytest.raises(StoreError, match="it is a folder") as told:
         ProcessLock(str(path), 0, "testing").__enter__()
     assert len(os.listdir("/proc/self/fd")) == before  # while the error, and with it every frame, is alive
     del told
+
+
+@pytest.mark.parametrize("garbage", [b"garbage" * 1_000, b"\x00", b"SQLite format 3\x00" + b"\xff" * 200])
+def test_a_lock_file_with_something_else_in_it_is_emptied_and_locked(tmp_path: Path, garbage: bytes) -> None:
+    path = tmp_path / "x.lock"
+    path.write_bytes(garbage)
+    with ProcessLock(str(path), 0, "testing"):
+        with pytest.raises(StoreBusy):
+            ProcessLock(str(path), 1, "testing").__enter__()
+        assert is_held(str(path))
+    assert not is_held(str(path))
 
 
 def test_a_lock_where_a_folder_lies_is_said(tmp_path: Path) -> None:

@@ -33,13 +33,22 @@ def test_a_session_knows_what_it_was_given_and_others_do_not(state: State) -> No
     assert ledger.given(state, "two") == set()
 
 
-def test_sessions_of_long_ago_are_forgotten(state: State) -> None:
-    for session, at in (("old", DAY), ("new", 32 * DAY)):
-        state.begin()
-        ledger.record(state, session, ("a",), at, "d1")
-        state.commit()
-    assert ledger.given(state, "old") == set()
-    assert ledger.given(state, "new") == {"a"}
+@pytest.mark.parametrize("jump", [1_000 * DAY, -1_000 * DAY])
+def test_a_clock_that_jumps_and_comes_back_loses_nothing_that_was_given(state: State, jump: int) -> None:
+    now = 20_000 * DAY
+    for at, memory in ((now, "before"), (now + jump, "meanwhile"), (now + 1, "after")):
+        ledger.record(state, "one", (memory,), at, "d1")
+    assert ledger.given(state, "one") == {"before", "meanwhile", "after"}
+    assert ledger.given_lately(state, "one", 1) == ["after"]
+
+
+def test_the_oldest_that_were_given_go_whatever_a_clock_that_was_ahead_has_written(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "MAX_ENTRIES", 4)
+    for number, at in enumerate((1_000, 2_000, 9_000_000, 9_000_001, 3_000, 4_000)):
+        ledger.record(state, f"s{number}", ("a",), at, "d1")
+    assert [number for number in range(6) if ledger.given(state, f"s{number}")] == [2, 3, 4, 5]
 
 
 def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home: Home) -> None:

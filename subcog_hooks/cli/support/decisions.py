@@ -77,7 +77,7 @@ def opened() -> Iterator[State]:
     home = session.home()
     if not os.path.exists(home.state_db):
         raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
-    state = State.open(home, WAIT_MS)
+    state = State.open(home, WAIT_MS, terminal.say)
     try:
         yield state
     finally:

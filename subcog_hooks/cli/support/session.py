@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.errors import ConfigError, ModelError, StoreBusy, StoreError, UsageError
+from subcog_hooks.errors import ConfigError, ModelError, StoreBusy, StoreCorrupt, StoreError, UsageError
 from subcog_hooks.memory import project, sync
-from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.index import LexicalIndex, has_indexed
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store, audience_of, audiences_of
 from subcog_hooks.memory.vector_file import ExtensionMissing
@@ -51,21 +51,27 @@ def settings() -> loading.Settings:
 
 @contextmanager
 def writing() -> Iterator[Store]:
-    """The store for writing, closed in the end."""
-    with Store.writer(home()) as store:
+    """The store for writing, closed in the end. Raises StoreError, also rather than to begin anew where it has lost all."""
+    at = home()
+    has_store(at)
+    with Store.writer(at) as store:
         yield store
 
 
 def has_store(at: Home) -> bool:
-    """Whether there is a store in this home. Raises StoreError when that can not be seen."""
+    """Return whether there is a store in this home. Raises StoreError when that can not be seen, or when it has lost all."""
     try:
-        return os.stat(at.memories_db).st_size > 0
+        size = os.stat(at.memories_db).st_size
     except FileNotFoundError:
         return False
     except NotADirectoryError as error:
         raise StoreError(f"{at.root} is not a folder", "move it away, or set SUBCOG_HOME") from error
     except OSError as error:
         raise StoreError(f"{at.root} can not be read: {error.strerror}", "check its permissions") from error
+    if not size and has_indexed(at):
+        remedy = "restore a backup, or move it away and import your last export"
+        raise StoreCorrupt(f"{at.memories_db} is empty, but the index knows memories", remedy)
+    return size > 0
 
 
 @contextmanager

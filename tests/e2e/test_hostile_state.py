@@ -1,0 +1,208 @@
+"""The installed executable where state.db, a clock, an emptied store or a lock file are not as they should be."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.e2e.machine import ANSWER, CONTENT, QUESTION, Machine, assert_one_line_error, assert_silent, posix
+
+# ---- a state.db that can not be used --------------------------------------------------------------------------------------
+
+
+def make_too_new(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+
+def make_foreign(path: Path) -> None:
+    remove(path)
+    connection = apsw.Connection(str(path))
+    connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    connection.close()
+
+
+def make_folder(path: Path) -> None:
+    remove(path)
+    path.mkdir()
+    (path / "kept").write_text("something")
+
+
+def make_read_only(path: Path) -> None:
+    """Leave a log that is complete, which SQLite can not write: root writes a file whatever its mode is."""
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA journal_mode = delete")
+    connection.close()
+    remove(path, "-wal", "-shm")
+    path.chmod(0o400)
+
+
+def remove(path: Path, *suffixes: str) -> None:
+    for suffix in suffixes or ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+UNUSABLE: dict[str, Callable[[Path], None]] = {
+    "too new": make_too_new,
+    "foreign": make_foreign,
+    "folder": make_folder,
+}
+
+
+@pytest.mark.parametrize("kind", UNUSABLE)
+def test_a_state_that_can_not_be_used_costs_no_memories(machine: Machine, kind: str) -> None:
+    UNUSABLE[kind](machine.home / "state.db")
+    assert machine.recall(QUESTION) == [ANSWER]
+    assert "state.db" in (machine.home / "log" / "hook.log").read_text()
+
+
+@pytest.mark.parametrize("kind", ["too new", "foreign"])
+def test_a_state_that_is_put_aside_gives_way_to_a_new_one(machine: Machine, kind: str) -> None:
+    UNUSABLE[kind](machine.home / "state.db")
+    assert machine.recall(QUESTION, session="one") == [ANSWER]
+    assert machine.recall(QUESTION, session="one") == []
+    assert (machine.home / "state.db.damaged").exists()
+
+
+@pytest.mark.parametrize("kind", UNUSABLE)
+def test_a_state_that_can_not_be_used_is_named_by_doctor(machine: Machine, kind: str) -> None:
+    UNUSABLE[kind](machine.home / "state.db")
+    out = machine.run("doctor").stdout.decode()
+    if kind == "folder":
+        assert "state.db can not be opened: it is a folder; move it away; until then the hook hands over again" in out
+    else:
+        lines = [line for line in out.splitlines() if "it is put aside and made anew" in line]
+        assert [line.startswith("note  ") for line in lines] == [True]
+
+
+@pytest.mark.parametrize("kind", ["too new", "folder"])
+@pytest.mark.parametrize("command", [("pause",), ("why",), ("state", "set", "a=1")])
+def test_a_command_that_needs_the_state_says_so_in_one_line(machine: Machine, kind: str, command: tuple[str, ...]) -> None:
+    UNUSABLE[kind](machine.home / "state.db")
+    assert_one_line_error(machine.run(*command), 3)
+
+
+@posix
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root writes whatever the mode is")
+def test_a_state_that_can_not_be_written_costs_no_memories(machine: Machine) -> None:
+    make_read_only(machine.home / "state.db")
+    assert machine.recall(QUESTION) == [ANSWER]
+
+
+# ---- a process that is stopped while it writes ----------------------------------------------------------------------------
+
+HOLD = """
+import sys, apsw
+connection = apsw.Connection(sys.argv[1])
+connection.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def stopped_writer(path: Path) -> Iterator[None]:
+    """A process that holds the write lock of state.db, and is stopped."""
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"held\n"
+    os.kill(holder.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+@posix
+def test_a_stopped_process_costs_a_prompt_its_entry_and_not_its_memories(machine: Machine) -> None:
+    with stopped_writer(machine.home / "state.db"):
+        assert machine.recall(QUESTION, session="one") == [ANSWER]
+        assert "handed over without the ledger" in (machine.home / "log" / "hook.log").read_text()
+    assert machine.recall(QUESTION, session="one") == [ANSWER]
+    assert machine.recall(QUESTION, session="one") == []
+
+
+@posix
+def test_what_the_ledger_has_is_not_repeated_while_it_can_not_be_written(machine: Machine) -> None:
+    assert machine.recall(QUESTION, session="one") == [ANSWER]
+    with stopped_writer(machine.home / "state.db"):
+        assert machine.recall(QUESTION, session="one") == []
+
+
+# ---- a clock that jumps ---------------------------------------------------------------------------------------------------
+
+
+def test_entries_of_a_clock_that_was_ahead_cost_no_session_its_ledger(machine: Machine) -> None:
+    assert machine.recall(QUESTION, session="one") == [ANSWER]
+    connection = apsw.Connection(str(machine.home / "state.db"))
+    ahead = 4_000_000_000_000  # of the year 2096
+    rows = [(f"ahead-{number}", "m", ahead + number, "") for number in range(10_000)]
+    with connection:
+        connection.executemany("INSERT INTO ledger VALUES (?, ?, ?, ?)", rows)
+    connection.close()
+    assert machine.recall(QUESTION, session="two") == [ANSWER]
+    assert machine.recall(QUESTION, session="two") == []
+
+
+# ---- a store that has lost all --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def emptied(machine: Machine) -> Machine:
+    remove(machine.home / "memories.db", "-wal", "-shm")
+    (machine.home / "memories.db").write_bytes(b"")
+    return machine
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("search", "session"), ("list",), ("remember", CONTENT), ("export",), ("import", "-"), ("reindex",), ("show", "x")],
+)
+def test_an_emptied_store_is_an_error(emptied: Machine, command: tuple[str, ...]) -> None:
+    done = emptied.run(*command)
+    assert_one_line_error(done, 3)
+    assert b"memories.db is empty, but the index knows memories; restore a backup" in done.stderr
+    assert (emptied.home / "memories.db").stat().st_size == 0
+
+
+def test_an_emptied_store_is_silence_and_a_line_of_the_log(emptied: Machine) -> None:
+    (emptied.home / "log" / "hook.log").unlink(missing_ok=True)
+    for _ in range(5):  # a busy machine may need more than the hook's deadline
+        assert_silent(emptied.prompt(QUESTION))
+        if (emptied.home / "log" / "hook.log").exists():
+            break
+    assert "memories.db is empty" in (emptied.home / "log" / "hook.log").read_text()
+
+
+def test_an_empty_file_without_an_index_is_a_new_store(bare: Machine) -> None:
+    bare.home.mkdir()
+    (bare.home / "memories.db").write_bytes(b"")
+    assert bare.run("remember", CONTENT).code == 0
+
+
+# ---- a lock file with something else in it --------------------------------------------------------------------------------
+
+
+def test_garbage_in_lock_files_heals(machine: Machine) -> None:
+    index = machine.home / "index"
+    locks = [*index.rglob("*.lock"), index / "rebuild.lock"]
+    assert len(set(locks)) > 1
+    for lock in set(locks):
+        lock.write_bytes(b"garbage" * 1_000)
+    shutil.rmtree(machine.index)
+    for vectors in index.glob("vectors-*"):
+        if vectors.suffix != ".lock" and vectors.is_file():
+            vectors.unlink()
+    done = machine.run("search", "session", "token")
+    assert (done.code, b"damaged" in done.stderr) == (0, False)
+    done = machine.run("reindex")
+    assert (done.code, b"damaged" in done.stderr) == (0, False)
