@@ -4,11 +4,11 @@ A repository can set variables for the hook, and ship any file. So the record li
 only where no repository can have named it.
 """
 
-import json
 import os
 import stat
 import sys
 
+from subcog_hooks import wire
 from subcog_hooks.errors import StoreError
 from subcog_hooks.paths import PRIVATE_FILE, make_private_folder
 
@@ -47,7 +47,7 @@ def remember_home(path: str) -> None:
     try:
         flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(partial, flags, PRIVATE_FILE), "w", encoding="ascii") as file:
-            file.write(json.dumps(kept, indent=2) + "\n")
+            file.write(wire.dumps(kept) + "\n")
         os.replace(partial, record)
     except OSError as error:
         if os.path.lexists(partial):
@@ -80,7 +80,7 @@ def _recorded() -> list[str]:
         data = file.read(MAX_RECORD + 1)
     if len(data) > MAX_RECORD:
         raise ValueError("too large")
-    found = json.loads(data)
+    found = wire.loads(data.decode("ascii"))
     return [path for path in found if isinstance(path, str)] if isinstance(found, list) else []
 
 
@@ -89,11 +89,11 @@ def _is_users_own(user: str) -> bool:
     if not os.path.isabs(user):
         return False
     if is_inside(user, os.getcwd()) or is_in_repository(user):
-        return _real(user) == _real(_account_folder())
+        return _real(user) == _real(account_folder())
     return True
 
 
-def _account_folder() -> str:
+def account_folder() -> str:
     """Return the user folder that the system has on record, whatever the environment says. Raises OSError."""
     if sys.platform == "win32":
         import winreg  # only there, and only for this

@@ -83,7 +83,7 @@ def run() -> None:
     """Run the command line in sys.argv and end the process with its exit code."""
     prefer_utf8()
     arguments, flags = _take_out(sys.argv[1:])
-    terminal.quiet = "--quiet" in flags
+    terminal.begin_run(quiet="--quiet" in flags)
     try:
         code = app(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
         terminal.flush()

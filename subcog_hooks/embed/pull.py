@@ -9,6 +9,7 @@ from contextlib import suppress
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import Space
 from subcog_hooks.errors import ModelError, StoreBusy, UsageError
+from subcog_hooks.homes import IN_AN_AGENT
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.paths import Home, make_private_folder
 from subcog_hooks.quiet_imports import first_line, text_embedding
@@ -142,6 +143,11 @@ def _copy(entry: Entry, folder: str, target: str) -> None:
 
 
 def _hub() -> str:
+    """Return the address that models are fetched from. Raises ModelError."""
+    if os.environ.get("HF_ENDPOINT") and os.environ.get(IN_AN_AGENT):
+        raise ModelError(
+            "HF_ENDPOINT is set, and an agent's variables can come from a repository", "pull it in a terminal of your own"
+        )
     return (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
 
 

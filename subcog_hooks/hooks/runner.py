@@ -11,7 +11,11 @@ import time
 
 from subcog_hooks import wire
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.paths import Home
+from subcog_hooks.homes import find_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.paths import Home
 
 # milliseconds of the whole process, by event: until when others are waited for, and until when own work goes on, which a busy
 # machine may slow down (DESIGN sections 2 and 10); what is not here is not answered
@@ -30,6 +34,8 @@ MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; larger ones are refused quietly
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms
 _READ_BYTES = 1 << 16
 _WRITE_GRACE_S = 1.0  # for a client that is slow to take an answer that has begun
+
+_home: "list[Home]" = []  # the one home, once the payload has said where we are
 
 
 class Answer:
@@ -110,7 +116,7 @@ def _watch(answer: Answer, age_ms: float) -> None:
 def _note_cut_off(event: str) -> None:
     """Append the time and the event to a file that `state.cut_offs` reads. No import: the main thread may be at one."""
     try:
-        path = Home.find().cut_offs
+        path = _home[0].cut_offs
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
         if os.fstat(descriptor).st_size < MAX_CUT_OFFS:
             os.write(descriptor, b"%d %s\n" % (time.time_ns() // 1_000_000, event.encode()))
@@ -135,25 +141,30 @@ def _run(answer: Answer) -> None:
     if not isinstance(event, str) or event not in BUDGETS_MS:
         return
     age_ms = _age_ms()
+    folder = payload.get("cwd")
+    home, ignored = find_home(folder if isinstance(folder, str) and os.path.isabs(folder) else "")
+    _home.append(home)
     wait_ms, work_ms = BUDGETS_MS[event]
     deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
     answer.event = event
+    if ignored:
+        _log(ignored)
     if event == "UserPromptSubmit":
         from subcog_hooks.hooks import user_prompt_submit  # the other events need none of what it loads
 
-        user_prompt_submit.respond(payload, Home.find(), answer.write, deadline)
+        user_prompt_submit.respond(payload, home, answer.write, deadline)
     elif event == "PreToolUse":
         from subcog_hooks.hooks import pre_tool_use  # as above
 
-        pre_tool_use.respond(payload, Home.find(), answer.write, deadline)
+        pre_tool_use.respond(payload, home, answer.write, deadline)
     elif event == "SessionStart":
         from subcog_hooks.hooks import session_start  # as above
 
-        session_start.respond(payload, Home.find(), answer.write, deadline)
+        session_start.respond(payload, home, answer.write, deadline)
     else:
         from subcog_hooks.hooks import bookkeeping  # as above
 
-        bookkeeping.respond(payload, Home.find(), deadline)
+        bookkeeping.respond(payload, home, deadline)
 
 
 def _read_payload() -> bytes | None:
@@ -183,4 +194,4 @@ def _report(error: BaseException) -> None:
 def _log(message: str) -> None:
     from subcog_hooks import log  # only when there is something to say
 
-    log.write(Home.find(), message)
+    log.write(_home[0] if _home else find_home()[0], message)

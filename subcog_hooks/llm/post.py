@@ -63,6 +63,7 @@ def _connection(address: Address, seconds: float) -> HTTPConnection:
         return HTTPConnection(address.host, address.port, timeout=seconds)
     import ssl
 
+    os.environ.pop("SSLKEYLOGFILE", None)  # ssl would write the connection's keys there, wherever that is
     context = ssl.create_default_context()
     known = ssl.get_default_verify_paths()
     if not known.cafile and not (known.capath and os.listdir(known.capath)):

@@ -48,18 +48,30 @@ class _Screen(Console):
 class Terminal:
     """The two streams of this run. `quiet` leaves out what is said beside the result; has_blocks: smooth bars can be drawn."""
 
-    __slots__ = ("err", "has_blocks", "out", "quiet")
+    __slots__ = ("_said", "err", "has_blocks", "out", "quiet")
 
     def __init__(self) -> None:
         self.out = _Screen(soft_wrap=False, highlight=False, emoji=False)
         self.err = _Screen(stderr=True, soft_wrap=True, highlight=False, emoji=False)
         self.quiet = False
+        self._said: set[str] = set()
         self.has_blocks = True
 
     def say(self, message: str) -> None:
         """A remark beside the result, in one line to stderr, so that stdout stays data."""
         if not self.quiet:
             self.complain(message)
+
+    def say_once(self, message: str) -> None:
+        """The same, unless this run has said it."""
+        if message not in self._said:
+            self._said.add(message)
+            self.say(message)
+
+    def begin_run(self, *, quiet: bool) -> None:
+        """Forget what an earlier run in this process has said."""
+        self.quiet = quiet
+        self._said.clear()
 
     def complain(self, message: str, style: str = "") -> None:
         """What is said also when `quiet`, in one line to stderr. style: rich's, on a terminal."""

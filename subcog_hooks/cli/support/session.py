@@ -8,6 +8,7 @@ from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import ConfigError, ModelError, StoreBusy, StoreCorrupt, StoreError, UsageError
+from subcog_hooks.homes import IN_AN_AGENT, find_home
 from subcog_hooks.memory import project, sync
 from subcog_hooks.memory.index import LexicalIndex, has_indexed
 from subcog_hooks.memory.model import Memory
@@ -19,7 +20,13 @@ from subcog_hooks.settings import loading
 
 
 def home() -> Home:
-    return Home.find()
+    """Return the home; an agent's, whose variables a repository can set, is found as the hook's is. Raises StoreError."""
+    if not os.environ.get(IN_AN_AGENT):
+        return Home.find()
+    found, ignored = find_home()
+    if ignored:
+        terminal.say_once(ignored)
+    return found
 
 
 def here() -> project.Project | None:
