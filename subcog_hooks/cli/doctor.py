@@ -407,9 +407,14 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
 def _explain(home: Home, prompt: str) -> None:
     """Say why the hook is silent on a prompt: what it would decide now, and the memories that came nearest."""
     at = session.here()
+    if not session.has_store(home):
+        terminal.say("reason: there are no memories")
+        return
+    if not os.path.exists(home.state_db):
+        terminal.say(f"reason: not known, {home.state_db} is not there: the hook did not get as far as the memories")
+        return
     with session.reading() as store, decisions.opened() as state:
         if store is None:
-            terminal.say("reason: there are no memories")
             return
         session.index_of(store)
         settings = loading.load(home, at.root if at else None)
