@@ -12,7 +12,7 @@ from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.settings import loading
 from subcog_hooks.state import ledger
 from subcog_hooks.state.compiled_settings import CompiledSettings
-from subcog_hooks.state.connection import State, put_aside
+from subcog_hooks.state.connection import ASIDE, State, put_aside
 from subcog_hooks.state.decision import OPEN, START
 
 TYPE_CHECKING = False
@@ -169,7 +169,7 @@ def with_sound_state(home: "Home", answer: "Callable[[], None]") -> None:
     except StoreCorrupt as error:
         if home.state_db not in error.message:
             raise
-        log(home, f"{error.message}; it is put aside and made anew, without the ledger and a pause")
+        log(home, f"{error.message}; {ASIDE}")
         put_aside(home)
         answer()
 

@@ -50,7 +50,7 @@ STANDARD = {
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
 OF_ANY = {  # event that looks into the store
-    *("__main__", "database", "deadline", "errors", "paths", "wire"),
+    *("__main__", "database", "deadline", "errors", "homes", "paths", "regular_files", "wire"),
     *("settings", "settings.keys", "settings.loading"),
     *("state", "state.compiled_settings", "state.connection", "state.decision", "state.ledger"),
     *("hooks", "hooks.occasion", "hooks.payload", "hooks.runner", "hooks.stages"),
@@ -212,7 +212,7 @@ def test_bookkeeping_loads_the_state_alone_and_nothing_where_there_is_none(event
     done = run(asked)
     assert done.out == b""
     assert done.own == {
-        *("__main__", "database", "deadline", "errors", "paths", "wire"),
+        *("__main__", "database", "deadline", "errors", "homes", "paths", "wire"),
         *("state", "state.connection", "state.kept_texts", "state.sessions"),
         *("hooks", "hooks.bookkeeping", "hooks.payload", "hooks.runner", "memory", "memory.model"),
     }
@@ -314,7 +314,8 @@ def test_a_call_is_one_thread_more_and_loads_what_it_needs(home: Home, server: L
     configure(home, server, llm_skip_confidence="1.0")
     done = speaking()
     assert done.threads == WATCHDOG + 1
-    assert done.own - {"log"} == OWN | OF_A_CALL | OF_ASKING  # log: if it came too late
+    of_log = {"log", "control_characters"}  # if it came too late
+    assert done.own - of_log == OWN | OF_A_CALL | OF_ASKING
     assert {"http.client", "socket"} <= done.modules
     assert not {"threading", "tomllib"} & done.modules
 
