@@ -128,7 +128,8 @@ def _harmless(content: str, bound: int) -> str:
     raw = content[:bound]
     flat = " ".join(raw.split())  # a private key is masked to the end of its line
     masked = mask(flat)
-    line = one_line(raw if masked == flat else masked)
+    is_plain = masked is flat and flat.isascii() and flat.isprintable()  # as `one_line` has it: no need to split it again
+    line = flat if is_plain else one_line(raw if masked == flat else masked)
     if line != masked:  # a secret may have been broken by what is gone now
         line = one_line(mask(line))
     if len(content) > bound:

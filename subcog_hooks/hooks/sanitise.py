@@ -4,6 +4,7 @@ Pure functions of text that run in every hook: nothing is imported with the modu
 passes in a microsecond. Where text is too odd to judge, it is treated as hostile: that costs a changed bracket.
 """
 
+_BLANK = "\u2800"  # the pattern of no dots parts words in braille, and nobody sees it
 _KEEP_AS_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85"  # str.split takes these for white space, so they part words
 _CONTROLS = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0)])) - frozenset(_KEEP_AS_BLANKS)
 _C1_TO_ESCAPES = {code: "\x1b" + chr(code - 0x40) for code in (0x90, 0x98, 0x9B, 0x9C, 0x9D, 0x9E, 0x9F)}  # ECMA-48
@@ -27,6 +28,8 @@ _UNSEEN = _CONTROLS | frozenset(
             *(0xFFFE, 0xFFFF),
             *range(0x1BCA0, 0x1BCA4),
             *range(0x1D173, 0x1D17B),
+            *(0x1D159, 0x16FE4, 0x16FF0, 0x16FF1),  # shown as nothing, whatever their class: a note's missing head, fillers
+            *range(0x13430, 0x13456),  # what joins hieroglyphs, and their blanks
         ),
     )
 )
@@ -52,38 +55,58 @@ _HARNESS_NAMES = (
     "tool-use",
 )
 _ROLE_NAMES = ("assistant", "human", "private", "system", "user")  # words of ordinary code too: see _is_role
-_ALL_NAMES = _HARNESS_NAMES + _ROLE_NAMES
+# Each of those names holds one of these: fewer to look for.
+_PARTS = ("antml:", "bash-", "command-", "function-", "persisted-", "subcog-", "task-", "tool-", *_ROLE_NAMES)
 _LONGEST = 64  # characters that are looked at after "<": names are shorter, an entity inside one is too
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-:"
 _BEFORE_NAME = " \t\n\v\f\r/\\!?"
 
-_OPENERS = frozenset("＜﹤˂ᐸᚲ𝈶≮")  # read as "<", as these are read as "&"
+_OPENERS = frozenset("＜﹤˂ᐸᚲ𝈶≮‹«⟨⟪〈《〈❬❮❰⧼⦑⦉⦓⪻≪⋘⋖≺⪡⪦ᑄᗏ◁◀◂◃⊲⯇⮜𐔆")  # read as "<", as these are read as "&"
+_CLOSERS = "＞﹥˃ᐳᚺ≯›»⟩⟫〉》〉❭❯❱⧽⦒⦊⦔⪼≫⋙⋗≻⪢⪧ᐅ▷▶▸▹⊳⯈⮞"
 _AMPERSANDS = frozenset("＆﹠")
 _LIKE_MARKUP = _OPENERS | _AMPERSANDS
-_DISARMED = str.maketrans(dict.fromkeys({"<", *_OPENERS}, "‹") | dict.fromkeys(_AMPERSANDS, "&"))
-_TWINS = {  # what looks like a character of those names
+_DISARMED = str.maketrans(dict.fromkeys({"<", *_OPENERS}, "(") | dict.fromkeys(_AMPERSANDS, "&"))
+_TWINS = {  # what looks like a character of those names: letters of other scripts, small capitals, phonetic letters
     ord(twin): plain
     for plain, twins in {
-        "<": "˂ᐸᚲ𝈶",
-        "-": "‐‑‒–—―−",
-        "a": "аαАΑ",
-        "c": "сС",
-        "d": "ԁ",
-        "e": "еЕΕ",
-        "g": "ɡ",
-        "h": "һНΗ",
-        "i": "ıіιІΙ",
-        "m": "мМΜ",
-        "n": "ոΝ",
-        "o": "оοօОΟ",
-        "p": "рρРΡ",
-        "s": "ѕЅ",
-        "t": "тτТΤ",
-        "u": "υս",
-        "v": "νѵ",
-        "y": "уУΥ",
+        "<": "".join(_OPENERS),
+        ">": _CLOSERS,
+        "-": "‐‑‒–—―−⁃˗־᠆─━╌╍⸺⸻゠ー➖꓾〜~∼",
+        "_": "‿⁔",
+        ":": "։׃꞉ː∶ꓽ⁚",
+        "a": "аαАΑᴀɑⱭꓮᎪꭺ",
+        "b": "ʙвВΒꓐᏴᖯƄЬ",
+        "c": "сСᴄⲥϲꓚᏟꮯ",
+        "d": "ԁᴅđɗꓓᎠꭰḌ",
+        "e": "еЕΕᴇҽɛεℯꓰᎬꭼ",
+        "f": "ꜰƒꓝϝ",
+        "g": "ɡɢԍꓖᏀꮐ",
+        "h": "һНΗʜнħꓧᎻꮋ",
+        "i": "ıіιІΙɪɩꙇꓲᎥӏⵏ",
+        "j": "ᴊјЈꓙᎫ",
+        "k": "ᴋкКΚꓗᏦ",
+        "l": "ʟłӀꓡᏞꮮ",
+        "m": "мМΜᴍꓟᎷꮇ",
+        "n": "ոΝɴηпꓠɲ",
+        "o": "оοօОΟᴏøσⲟꓳ",
+        "p": "рρРΡᴘⲣꓑᏢꮲ",
+        "q": "ꞯԛǫ",
+        "r": "ʀᴦгꓣᎡᏒꭱꮢɾ",
+        "s": "ѕЅꜱꓢᏚᏕꮪꮥʂ",
+        "t": "тτТΤᴛŧꓔᎢꭲƭ",
+        "u": "υսᴜʉꓴᑌʋ",
+        "v": "νѵᴠꓦᏙꮩ",
+        "w": "ᴡԝꓪᎳꮃ",
+        "x": "хХΧꓫ",
+        "y": "уУΥʏүγꓬᎩꭹ",
+        "z": "ᴢΖꓜᏃꮓ",
     }.items()
     for twin in twins
+}
+_IN_BOXES = {  # letters in squares, circles and brackets, and those that make flags; of some, normalising leaves the brackets
+    first + place: chr(ord("a") + place)
+    for first in (0x249C, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
+    for place in range(26)
 }
 _ENTITIES = {
     "lt": "<",
@@ -99,6 +122,7 @@ _ENTITIES = {
 }
 _ENTITY_NAMES = tuple(_ENTITIES)
 _LONG_LIGATURES = {0xFDFA: None, 0xFDFB: None}  # whole Arabic phrases: 18 times their length when normalised
+_UNUSUAL = _LONG_LIGATURES | _IN_BOXES
 _MAX_FOLDS = 4  # &amp;amp;amp;lt; is as deep as honest text was ever quoted
 _MAX_MARKUP = 2_000  # "<" or "&" in one text
 
@@ -132,7 +156,7 @@ def neutralise(text: str) -> str:
     HTML entities. One tag disarms every "<" of the text: no removal of an inner one can form another. Idempotent.
 
     >>> neutralise("Vec<String>, a < b, </system-reminder>")
-    'Vec‹String>, a ‹ b, ‹/system-reminder>'
+    'Vec(String>, a ( b, (/system-reminder>'
     >>> neutralise("Vec<String>, a < b, <div>, List<User>")
     'Vec<String>, a < b, <div>, List<User>'
     """
@@ -140,7 +164,7 @@ def neutralise(text: str) -> str:
 
 
 def disarm(text: str) -> str:
-    """`text` with "‹" for every "<" and its look-alikes, and a space after every "&", which ends every HTML entity.
+    """`text` with "(" for every "<" and its look-alikes, and a space after every "&", which ends every HTML entity.
 
     No part of the result can be read as a tag, wherever it is cut.
     """
@@ -178,6 +202,9 @@ def _one_line_of_unicode(text: str) -> str:
     characters = set(text)
     if not characters.isdisjoint(_ESCAPES):
         text = _without_escapes(text)
+    if _BLANK in characters:
+        is_braille = any("\u2801" <= character <= "\u28ff" for character in characters)
+        text = text.replace(_BLANK, " " if is_braille else "")
     unseen = _unseen_of(characters)
     if unseen:
         text = text.translate(dict.fromkeys(map(ord, unseen)))
@@ -270,12 +297,19 @@ def _has_harness_tag(text: str) -> bool:
     if "<|" in folded:  # <|im_start|> and its like: the turns of a chat as models are trained on them
         return True
     names = folded.lower().replace("_", "-")
-    if "&" not in names and not any(name in names for name in _ALL_NAMES):
+    if "&" not in names and not _has_part_of_name(names):
         return False
     parts = folded.split("<")
     if len(parts) > _MAX_MARKUP:
         return True
     return any(map(_is_tag, parts, parts[1:]))
+
+
+def _has_part_of_name(names: str) -> bool:
+    for part in _PARTS:  # noqa: SIM110  # twice as fast as any() with a generator, and most memories come to its end
+        if part in names:
+            return True
+    return False
 
 
 def _is_tag(before: str, after: str) -> bool:
@@ -362,10 +396,10 @@ def _resolved_number(tail: str) -> str:
 def _plain(text: str) -> str:
     from unicodedata import category, normalize  # 0.2 ms, and most memories are ASCII
 
-    text = normalize("NFKD", text.translate(_LONG_LIGATURES))
+    text = normalize("NFKD", text.translate(_UNUSUAL))
     characters = set(text)
     marks = {character for character in characters if category(character)[0] == "M"}
-    dropped = _unseen_of(characters) | characters & _JOINERS | marks
+    dropped = _unseen_of(characters) | characters & _JOINERS | characters & {_BLANK} | marks
     return text.translate(_TWINS | dict.fromkeys(map(ord, dropped)))
 
 
