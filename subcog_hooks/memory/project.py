@@ -8,6 +8,7 @@ MAX_GIT_FILE = 1_000_000  # bytes of .git/config that are read
 MAX_FOLDER = 4_096  # characters of a path, Linux' PATH_MAX: each part of a longer one would be looked for
 MAX_BRANCH = 1_000  # characters of a branch's name; git allows 250 on most disks
 
+_SHORTEST_TOKEN = 20  # characters; names of repositories are shorter, most of them
 _HEADS = "ref: refs/heads/"
 
 
@@ -116,30 +117,60 @@ def identity_of(name: str) -> str:
 
 
 def normalised(url: str, root: str) -> str:
-    """One spelling for a remote: host and path in small letters, without scheme, credentials, port or `.git` (the large
-    hosts of repositories take no notice of case); a local path is made absolute.
+    """Return one spelling for a remote: host and path in small letters, without scheme, credentials, port, parameters or `.git`
+    (the large hosts of repositories take no notice of case); a local path is made absolute.
 
-    >>> normalised("git@GitHub.com:Acme/shop.git", "/"), normalised("https://me:token@github.com/acme/shop", "/")
+    >>> normalised("git@GitHub.com:Acme/shop.git", "/"), normalised("https://me:token@github.com/acme/shop?token=x", "/")
     ('github.com/acme/shop', 'github.com/acme/shop')
     """
-    rest = url
     scheme, marker, after = url.partition("://")
     if marker:
         if scheme.lower() == "file":
             return os.path.normpath(after)
-        rest = after
-        host, slash, path = rest.partition("/")
-        host = host.rpartition("@")[2]
+        host, slash, path = _without_login(after).partition("/")
         if not host.startswith("["):
-            host = host.partition(":")[0]
+            host = host.partition(":")[0].partition("?")[0].partition("#")[0]
+        path = path.partition("?")[0].partition("#")[0]
     else:
-        before, colon, path = rest.partition(":")
+        before, colon, path = _without_scp_login(url).partition(":")
         slash = "/"
         host = before.rpartition("@")[2]
         if not colon or "/" in before or len(before) == 1:  # a path, or a Windows drive
-            return os.path.normpath(os.path.join(root, os.path.expanduser(rest)))
-    path = path.strip("/").removesuffix(".git").rstrip("/")
+            return os.path.normpath(os.path.join(root, os.path.expanduser(url)))
+        path = path.partition("?")[0]
+    path = _without_secrets(path.strip("/").removesuffix(".git").rstrip("/"))
     return f"{host}{slash}{path}".lower() if path else host.lower()
+
+
+def _without_login(after_scheme: str) -> str:
+    """Return a URL behind its scheme without user and password, which may hold what ends them elsewhere: `/`, `#`, `@`."""
+    authority = after_scheme.partition("/")[0]
+    _, at, host = authority.rpartition("@")
+    last = after_scheme.rpartition("@")[2]
+    is_port = authority.partition(":")[2].isdigit()
+    if (
+        ":" in authority
+        and not is_port
+        and last[:1].isalnum()
+        and (not at or ("." not in host and "." in last.partition("/")[0]))
+    ):
+        return last
+    return after_scheme[authority.rindex("@") + 1 :] if at else after_scheme
+
+
+def _without_scp_login(url: str) -> str:
+    """Return `user:password@host:path` as `host:path`; `user@host:path` and a local path stay as they are."""
+    before, at, host = url.rpartition("@")
+    return host if at and ":" in before and ":" in host and "/" not in host.partition(":")[0] else url
+
+
+def _without_secrets(path: str) -> str:
+    """Return the path of a remote with `[redacted]` in place of a token that some hosts put there."""
+    if all(len(part) < _SHORTEST_TOKEN for part in path.split("/")):
+        return path
+    from subcog_hooks.redaction.leaks import mask  # only for what is as long as a token
+
+    return mask(path)
 
 
 def _read(path: str) -> str:
