@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Callable
 
 from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory.model import Memory, check
-from subcog_hooks.redaction.redact import redact
+from subcog_hooks.memory.model import Memory, check, hash_content
+from subcog_hooks.memory.project import identity_of
+from subcog_hooks.redaction.redact import holds_known_secret, redact
 
 Removed = tuple[tuple[str, int], ...]
 
 _PATTERNS = {"triggers": "trigger", "paths": "path"}  # without its secret such an entry would match something else
+_RENAMED = "redacted-"  # begins an id that takes the place of one with a secret
 _DEEPEST = 20  # lists and objects in each other, of a condition; `check` allows fewer
 
 
@@ -31,7 +33,7 @@ def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Remov
     changes: dict[str, object] = {"content": content} if content != memory.content else {}
     for field in ("tags", "keywords"):
         values = getattr(memory, field)
-        kept = tuple(dict.fromkeys(clean(value) for value in values)) if values else ()
+        kept = tuple(dict.fromkeys(text for value in values if (text := clean(value)) or not value)) if values else ()
         if kept != values:
             changes[field] = kept
     for field, kind in _PATTERNS.items():
@@ -43,13 +45,34 @@ def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Remov
             removed[kind] += len(given) - len(kept)
     if memory.when:
         changes["when"] = {clean(key): _cleaned_value(value, clean) for key, value in memory.when.items()}
-    if memory.project and (project := storable(memory.project)) != memory.project:
-        changes["project"] = project  # not redacted: it has to equal what a session in it is called, which has no credentials
+    if memory.project and (project := _clean_project(memory.project, clean)) != memory.project:
+        changes["project"] = project
+    if before is None:
+        names = {field: safe_id(value) for field in ("id", "superseded_by") if (value := getattr(memory, field))}
+        renamed = {field: name for field, name in names.items() if name != getattr(memory, field)}
+        changes |= renamed
+        removed["id"] += len(renamed)
     for field in ("source", "branch"):
         value = getattr(memory, field)
         if value and (kept_text := clean(value)) != value:
-            changes[field] = kept_text
-    return check(memory.replaced(**changes) if changes else memory, before), tuple(sorted(removed.items()))
+            changes[field] = kept_text or (None if field == "branch" else "")
+    return check(memory.replaced(**changes) if changes else memory, before), tuple(sorted((+removed).items()))
+
+
+def safe_id(identifier: str) -> str:
+    """Return an id that holds no secret: `identifier`, or a name that follows from it, so that importing it again finds it.
+
+    Ids are drawn by lot themselves, so only what a vendor's token looks like counts.
+    """
+    if not holds_known_secret(identifier):
+        return identifier
+    return _RENAMED + hash_content(identifier)[:12]
+
+
+def _clean_project(project: str, clean: Callable[[str], str]) -> str:
+    """Return a project's identity without secrets. What only looks drawn by lot stays: sessions in a folder have its name."""
+    project = identity_of(storable(project))
+    return clean(project) if holds_known_secret(project) else project
 
 
 def _cleaned_value(value: object, clean: Callable[[str], str], depth: int = 1) -> object:

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 
 from subcog_hooks.capture import jsonl, markdown
-from subcog_hooks.capture.compose import Removed, cleaned, storable, total
+from subcog_hooks.capture.compose import Removed, cleaned, safe_id, storable, total
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.errors import InvalidMemory, UsageError
 from subcog_hooks.memory.cue_tables import Room
@@ -197,7 +197,7 @@ def _lines(path: str, options: Options, report: Report) -> "Iterator[tuple[str, 
                     if len(line) > MAX_LINE:
                         raise InvalidMemory(f"the line has more than {MAX_LINE:,} characters", "split it")
                     _check_utf8(line)
-                    yield place, jsonl.parse(line, ids.new, now, trusted=options.trusted)
+                    yield place, _with_safe_id(jsonl.parse(line, ids.new, now, trusted=options.trusted), report)
                 except InvalidMemory as error:
                     report.problems.append(Problem(place, str(error)))
     except OSError as error:
@@ -216,6 +216,14 @@ def _whole_lines(file: "TextIO", name: str) -> "Iterator[str]":
         if read > MAX_LINES:
             raise UsageError(f"{name} has more than {MAX_LINES:,} characters", "split it")
         yield line
+
+
+def _with_safe_id(row: jsonl.Row, report: Report) -> jsonl.Row:
+    """Return the row with an id that holds no secret: it is looked up before the rest of the memory is redacted."""
+    if row.has_id and (name := safe_id(row.memory.id)) != row.memory.id:
+        row.memory = row.memory.replaced(id=name)
+        report.removed = total([report.removed, (("id", 1),)])
+    return row
 
 
 def _place(file: str, root: str | None) -> str:

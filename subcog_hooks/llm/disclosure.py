@@ -7,12 +7,14 @@ Linear, without `re`: .3 ms for 2,000 characters, 12 ms for 100,000.
 
 from itertools import pairwise
 
+from subcog_hooks.redaction import prefixes
 from subcog_hooks.redaction.leaks import MASK, mask
+from subcog_hooks.redaction.randomness import SHORTEST, is_drawn, is_hexadecimal, is_no_word, mixes
 
 # A name that ends in one of these, and what is assigned to it. Of the first ones, any value is taken for a secret.
 _LOGINS = ("password", "passwd", "passwort", "kennwort", "contrase", "passphrase", "passcode", "pass", "pwd", "authorization")
 _KEYS = ("secret", "token", "credential", "key", "pw", "bearer", "_auth", "login")
-_SIGNS = (":", "=", "!", ">")  # what an assignment or a comparison begins with, or the end of a tag
+_SIGNS = (":", "=", "!", ">", '("', "('")  # what an assignment or a comparison begins with, or the end of a tag
 _VERBS = ("is", "was", "ist", "lautet", "to")
 _AROUND = "\\\"'`])*}"  # between a name and its sign
 _BEFORE_VALUE = " \t\r\n=:>*!?\\\"'`([{<|&"
@@ -42,12 +44,49 @@ _PREFIXES = """
     shpss_ sk- sk_live_ sk_test_ sntrys_ tfp_ whsec_ xai- xapp- ya29.
     """.split()
 _LEAST_BEHIND = 8
+# And those that names begin with as well: what follows is judged. Their first two letters find most texts that have none.
+_OTHER_PREFIXES = tuple(prefix for prefix, _ in (*prefixes.opaque(), *prefixes.wide()) if prefix not in _PREFIXES)
+_LONGEST_TOKEN = 60  # characters of a token that are judged
 # What stands in nothing but a secret, or beside one; in small letters.
 _TELLTALES = (
     *("putty-user-key-file", "private-lines", "hooks.slack.com/services/", "sq0atp-", "sq0csp-"),
+    *(
+        '"auth"',
+        '"identitytoken"',
+        '"registrytoken"',
+        "identified by",
+        "jdbc:oracle",
+        "sqlplus ",
+        " pass:",
+        "mnemonic",
+        "seed phrase",
+    ),
+    *("recovery phrase", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$pbkdf2", "$scrypt"),
     *("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-"),
 )
 
+# Tools that take a password behind one letter, and those letters.
+_TOOLS = (
+    *("mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli", "keydb-cli", "valkey-cli", "ldap"),
+    *("sqlcmd", "mongo", "smbclient", "rpcclient", "htpasswd", "helm registry", "az login", "unzip", "7z", "zip -"),
+    "bcp ",
+)
+_TOOL_OPTIONS = (" -p", " -a ", " -w ", " -P", " -U", " -b", " -c")
+# Names of passwords and keys in other languages: any word with a digit beside them may be one.
+_ELSEWHERE = (
+    *("パスワード", "暗証番号", "秘密鍵", "トークン", "密码", "密碼", "口令", "令牌", "密钥", "密鑰", "비밀번호", "암호"),
+    *("토큰", "пароль", "токен", "mot de passe", "clave", "senha", "palavra-passe", "hasło", "wachtwoord", "lösenord"),
+    *("adgangskode", "passord", "salasana", "parola", "heslo", "jelszó", "şifre", "mật khẩu", "kata sandi"),
+)
+_PINS = ("pin", "passcode", "pincode", "pin-code")
+_PARAMETERS = ("sig", "signature", "code", "sid", "session", "session_id", "sessionid", "hmac", "auth", "security-token")
+
+_ASSIGNED = 12  # characters of what looks drawn by lot and is assigned to one of these names
+_NAMED = 20  # characters of what looks drawn by lot in letters of one case
+_OTHER_NAMES = frozenset(
+    "pat auth creds dsn sid salt seed cookie session sig signature hmac otp totp license nonce psk pin".split()
+)
+_FIELDS = str.maketrans("/.\\:", "    ")
 LONG = 16  # characters that look drawn by lot, in one word: a hash of 12 is none
 LONGEST = 32  # letters and digits in a row; no word is as long
 _SHORT = 10  # of the tokens of Artifactory
@@ -57,6 +96,7 @@ _EVENNESS = 0.28  # of the places where a word changes between digits, capitals 
 _EVENNESS_OF_ONE_CASE = 0.2
 _PARTS = str.maketrans(dict.fromkeys("-_./+~@#%$&=:,;|!?^*\\\"'`()[]{}<>", " "))
 _WORDS = str.maketrans(dict.fromkeys("=:,;|!?^*\\\"'`()[]{}<>&@#", " "))
+_QUOTES = str.maketrans(dict.fromkeys("\"'`,;<>()[]{}|。、（）「」", " "))
 _UUID = (8, 4, 4, 4, 12)
 
 
@@ -81,7 +121,116 @@ def may_hold_secret(text: str) -> bool:
         or _has_login(text)
         or _is_assigned(text, lowered)
         or any(_is_drawn(word) for word in text.translate(_WORDS).split() if len(word) >= _SHORT)
+        or any(map(_may_be_drawn, text.translate(_QUOTES).split()))
+        or any(_begins_drawn(text, prefix) for prefix in _OTHER_PREFIXES if prefix in text)
+        or _is_told(text, lowered)
     )
+
+
+def _begins_drawn(text: str, prefix: str) -> bool:
+    """Whether a token begins so somewhere in a text, and what follows the prefix is no name."""
+    at = text.find(prefix)
+    while at >= 0:
+        end = start = at + len(prefix)
+        while end < len(text) and end - start < _LONGEST_TOKEN and _is_of_token(text[end]):
+            end += 1
+        rest = text[start:end]
+        if len(rest) >= _LEAST_BEHIND and not _is_inside_word(text, at) and (is_drawn(rest) or is_no_word(rest)):
+            return True
+        at = text.find(prefix, start)
+    return False
+
+
+def _is_inside_word(text: str, at: int) -> bool:
+    return at > 0 and text[at - 1].isalnum() and text[at - 1].isascii() and text[at - 2 : at] not in ("\\n", "\\r", "\\t")
+
+
+def _may_be_drawn(run: str) -> bool:
+    """Whether what stands between blanks and quotes, or its part behind a sign, may be drawn by lot; a short hash is not."""
+    if len(run) < SHORTEST:
+        return False
+    parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
+    for part in parts:
+        value = part.strip(".:!?*\\").removeprefix("0x")
+        if len(value) < SHORTEST:
+            continue
+        fields = value.translate(_FIELDS).split(" ")
+        if len(fields) >= 3 and max(map(len, fields)) < _NAMED:  # a path, a version, a place in a file
+            continue
+        if mixes(value) and (is_drawn(value) or is_no_word(value)):
+            return True
+        if len(value) >= (LONGEST if is_hexadecimal(value) else _NAMED) and is_drawn(value):
+            return True
+    return False
+
+
+def _is_told(text: str, lowered: str) -> bool:
+    """Whether a tool's option, a file of logins, a PIN, a parameter, a webhook, or another language tells a secret."""
+    return (
+        (any(tool in lowered for tool in _TOOLS) and any(option in text for option in _TOOL_OPTIONS))
+        or ("machine " in lowered and " login " in lowered and " password " in lowered)
+        or ("@" in text and _has_login_with_host(text))
+        or _is_told_by_a_word(lowered)
+        or _is_other_assignment(text)
+        or ("hook" in lowered and any(map(_is_hook, text.split())))
+    )
+
+
+def _has_login_with_host(text: str) -> bool:
+    """Whether there is `user:password@host`, in a URL with signs that end its first part elsewhere, or as scp has it."""
+    if "://" in text and any(_has_odd_login(piece) for piece in text.split("://")[1:]):
+        return True
+    for word in text.split():
+        login, _, host = word.rpartition("@")
+        password = login.partition(":")[2]
+        if len(password) > 3 and any(map(str.isdigit, password)) and host[:1].isalnum():
+            return True
+    return False
+
+
+def _is_told_by_a_word(lowered: str) -> bool:
+    """Whether there is a line of .pgpass, a PIN, or a word that may be the password that another language names."""
+    words = lowered.split()
+    if any(map(_is_line_of_pgpass, words)):
+        return True
+    if any(name in lowered for name in _ELSEWHERE) and any(len(word) > 3 and any(map(str.isdigit, word)) for word in words):
+        return True
+    names = {word.strip("\"'`:=") for word in words} | {word.partition(sign)[0] for word in words for sign in ":="}
+    return not names.isdisjoint(_PINS) and any(
+        piece.isdigit() and 4 <= len(piece) <= 8 for piece in lowered.translate(_WORDS).split()
+    )
+
+
+def _is_other_assignment(text: str) -> bool:
+    """Whether what is assigned to a less telling name looks drawn by lot, or a parameter of a URL may be a secret."""
+    for sign in "=:":
+        for name, value in pairwise(text.split(sign)):
+            word = name.rstrip(" \t\"'`])*").translate(_WORDS).replace("_", " ").replace("-", " ").split()[-1:]
+            if word and word[0].lower() in _OTHER_NAMES and len(first := _first_of(value)) >= _ASSIGNED and is_drawn(first):
+                return True
+    for piece in text.replace("?", "&").replace(";", "&").split("&")[1:]:
+        name, _, value = piece.partition("=")
+        if name.lower().removeprefix("x-amz-").removeprefix("x-goog-") in _PARAMETERS and _is_telling(_first_of(value)):
+            return True
+    return False
+
+
+def _is_hook(word: str) -> bool:
+    return "hook" in word.lower() and any(map(is_drawn, word.split("/")))
+
+
+def _is_line_of_pgpass(word: str) -> bool:
+    fields = word.split(":", 4)
+    return len(fields) == 5 and (fields[1].isdigit() or fields[1] == "*") and len(fields[4]) > 3
+
+
+def _has_odd_login(after_scheme: str) -> bool:
+    """Whether there is a password in a URL that holds what ends its first part elsewhere, or a token in a user's place."""
+    login, at, _ = (after_scheme.split() or [""])[0].rpartition("@")
+    user, colon, password = login.partition(":")
+    if not at:
+        return False
+    return (bool(colon) and not password.partition("/")[0].isdigit() and not _is_variable(password)) or len(user) >= LONG
 
 
 def _begins(text: str, prefix: str) -> bool:
@@ -90,10 +239,7 @@ def _begins(text: str, prefix: str) -> bool:
     while at >= 0:
         end = at + len(prefix)
         behind = text[end : end + _LEAST_BEHIND]
-        is_inside = (
-            at > 0 and text[at - 1].isalnum() and text[at - 1].isascii() and text[at - 2 : at] not in ("\\n", "\\r", "\\t")
-        )
-        if not is_inside and len(behind) == _LEAST_BEHIND and all(_is_of_token(letter) for letter in behind):
+        if not _is_inside_word(text, at) and len(behind) == _LEAST_BEHIND and all(_is_of_token(letter) for letter in behind):
             return True
         at = text.find(prefix, end)
     return False

@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
+
+import re2
 
 from subcog_hooks.redaction.secret_values import LONGEST_VALUE, is_value
 
@@ -9,7 +12,8 @@ _LOGIN_NAMES = (
     r"passw(?:or)?d|passwort|kennwort|contrase.a|passphrase|passcode|(?<![A-Za-z])(?:pass|pwd|pw)|(?-i:(?<=[a-z])P(?:ass|wd))"
 )
 _KEY_NAMES = (
-    r"(?<!:)secret|token|credential|(?:api|app|access|account|auth|client|consumer|decryption|encryption|hmac|jwt|license|master"
+    r"(?<!:)secret|token|credential|(?:api|app|access|account|auth|client|consumer|decryption|encryption|hmac|jwt"
+    r"|license|master"
     r"|private|secret|service|session|shared|signing|ssh|storage|subscription|webhook)[ _-]?key"
 )
 # A name that ends in such a word (`DB_PASSWORD`, `"apiKey"`, `config["token"]`, `**Password**`), and what assigns to it.
@@ -28,6 +32,19 @@ _POSITION = re.compile(
     re.IGNORECASE,
 )
 _ASSIGNMENT = re.compile(r"[\w.-]{1,40}(?:=(?!=*$)|:[\w.-]{1,40}[=:])")
+# A password or a key in other languages, and what says that it is what follows.
+_ELSEWHERE_NAMES = (
+    "パスワード|暗証番号|秘密鍵|トークン|密码|密碼|口令|令牌|密钥|密鑰|비밀번호|암호|토큰|пароль|токен|mot de passe"
+    "|contraseña|clave|senha"
+    "|palavra-passe|hasło|wachtwoord|lösenord|adgangskode|passord|salasana|parola|heslo|jelszó|şifre|mật khẩu"
+    "|kata sandi|passwort|kennwort"
+)
+_ELSEWHERE = re.compile(
+    rf"(?:{_ELSEWHERE_NAMES})[\"'`*]{{0,3}}[ \t]*(?:は|が|是|为|為|은|는|이|가|:|：|=|＝|-|—"
+    r"|(?:ist|lautet|est|es|è|é|jest|is|är|er|on|adalah|là)(?=[ \t])|(?=[ \t]\S*\d))"
+    r"[ \t\"'`「“„«:*]*([^\s\"'`、。，」“”»]{4,200})",
+    re.IGNORECASE,
+)
 _REST_OF_VALUE = re.compile(r"[^\s\"'`,;<>…—]*")
 
 
@@ -64,6 +81,25 @@ def assigned(text: str) -> Iterator[tuple[int, int, str]]:
             if len(secret) == LONGEST_VALUE and (rest := _REST_OF_VALUE.match(text, done)):
                 done = rest.end()
             yield start, done, kind
+
+
+def assigned_in_other_languages(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the values of passwords that other languages name: start, end, and kind of each.
+
+    >>> list(assigned_in_other_languages("パスワードは hunter2 です")), list(assigned_in_other_languages("la clave es larga"))
+    ([(7, 14, 'password')], [])
+    """
+    if not _elsewhere().search(text.encode("utf-8", "replace")):
+        return
+    for match in _ELSEWHERE.finditer(text):
+        value = match[1].rstrip(".:!?)]}*\\です")
+        if is_value(value, "password", quoted=False):
+            yield match.start(1), match.start(1) + len(value), "password"
+
+
+@cache
+def _elsewhere() -> "re2._Regexp":
+    return re2.compile(f"(?i:{_ELSEWHERE_NAMES})")
 
 
 def _is_field(text: str, at: int) -> bool:

@@ -4,29 +4,21 @@ The first pass is `redact`, before a memory is stored. This one is on the hook's
 holds one of the literals that every pattern here requires.
 """
 
+from subcog_hooks.redaction.prefixes import UNMISTAKABLE
+
 MASK = "[redacted]"
 
-_LITERALS = (
-    "AKIA",
-    "ASIA",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "sk-ant-",
-    "sk-proj-",
-    "sk-svcacct-",
-    "T3BlbkFJ",
-    "xox",
-    "AIza",
-    "glpat-",
-    "hf_",
-    "npm_",
-    "PRIVATE KEY",
-    "eyJ",
+_LITERALS = (*sorted(UNMISTAKABLE), "sk-ant-", "sk-proj-", "sk-svcacct-", "T3BlbkFJ", "eyJ")
+_KEY_BLOCK = "PRIVATE KEY"
+# Of those that share a part, the part is looked for first: two dozen searches instead of five dozen.
+_SHARED = ("_live_", "_test_", "_v1_", "sntry", "dckr_", "sq0", "xox")
+_PARTS = (*_SHARED, *(literal for literal in _LITERALS if not any(part in literal for part in _SHARED)), _KEY_BLOCK)
+_PARTS_BY_SIGN = (
+    ("_", tuple(part for part in _PARTS if "_" in part)),
+    ("-", tuple(part for part in _PARTS if "-" in part and "_" not in part)),
+    ("", tuple(part for part in _PARTS if "-" not in part and "_" not in part)),
 )
+
 
 # Every run is bounded, excludes what begins the next match, or is possessive behind a look-behind: linear by construction.
 _TOKENS = r"""
@@ -42,6 +34,7 @@ _TOKENS = r"""
       | glpat-[A-Za-z0-9_.-]{20,}
       | hf_[A-Za-z0-9]{30,}
       | npm_[A-Za-z0-9]{36,}
+      | (?:PREFIXES)(?=[A-Za-z_-]{0,40}[0-9])(?=[A-Za-z0-9_-]{20})[A-Za-z0-9_-]{0,12}[A-Za-z0-9]{12,}
     )
     [A-Za-z0-9_-]*
   | (?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?
@@ -49,7 +42,19 @@ _TOKENS = r"""
 """
 # The password alone, behind "://user:"; what begins like a variable or a mask is none.
 _IN_URL = r"""(://[^\s/:@?\#"'`<>]*:)(?![$%{*\[])[^\s/"'`<>]+(?=@)"""
-_PRIVATE_TAG = r"<(/?)private(?=[\s/<>])[^>]*>"
+# A tag may be written with other brackets, escaped, in full width, with blanks and with what can not be seen in it.
+_UNSEEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e"
+_UNSEEN += "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+_UNSEEN += "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u2800\u3164\ufe0e\ufe0f\ufeff\uffa0"
+_PLAIN = str.maketrans(
+    dict.fromkeys(_UNSEEN)
+    | {chr(0xFF21 + place): letter for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
+    | {chr(0xFF41 + place): letter for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
+)
+_ODD = frozenset(map(chr, _PLAIN))
+_OPENINGS = ("<", "&", "\\", "%", "＜", "﹤", "‹", "〈", "⟨")  # what each of the forms below begins with
+_OPENS = r"(?:[<＜﹤‹〈⟨]|&(?:amp;){0,4}(?:lt|\#0{0,6}60|\#x0{0,6}3c)(?![a-z0-9]);?|\\{1,4}u003c|\\{1,4}x3c|%(?:25){0,4}3c)"
+_CLOSES = r"(?:[>＞﹥›〉⟩]|&(?:amp;){0,4}(?:gt|\#0{0,6}62|\#x0{0,6}3e)(?![a-z0-9]);?|\\{1,4}u003e|\\{1,4}x3e|%(?:25){0,4}3e)"
 
 
 def mask(text: str) -> str:
@@ -57,19 +62,28 @@ def mask(text: str) -> str:
 
     A text that holds none comes back as the same object; masking twice is masking once.
     """
-    if "<" in text:
-        text, _ = without_private(text)
-    has_token = any(literal in text for literal in _LITERALS)
+    text, _ = without_private(text)
+    has_token = _may_have_token(text)
     has_password = "@" in text and any(_has_password(piece) for piece in text.split("://")[1:])
     if not (has_token or has_password):
         return text
     import re  # 3 ms in a fresh process: paid only by a text that holds one of the literals
 
     if has_token:
-        text = re.sub(_TOKENS, MASK, text, flags=re.VERBOSE)
+        tokens = _TOKENS.replace("PREFIXES", "|".join(map(re.escape, _LITERALS)))
+        text = re.sub(tokens, MASK, text, flags=re.VERBOSE)
     if has_password:
         text = re.sub(_IN_URL, rf"\1{MASK}", text)
     return text
+
+
+def _may_have_token(text: str) -> bool:
+    for sign, parts in _PARTS_BY_SIGN:
+        if sign in text:
+            for part in parts:
+                if part in text:
+                    return _KEY_BLOCK in text or any(literal in text for literal in _LITERALS)
+    return False
 
 
 def _has_password(after_scheme: str) -> bool:
@@ -78,31 +92,55 @@ def _has_password(after_scheme: str) -> bool:
 
 
 def without_private(text: str) -> tuple[str, int]:
-    """`text` without its `<private>…</private>` spans, and how many of them there were.
+    """Return `text` without its `<private>…</private>` spans, and how many of them there were.
 
-    Spans nest; one that is never closed reaches to the end; a closing tag on its own is dropped.
+    Spans nest; one that is never closed reaches to the end; a closing tag on its own is dropped. The tags are known in any
+    case, with blanks and attributes, in full width, escaped for HTML, JSON or a URL, and with invisible characters in them.
     """
-    if "<private" not in text and "private" not in text.lower():
+    if not _names_private(text):
         return text, 0
     import re  # 3 ms in a fresh process: paid only by a text that may hold a private span
 
+    blank = rf"[\s{_UNSEEN}]*+"
+    name = blank.replace(r"\s", "").join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in "private")
+    tag = rf"{_OPENS}{blank}([/\\／]*){blank}{name}(?=[\s/{_UNSEEN}]|{_OPENS}|{_CLOSES})"
     kept: list[str] = []
     position = depth = spans = 0
-    last = text.rfind(">") + 1  # no tag ends beyond it: without this bound, thousands of open tags cost a scan each
-    for tag in re.compile(_PRIVATE_TAG, re.IGNORECASE).finditer(text, 0, last):
+    ends = re.compile(_CLOSES, re.IGNORECASE).finditer(text)
+    end = next(ends, None)
+    for match in re.compile(tag, re.IGNORECASE).finditer(text):
+        if match.start() < position:
+            continue
+        while end is not None and end.start() < match.end():
+            end = next(ends, None)
+        if end is None:
+            break
         if depth == 0:
-            _join(kept, text[position : tag.start()])
-        if not tag[1]:
+            _join(kept, text[position : match.start()])
+        if not match[1]:
             depth += 1
             spans += depth == 1
         elif depth:
             depth -= 1
-        position = tag.end()
+        position = end.end()
     if not position:
         return text, 0
     if depth == 0:
         _join(kept, text[position:])
     return "".join(kept), spans
+
+
+def _names_private(text: str) -> bool:
+    """Return whether the word of the tag is in a text, in letters of any width and with what can not be seen between them."""
+    for opening in _OPENINGS:
+        if opening in text:
+            break
+    else:
+        return False
+    lowered = text.lower()
+    return "private" in lowered or (
+        not text.isascii() and not _ODD.isdisjoint(lowered) and "private" in lowered.translate(_PLAIN)
+    )
 
 
 def _join(kept: list[str], piece: str) -> None:

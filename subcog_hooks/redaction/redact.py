@@ -1,7 +1,8 @@
 """Secrets and private spans are taken out here, before a text is stored: every way in calls `redact`.
 
-The patterns are those of detect-secrets and a short table of what it misses. All of them are searched for by RE2, in linear
-time whatever the text; a secret is known by its form or by the name it is assigned to, never by its entropy alone, because
+The patterns are those of detect-secrets, a catalogue of vendors' tokens (`catalogue`), and a table of what both miss. They
+are searched for by RE2, in linear time whatever the text. A secret is known by its form, by the name it is assigned to, or by
+letters drawn by lot beside such a name (`nearby`); by those alone only where digits, capitals and small letters mix, because
 developers' notes are full of hashes, UUIDs and commit ids.
 """
 
@@ -13,9 +14,10 @@ from typing import NamedTuple
 import re2
 
 from subcog_hooks.quiet_imports import NoProbe
-from subcog_hooks.redaction.assignments import HEAD, assigned
+from subcog_hooks.redaction import catalogue, nearby, prefixes
+from subcog_hooks.redaction.assignments import HEAD, assigned, assigned_in_other_languages
 from subcog_hooks.redaction.leaks import without_private
-from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_token
+from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_bare, is_parameter, is_token, is_written_out
 
 PRIVATE = "private block"
 
@@ -57,7 +59,7 @@ def redact(text: str) -> Redacted:
         shorter, blocks = without_private(text)
         if blocks:
             counts[PRIVATE] = counts.get(PRIVATE, 0) + blocks
-        spans = _merged(_spans(shorter)) if _may_hold_secret(shorter) else []
+        spans = _merged(_spans_behind_invisible(shorter))
         if not spans:
             return Redacted(shorter, tuple(sorted(counts.items(), key=lambda item: item[0].casefold())))
         pieces = []
@@ -67,6 +69,21 @@ def redact(text: str) -> Redacted:
             position = span.end
             counts[span.kind] = counts.get(span.kind, 0) + 1
         text = "".join(pieces) + shorter[position:]
+
+
+def holds_known_secret(text: str) -> bool:
+    """Return whether `text` holds a secret that is known by its form or the name it is assigned to, or a private span.
+
+    What only looks drawn by lot does not count: ids and names of folders do, too.
+    """
+    plain = _plain(text)
+    data = plain.encode()
+    return bool(
+        without_private(text)[1]
+        or (_may_hold_secret(text) and _of_patterns(text, plain, data))
+        or any(assigned(text))
+        or any(_may_stand(text[start:end]) for start, end, _ in catalogue.known(text, data))
+    )
 
 
 def describe(removed: Iterable[tuple[str, int]]) -> str:
@@ -107,8 +124,22 @@ _SECRET_IN_GROUP_1 = {
 
 _BLOCK = "private key"
 
-# (kind, pattern, group of the secret). What detect-secrets misses; forms from the vendors' documentation and gitleaks' rules.
-_OURS = (
+_OPAQUE = r"[A-Za-z0-9_-]"
+_OPEN = r"[A-Za-z0-9_.=+/~%$:,-]"
+_VALUE_OF_OPTION = r"[ \t]+[\"']?([^\s\"'`|;&<>]{4,})"
+
+
+def _with_prefix(table: list[tuple[str, int]], of: str) -> str:
+    """Return a pattern of every prefix with as many characters of the class `of` behind it as it asks for."""
+    lengths = sorted({least for _, least in table})
+    tokens = "|".join(
+        f"(?:{'|'.join(re.escape(prefix) for prefix, its in table if its == least)}){of}{{{least},}}" for least in lengths
+    )
+    return rf"(?:\b|_|\\[nrt])({tokens})"
+
+
+# (kind, pattern, group of the secret). What the others miss; forms from the vendors' and the tools' own documentation.
+_OURS: tuple[tuple[str, str, int] | tuple[str, str, int, Callable[[str], bool]], ...] = (
     # A header that ends its line or runs into its body begins a block; one that is only mentioned in a sentence does not.
     (
         _BLOCK,
@@ -130,17 +161,34 @@ _OURS = (
     ("npm token", r"npm_[A-Za-z0-9]{36}", 0),
     ("npm token", r"_(?:authToken|auth|password)[ \t]*=[ \t]*\"?([A-Za-z0-9+/_=-]{16,})", 1),
     ("Telegram Bot Token", r"\d{8,10}:A[0-9A-Za-z_-]{34}(?![0-9A-Za-z_-])", 0),
-    (
-        "service token",
-        (
-            r"(?:dckr_pat_|dop_v1_|shp(?:at|ca|pa|ss)_|hvs\.|lin_api_|gsk_|xai-|pplx-|sbp_|glsa_|AGE-SECRET-KEY-1"
-            r"|ya29\.|GOCSPX-|whsec_|[rs]k_test_|nvapi-|PMAK-|ntn_)[A-Za-z0-9_-]{20,}"
-        ),
-        0,
-    ),
+    ("Fly token", r"FlyV1 [A-Za-z0-9_.=+/,-]{16,}", 0),
     # The second part of nearly every JWT begins with eyJ too, which is plain enough; detect-secrets decodes the others.
     ("JSON Web Token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?", 0),
     ("URL password", r"://[^\s/:@?#\"'`<>]*:([^\s/\"'`<>]+)@", 1),
+    # A password may hold what ends a URL's authority elsewhere; a port and a path it is not.
+    ("URL password", r"://[^\s/:@?#\"'`<>]*:([^\s\"'`<>]*[^\s\"'`<>\d/][^\s\"'`<>]*)@[A-Za-z0-9][A-Za-z0-9.-]*", 1),
+    ("URL token", r"://([^\s/:@?#\"'`<>]{16,})(?::x-oauth-basic|:)?@[A-Za-z0-9]", 1),
+    ("login", r"(?:^|[\s\"'`=])[\w.-]{1,40}:([^\s\"'`<>@/]{4,})@[A-Za-z0-9][\w.-]*(?::[\w.~/-]+)", 1),
+    (
+        "secret",
+        (
+            r"[?&;](?i:(?:x-(?:amz|goog)-)?(?:sig|signature|security-token)|(?:access|refresh|id|auth|api|private|personal)?[_-]?token"
+            r"|(?:api|access|subscription|client|auth|private|functions)?[_-]?key|code|(?:client[_-]?)?secret|passw(?:or)?d|pwd|pass"
+            r"|session(?:[_-]?id)?|sid|auth|hmac)=([^\s&#\"'`<>]{6,})"
+        ),
+        1,
+        is_parameter,
+    ),
+    (
+        "webhook",
+        r"(?i:/(?:api/|incoming)?(?:web)?hooks?[a-z0-9]*/|hooks\.[a-z.]+/(?:services|workflows|triggers)/)([A-Za-z0-9_@/.-]{16,})",
+        1,
+    ),
+    (
+        "password hash",
+        r"\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2(?:id|i|d)|pbkdf2[\w-]*|scrypt|sha1|md5)\$[./A-Za-z0-9$,=+-]{16,}",
+        0,
+    ),
     ("bearer token", r"(?i:bearer)[ \t]+([A-Za-z0-9._~+/-]{16,}=*)", 1),
     (
         "authorization header",
@@ -148,9 +196,62 @@ _OURS = (
         1,
     ),
     ("authorization header", r"(?i:authorization[\"']?[ \t]*[:=][ \t]*[\"']?)([A-Za-z0-9._~+/-]{20,}=*)", 1),
-    ("password", r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user)[ \t]+[\"']?[^\s:\"']{1,64}:([^\s\"'`]{3,})", 1),
+    ("authorization header", r"\"(?:auth|identitytoken|registrytoken)\"[ \t]*:[ \t]*\"([A-Za-z0-9+/_=-]{8,})\"", 1),
+    ("password", r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user|-U|--proxy-user)[ \t=]*[\"']?[^\s:\"']{1,64}:([^\s\"'`]{3,})", 1),
+    ("password", r"(?:^|[ \t])(?:-u|--user|--auth)[ \t=]+[\"']?[\w.@-]{1,64}:([^\s\"'`:/]{4,})", 1, is_bare),
+    (
+        "password",
+        r"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;]{0,200}?[ \t]-p([^\s\"'`]{4,})",
+        1,
+    ),
+    (
+        "password",
+        r"\b(?:sshpass|docker login|podman login|helm registry login|az login)\b[^\n|;]{0,200}?[ \t]-p" + _VALUE_OF_OPTION,
+        1,
+    ),
+    ("password", r"\b(?:redis-cli|keydb-cli|valkey-cli)\b[^\n|;]{0,200}?[ \t]-a" + _VALUE_OF_OPTION, 1),
+    ("password", r"\b(?:ldapsearch|ldapmodify|ldapadd|ldapwhoami)\b[^\n|;]{0,200}?[ \t]-w" + _VALUE_OF_OPTION, 1),
+    ("password", r"\b(?:sqlcmd|bcp|zip|unzip|7z|mongosh?|mongodump)\b[^\n|;]{0,200}?[ \t]-[Pp]" + _VALUE_OF_OPTION, 1),
+    ("password", r"\bhtpasswd\b[^\n|;]{0,60}?[ \t]-[a-zA-Z]*b[a-zA-Z]*[ \t]+[^\s]+[ \t]+[^\s]+" + _VALUE_OF_OPTION, 1),
+    ("password", r"[ \t]-pass(?:in|out)?[ \t]+pass:([^\s\"'`]{4,})", 1),
+    ("password", r"\b(?:smbclient|rpcclient|mount\.cifs|net)\b[^\n|;]{0,200}?[ \t]-U[ \t]*[^\s%]{1,64}%([^\s\"'`]{4,})", 1),
+    ("password", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S{4,})", 1),
+    ("password", r"(?m)^[\w.*-]+:(?:\d{2,5}|\*):[\w.*-]+:[\w.*-]+:(\S{4,})$", 1),  # .pgpass
+    ("password", r"(?i:jdbc:oracle:\w+:|sqlplus[ \t]+(?:-\w+[ \t]+)?)[\w.-]+/([^\s@/\"']{4,})@", 1),
     ("password", r"<[\w:.-]*(?i:password|passphrase|secret)>([^<>\s]{4,})</", 1),
+    (
+        "password",
+        (
+            r"(?i)(?:set|with|use|add|change)_?(?:password|passwd|passphrase|secret|token|api_?key|credentials?)\(\s*"
+            r"(?:[\"'][^\"']{0,60}[\"']\s*,\s*)?[\"']([^\s\"']{6,})[\"']"
+        ),
+        1,
+        is_bare,
+    ),
+    (
+        "passphrase",
+        r"(?i)\bpass(?:word|phrase)(?:[ \t]+(?:is|was)[ \t]+|[ \t]*[:=][ \t]*)[\"'`]?([A-Za-z0-9]+(?:[-_.+][A-Za-z0-9]+){2,})",
+        1,
+    ),
+    ("passphrase", r"(?i)\bpassphrase(?:[ \t]+(?:is|was)[ \t]+|[ \t]*[:=][ \t]*)[\"'`]([a-z]+(?: [a-z]+){2,11})[\"'`]", 1),
+    (
+        "seed phrase",
+        (
+            r"(?i)\b(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words?))?[\"'`]?"
+            r"(?:[ \t]+(?:is|was)[ \t]+|[ \t]*[:=][ \t]*)[\"'`]?"
+            r"([a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23})"
+        ),
+        1,
+    ),
+    ("PIN", r"\b(?:PIN|(?i:pin[ -]?code|passcode))(?:[ \t]+(?:is|was)[ \t]+|[ \t]*[:=][ \t]*)(\d{4,8})\b", 1),
     ("secret", r"--[\w-]{0,40}?(?:password|passwd|passphrase|token|secret|api-key)[ \t]+[\"']?([^\s\"'`,;<>|]{6,})", 1),
+)
+
+
+# What a prefix alone tells: any other rule has a better name for it.
+_GENERAL = (
+    ("vendor token", _with_prefix(prefixes.opaque(), _OPAQUE), 1),
+    ("vendor token", _with_prefix(prefixes.wide(), _OPEN), 1),
 )
 
 
@@ -160,6 +261,7 @@ _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)"
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _SPACE_BEYOND_RE2 = re.compile(r"[\x0b\x1c-\x1f]|[^\S\x00-\x7f]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_NO_WIDTH = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufe0e\ufe0f\ufeff")
 _EDGES = " \t\r\n\f\v=:\"'"  # what some patterns take along from around a secret
 _ESCAPES = ("\\n", "\\r", "\\t")
 _RUN = re.compile(r"[A-Za-z0-9_-]*")
@@ -168,17 +270,58 @@ _GATE_REPETITIONS = 8  # the exact counts of 60 patterns would fill RE2's automa
 
 
 def _may_hold_secret(text: str) -> bool:
-    """A test of a few microseconds that no text with a secret fails."""
+    """A test of a few microseconds that no text fails which a pattern matches."""
     gate, ungated = _gate()
     plain = _plain(text)
     data = plain.encode()
     return gate.search(data) is not None or any(any(_matches(rule, plain, data)) for rule in ungated)
 
 
+def _spans_behind_invisible(text: str) -> list[_Span]:
+    """What is found in `text` when characters of no width are passed over: they are removed before a model reads it."""
+    if text.isascii() or _NO_WIDTH.isdisjoint(text):
+        return _spans(text)
+    places = [place for place, character in enumerate(text) if character not in _NO_WIDTH]
+    visible = "".join(text[place] for place in places)
+    return [
+        span._replace(start=places[span.start], end=places[span.end - 1] + 1)
+        for span in _spans(visible)
+        if span.end > span.start
+    ]
+
+
 def _spans(text: str) -> list[_Span]:
-    """What every pattern finds in `text`."""
+    """What every pattern finds in `text`, and what looks drawn by lot."""
     plain = _plain(text)
     data = plain.encode()
+    spans = _of_patterns(text, plain, data) if _may_hold_secret(text) else []
+    last = len(_rules())
+    if _assignment().search(data):
+        spans += [_Span(start, end, last, kind) for start, end, kind in assigned(text)]
+    spans += [_Span(start, end, last + 1, kind) for start, end, kind in assigned_in_other_languages(text)]
+    for start, end, kind in catalogue.known(text, data):
+        if not plain[max(0, start - 1) : start].isalnum() and _may_stand(text[start:end]):
+            spans.append(_Span(start, end, last + 2, kind))
+    spans += [
+        _Span(start, end, last + 3, kind)
+        for start, end, kind in nearby.drawn(text, _holds_secret)
+        if _may_stand(text[start:end])
+    ]
+    return spans
+
+
+def _may_stand(secret: str) -> bool:
+    return MARKER not in secret and is_token(secret) and is_written_out(secret)
+
+
+def _holds_secret(said: str) -> bool:
+    """Whether a word in base64 says a secret that is known by its form or its name."""
+    plain = _plain(said)
+    data = plain.encode()
+    return bool(_of_patterns(said, plain, data)) or any(assigned(said))
+
+
+def _of_patterns(text: str, plain: str, data: bytes) -> list[_Span]:
     spans = []
     for rank, rule in enumerate(_rules()):
         done = 0
@@ -193,8 +336,6 @@ def _spans(text: str) -> list[_Span]:
             secret = text[start:end]
             if secret and rule.holds(secret) and (MARKER not in secret or rule.kind == _BLOCK):
                 spans.append(_Span(start, end, rank, rule.kind))
-    if _assignment().search(data):
-        spans += [_Span(start, end, len(_rules()), kind) for start, end, kind in assigned(text)]
     return spans
 
 
@@ -247,7 +388,7 @@ def _plain(text: str) -> str:
 
 @cache
 def _rules() -> tuple[_Rule, ...]:
-    """All patterns, ours first: they match whole tokens where others match a part."""
+    """All patterns, ours first: they match whole tokens where others match a part. Prefixes alone come last."""
     # requests and the other plugins cost 100 ms: paid once, by a process that writes
     with NoProbe():
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
@@ -255,7 +396,7 @@ def _rules() -> tuple[_Rule, ...]:
         from detect_secrets.plugins.jwt import JwtTokenDetector
 
         plugins: Mapping[str, type[BasePlugin]] = get_mapping_from_secret_type_to_class()
-    rules = [_rule(kind, re.compile(pattern, re.ASCII), group) for kind, pattern, group in _OURS]
+    rules = [_rule(kind, pattern, group, *judge) for kind, pattern, group, *judge in _OURS]
     for kind, plugin in sorted(plugins.items()):
         if kind in _LEFT_OUT or not issubclass(plugin, RegexBasedDetector):
             continue
@@ -263,20 +404,23 @@ def _rules() -> tuple[_Rule, ...]:
             group = 1 if kind in _SECRET_IN_GROUP_1 and pattern.groups else 0
             rule = _rule(kind, pattern, group)
             rules.append(rule._replace(holds=JwtTokenDetector.is_formally_valid) if plugin is JwtTokenDetector else rule)
-    return tuple(rules)
+    return (*rules, *(_rule(*row) for row in _GENERAL))
 
 
-def _rule(kind: str, pattern: re.Pattern[str], group: int) -> _Rule:
-    without = _LOOK_AROUND.sub("", pattern.pattern)
-    near = _linear(without, pattern.flags)
-    gate = _with_flags(_REPETITION.sub(_fewer, without), pattern.flags)
+def _rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Callable[[str], bool] | None = None) -> _Rule:
+    """Return the rule of a pattern: our own are texts, which need not be compiled twice, a plugin's are compiled."""
+    written, flags = (pattern, re.ASCII) if isinstance(pattern, str) else (pattern.pattern, pattern.flags)
+    without = _LOOK_AROUND.sub("", written)
+    near = _linear(without, flags)
+    gate = _with_flags(_REPETITION.sub(_fewer, without), flags)
+    is_same = near is not None and without == written
     return _Rule(
         kind,
         near,
-        pattern if near is None or without != pattern.pattern else None,
+        None if is_same else re.compile(pattern, flags) if isinstance(pattern, str) else pattern,
         gate if _linear(gate, 0) else None,
         group,
-        HOLDS.get(kind, is_token),
+        holds or HOLDS.get(kind, is_token),
     )
 
 

@@ -3,6 +3,9 @@
 import re
 from collections.abc import Callable
 
+from subcog_hooks.redaction import prefixes
+from subcog_hooks.redaction.randomness import is_drawn, is_no_word, mixes
+
 MARKER = "[redacted: "  # begins what stands in the place of a removed secret
 LONGEST_VALUE = 200  # characters that are looked at; what goes on beyond them goes, too
 
@@ -16,7 +19,7 @@ _PLACEHOLDER = re.compile(
 )
 _REFERENCE = re.compile(
     r"\$[{(].*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\d|%\w+%|%[(s].*|#?\{.*|\{\{.*|<.*|\[.*|!\w+|[a-z][a-z0-9+.-]*://.*|(?:arn|env|vault|file|op|ref|secretref):.*"
-    r"|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
+    r"|\*.*\*|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
     re.IGNORECASE | re.DOTALL,
 )
 _SIGNS_OF_CODE = ("(", "[", "{", "->", "::", "\\")
@@ -26,6 +29,10 @@ _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
 _WORD = r"(?:[A-Za-z]+(?:\d{1,3}[A-Za-z]*)?|\d{1,4}[A-Za-z]{0,8})"  # one way to match each, so no backtracking
 _WORDS = re.compile(rf"{_WORD}(?:[-_./:+~^]+{_WORD})+[-_./:]*")  # token_v2, 12-character, k8s-db-secret, src/auth2/token.ts:42
+_SHORT_WORDS = "By|Id|Of|To|In|On|At|Is|Up|Or|My|Go|No|Do|If|Io|Db|Ui"
+_JOINED_WORDS = re.compile(
+    rf"(?:[A-Z]*[a-z]{{3,}}|[A-Z]+[a-z]{{2,}}|{_SHORT_WORDS}|[A-Z]{{2,}}|\d{{1,4}}|[-_./])+"
+)  # readBigUInt64BE
 _TERM = re.compile(
     r"oauth\d|sha\d+\w*|md\d|[hrep]s\d{3}|aes\d+\w*|base\d+\w*|utf\d+|argon2\w*|bcrypt\d*|x509|ed25519|http\d|ipv\d|u?int\d+\w*|"
     r"\d+(?:ms|min|minutes?|s|sec|seconds|h|hours?|d|days?|chars?|characters?|bytes?|bits?|[kmg]b)",
@@ -54,9 +61,14 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
         return name == "password" and len(value) >= 6 and digits == [value]
     if not digits:
         return len(value) >= 24 and value.isalpha() and not value.isupper()
-    if len(value) < 6 or _TERM.fullmatch(value) or _WORDS.fullmatch(value):
+    if len(value) < 6 or _TERM.fullmatch(value) or (_WORDS.fullmatch(value) and not (mixes(value) and is_drawn(value))):
         return False
     return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
+
+
+def is_made_of_words(value: str) -> bool:
+    """Return whether `value` is words and small numbers, joined or not: `k8s-db-secret`, `Base64UrlString`."""
+    return _WORDS.fullmatch(value) is not None or _JOINED_WORDS.fullmatch(value) is not None
 
 
 def _stands_in(value: str) -> bool:
@@ -71,7 +83,7 @@ def _mixes(value: str) -> bool:
     return len(value) >= 20 and value.lower() != value != value.upper() and _has_digit(value)
 
 
-def _is_written_out(value: str) -> bool:
+def is_written_out(value: str) -> bool:
     return not _stands_in(value)
 
 
@@ -79,8 +91,56 @@ def _is_bearer(value: str) -> bool:
     return _has_digit(value) and not _stands_in(value) and not _WORDS.fullmatch(value[:LONGEST_VALUE])
 
 
-def _is_bare(value: str) -> bool:
+def is_bare(value: str) -> bool:
     return is_value(value[:LONGEST_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
+
+
+_PREFIXES = tuple(sorted({prefix for prefix, _ in (*prefixes.opaque(), *prefixes.wide())}, key=len, reverse=True))
+_PORT = re.compile(r"\d{1,5}(?:[/?#].*)?", re.DOTALL)
+
+
+def _is_vendor_token(value: str) -> bool:
+    """Whether what follows a vendor's prefix is no name: `sk-learn-contrib-package` begins like a token, too."""
+    prefix = next((prefix for prefix in _PREFIXES if value.startswith(prefix)), "")
+    rest = value[len(prefix) : LONGEST_VALUE]
+    if prefix in prefixes.UNMISTAKABLE:
+        return is_token(value) and (_has_digit(rest) or mixes_cases(rest)) and not is_made_of_words(rest)
+    return is_token(value) and (is_drawn(rest) or is_no_word(rest))
+
+
+def mixes_cases(value: str) -> bool:
+    return value.lower() != value != value.upper()
+
+
+def _is_block(value: str) -> bool:
+    first = value[:64]
+    return mixes(first) and is_drawn(first)
+
+
+def _is_in_url(value: str) -> bool:
+    return not _stands_in(value) and not _PORT.fullmatch(value) and "://" not in value
+
+
+def _is_user_token(value: str) -> bool:
+    return is_drawn(value) and not _stands_in(value)
+
+
+def is_parameter(value: str) -> bool:
+    return is_drawn(value) or is_value(value[:LONGEST_VALUE], "secret", quoted=False)
+
+
+def _is_hook(value: str) -> bool:
+    return any(len(part) >= 16 and is_drawn(part) for part in value.split("/")) or is_drawn(value)
+
+
+def _is_phrase(value: str) -> bool:
+    """Whether words joined by hyphens are a passphrase: capitals begin all of them, or there are four of letters alone."""
+    parts = re.split(r"[-_.+ ]", value)
+    if _PLACEHOLDER.fullmatch(value):
+        return False
+    return (len(parts) >= 3 and all(part.istitle() or part.isdigit() for part in parts)) or (
+        len(parts) >= 4 and all(part.isalpha() and part.islower() for part in parts) and ("-" in value or " " in value)
+    )
 
 
 def _has_digit(value: str) -> bool:
@@ -98,13 +158,20 @@ def is_token(value: str) -> bool:
 HOLDS: dict[str, Callable[[str], bool]] = {
     "API key": _has_digit,
     "Artifactory Credentials": _has_digits,  # AP and AKC begin identifiers, too
-    "Basic Auth Credentials": _is_written_out,
+    "Basic Auth Credentials": is_written_out,
     "IBM Cloud IAM Key": _mixes,  # 44 characters behind any "key " would be enough for detect-secrets
-    "URL password": _is_written_out,
-    "authorization header": _is_written_out,
+    "PIN": is_token,
+    "URL password": _is_in_url,
+    "URL token": _is_user_token,
+    "authorization header": is_written_out,
+    "base64 block": _is_block,
     "bearer token": _is_bearer,
+    "login": is_bare,
     "npm token": _has_digit,
-    "password": _is_written_out,
-    "secret": _is_bare,
-    "service token": _has_digit,
+    "password": is_written_out,
+    "secret": is_bare,
+    "passphrase": _is_phrase,
+    "seed phrase": is_token,
+    "vendor token": _is_vendor_token,
+    "webhook": _is_hook,
 }

@@ -62,7 +62,14 @@ SILENT = (
     OF_ANY
     | RECORDED
     | {  # a prompt that asks for nothing
-        *("redaction", "redaction.leaks", "llm", "llm.disclosure"),  # for the record of the decision
+        *(
+            "redaction",
+            "redaction.leaks",
+            "redaction.prefixes",
+            "redaction.randomness",
+            "llm",
+            "llm.disclosure",
+        ),  # for the record of the decision
         *("hooks.gate", "hooks.user_prompt_submit", "hooks.verdict", "state.pause"),
         *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape", "intent.signals"),
         *("intent.topics", "text", "text.pasted", "text.typed", "text.vocabulary"),
@@ -74,7 +81,16 @@ OF_TOOLS = OF_ANY | {
 }
 OF_STARTS = OF_ANY | {"hooks.session_start", "recall.hits", "state.kept_texts", "state.pause", "state.sessions"}
 HANDED_OVER = RECORDED | {  # by these two
-    *("redaction", "redaction.leaks", "hooks.block", "hooks.delivery", "hooks.exact_offer", "hooks.gate", "hooks.sanitise"),
+    *(
+        "redaction",
+        "redaction.leaks",
+        "redaction.prefixes",
+        "hooks.block",
+        "hooks.delivery",
+        "hooks.exact_offer",
+        "hooks.gate",
+        "hooks.sanitise",
+    ),
     *("hooks.verdict", "recall.exact", "recall.logit"),
 }
 OWN = SILENT | {

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.llm.disclosure import may_hold_secret, shown
+from subcog_hooks.redaction.leaks import MASK
 from subcog_hooks.redaction.redact import redact
 from tests.redaction import test_leaks as leaks
 from tests.redaction import test_redact as secrets
@@ -62,8 +63,9 @@ def test_what_is_assigned_to_a_secret_name_is_not_shown(text: str, redacted: str
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_people_paste_is_not_shown(text: str) -> None:
-    assert shown(text) is None
-    assert shown(f"How do we rotate this? {text}, say.") is None
+    for prompt in (text, f"How do we rotate this? {text}, say."):
+        seen = shown(prompt)
+        assert seen is None or (MASK in seen and redact(seen).removed == () and text not in seen)
 
 
 @pytest.mark.parametrize("kind", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "PRIVATE KEY"])

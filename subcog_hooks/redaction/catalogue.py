@@ -1,0 +1,71 @@
+"""Patterns of some 400 vendors' secrets: a table that `scripts/refresh_secret_patterns.py` writes, compiled when needed.
+
+Betterleaks' rules (MIT) and a few of Veles' (Apache-2.0), as Kingfisher's package carries them; see NOTICE beside the table.
+"""
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import re2
+
+_TABLE = os.path.join(os.path.dirname(__file__), "catalogue.json")
+
+
+class _Row(NamedTuple):
+    kind: str
+    literals: tuple[str, ...]  # in small letters; a text that holds none of them can not match
+    pattern: str
+    group: int  # the secret's; 0: the first that took part, else the whole match
+    entropy: float  # bits a character that a secret has at least
+
+
+def known(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and kind of the secrets in `text` whose form a vendor is known for.
+
+    data: `text` in ASCII, one byte for each character.
+    """
+    for row in _candidates(data.lower()):
+        for match in _compiled(row.pattern).finditer(data):
+            groups = (row.group,) if row.group else range(1, len(match.groups()) + 1)
+            group = next((group for group in groups if match.start(group) >= 0), 0)
+            start, end = match.span(group)
+            if end > start and _entropy(text[start:end]) >= row.entropy:
+                yield start, end, row.kind
+
+
+def _entropy(text: str) -> float:
+    """Return Shannon's entropy of the characters of `text`, in bits a character."""
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
+
+
+def _candidates(lowered: bytes) -> list[_Row]:
+    """Return the rows that a text in small letters may match, in their order."""
+    rows = _rows()
+    return [rows[place] for place in sorted(_literals().Match(lowered) or ())]
+
+
+@cache
+def _literals() -> "re2.Set":
+    """Return one automaton of all literals: it tells in one pass which rows a text may match."""
+    literals = re2.Set.SearchSet()
+    for row in _rows():
+        literals.Add("|".join(map(re2.escape, row.literals)))
+    literals.Compile()
+    return literals
+
+
+@cache
+def _rows() -> tuple[_Row, ...]:
+    with open(_TABLE, encoding="ascii") as file:
+        rows = json.load(file)
+    return tuple(_Row(kind, tuple(literals), pattern, group, entropy) for kind, literals, pattern, group, entropy in rows)
+
+
+@cache
+def _compiled(pattern: str) -> "re2._Regexp":
+    return re2.compile(pattern)

@@ -1,0 +1,181 @@
+"""Secrets that nothing but their letters gives away: drawn by lot, and beside a name such as "token", or long enough alone.
+
+What notes are full of is spared: hashes, commit ids and UUIDs are of one case, identifiers and paths are made of words.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from subcog_hooks.redaction.randomness import is_drawn, is_hexadecimal, is_no_word, mixes
+from subcog_hooks.redaction.secret_values import is_made_of_words
+
+NAMED = 10  # characters of a drawn value beside a name: passwords that people are given have 12
+NAMED_OF_ONE_CASE = 20
+ASSIGNED = 12
+HASH = 32  # hexadecimal digits: a commit id that a sentence about tokens mentions is shorter, or 40 and called one
+ALONE = 20  # of digits, capitals and small letters; 10 of the 3,000 notes of a documentation have such a word
+ALONE_KIND = "random token"
+_FULL_LINE = 48  # characters of a line of base64 in a key's body; 64, 70 and 76 are usual
+_LONGEST = 4_000
+_LONGEST_URL = 200
+_BEFORE, _AFTER = 48, 28  # characters around a value in which a name may stand: about six words, and four
+
+# Where a value may begin and end. Of "bob:secret" and "key=secret" the part behind the sign is judged.
+_VALUE = re.compile(rf"[^\s\"'`,;<>()\[\]{{}}|。、（）「」]{{{NAMED},{_LONGEST}}}")
+_HEAD = re.compile(r"[^\W\d][\w.@+-]{0,40}(?:=>|:=|[:=＝：](?!/)|/(?=[^/]*$))")
+_TAIL = ".:!?*\\"
+_NAMES = (
+    r"pass(?:word|wd|phrase|code)?s?(?![a-z])|passwort|kennwort|p(?:s)?wd?(?![a-z])|(?<![a-z])pin(?![a-z])"
+    r"|psk(?![a-z])|secrets?(?![a-z])"
+    r"|tokens?(?![a-z])|api[ _-]?keys?|(?<![a-z])keys?(?![a-z])|credential|creds(?![a-z])|(?<![a-z])log[ -]?in|bearer"
+    r"|(?<![a-z])auth"
+    r"|identified by|(?:unlock|recovery|backup|access|pairing|security)[ -]codes?|(?<![a-z])(?:seed|[th]?otp|2fa|mfa"
+    r"|wi-?fi|wlan|ssid|wpa2?|vpn"
+    r"|admin|root|sudo|ssh|ftp|smtp|imap|vnc|rdp|users?|account|signed|licen[cs]e)(?![a-z])|p[@4]ss"
+    r"|schl.ssel|contrase|senha|mot de passe|has[lł]o|wachtwoord|l.senord|parola|heslo|salasana|jelsz|şifre|kata sandi"
+    r"|パスワード|トークン|秘密鍵|鍵|キー|密码|密碼|口令|令牌|密钥|密鑰|비밀번호|암호|토큰|пароль|токен|ключ|סיסמ"
+    r"|كلمة المرور|clave|clé|chiave"
+)
+_NAME = re.compile(_NAMES, re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(?:^|[_.\- ]|(?<=[a-z]))(?:key|token|secret|pass|password|passwd|passphrase|passcode|pwd|pw|psk|pin|pat|auth"
+    r"|creds?|credentials?"
+    r"|dsn|sid|salt|seed|cookie|session|signature|sig|hmac|otp|totp|bearer|license|nonce)(?:[_-]?\d{1,2}|_base)?$",
+    re.IGNORECASE,
+)
+# What is called a key or a token and is none: places in lists, names of rows, what everybody may know.
+_NO_SECRET = re.compile(
+    r"(?:public|primary|foreign|partition|sort|cache|idempotency|dedup\w*|object|row|composite|host|fingerprint"
+    r"|check ?sum|digest"
+    r"|sha-?\d+|md5|commit|revision|integrity|next|page|continuation|etag|hash(?:es)?)[\s_\-]*(?:keys?|tokens?|ids?|is"
+    r"|of|[:=])?[\s:=\"'`]*$",
+    re.IGNORECASE,
+)
+_NO_NAME_OF_SECRET = re.compile(
+    r"(?:id|ids|uuid|guid|hash|sha\d*|url|uri|link|version|ref|digest|etag|name|path|file|class|type|model|image|video"
+    r"|commit|rev|tag|branch"
+    r"|color|colour|address|addr|fingerprint|checksum|integrity|https?|ftp|ssh|git|file|see|e\.g\.)$",
+    re.IGNORECASE,
+)
+_SLASHED = re.compile(r"(?:^|[\s|(])[\w.@-]{2,40}[ \t]?[/|][ \t]*[\"'`]?$")
+_ASSIGNED = re.compile(r"([\w.-]{2,60})[\\\"'`\])*]{0,4}[ \t]*(?:=>|:=|==|[:=＝：])[ \t]*[\\\"'`*]{0,3}$")
+_IS_PUBLIC = re.compile(
+    r"(?:sha-?\d{1,3}|md5|h1|go\.sum|integrity|base64)[-:=,][^\s]{0,4}$|://[^\s\"'`<>]*$|data:[\w/+;-]*,$", re.IGNORECASE
+)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_LONGEST_LINE = 100
+_LINE_BEFORE = re.compile(r"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/]{48,80}={0,2})[ \t]*(?:\r?\n|\\n)[ \t]*$")
+_LINE_BEHIND = re.compile(
+    r"[ \t]*(?:\r?\n|\\n)[ \t]*(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/]{4,80}={0,2}(?=[ \t]*(?:[\r\n\"'`]|\\n|$))"
+)
+_SENTENCE = re.compile(r"[.!?。]\s|\n[ \t]*\n")
+
+
+class Found(NamedTuple):
+    """Where a secret stands in a text, and what to call it."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def drawn(text: str, holds_secret: Callable[[str], bool]) -> Iterator[Found]:
+    """Yield the values in `text` that look drawn by lot where a secret may stand, and what hides one in base64.
+
+    holds_secret: judges what a word in base64 says.
+    """
+    for match in _VALUE.finditer(text):
+        start, end = match.span()
+        if not any(map(str.isdigit, match[0])) and not mixes_letters(match[0]):
+            continue
+        head = _HEAD.match(match[0])
+        pair = head is not None and head.end() < end - start
+        if head is not None and pair:
+            start += head.end()
+        inner = text.rfind("=", start, start + len(text[start:end].rstrip("=")))
+        start = max(start, inner + 1)
+        while end > start and text[end - 1] in _TAIL:
+            end -= 1
+        kind = _judged(text, start, end, head[0] if head and pair else "", holds_secret)
+        if kind == ALONE_KIND and end - start >= _FULL_LINE:
+            yield _whole_block(text, start, end)
+        elif kind:
+            yield Found(start, end, kind)
+
+
+def _whole_block(text: str, start: int, end: int) -> Found:
+    """Return the lines of base64 around the one at `start` to `end`: the body of a key whose header stands elsewhere."""
+    while (line := _LINE_BEFORE.search(text, max(0, start - _LONGEST_LINE), start)) is not None:
+        start = line.start(1)
+    while (line := _LINE_BEHIND.match(text, end)) is not None:
+        end = line.end()
+    return Found(start, end, ALONE_KIND)
+
+
+def mixes_letters(text: str) -> bool:
+    """Return whether `text` has capitals after its first character and small letters, too."""
+    return text[1:] != text[1:].lower() and text != text.upper()
+
+
+def _judged(text: str, start: int, end: int, head: str, holds_secret: Callable[[str], bool]) -> str:
+    """Return what the value at `start` to `end` is to be called, "" when it is no secret."""
+    value = text[start:end]
+    said = _said_in_base64(value)
+    if said is not None:
+        return "secret" if holds_secret(said) else ""
+    value = value.removeprefix("0x")
+    is_mixed = mixes(value)
+    is_sure = is_drawn(value)
+    if len(value) < NAMED or not (is_sure or (is_mixed and is_no_word(value))) or _looks_like_path(value):
+        return ""
+    if is_made_of_words(value):
+        return ""
+    before = text[max(0, start - _BEFORE) : start]
+    if _IS_PUBLIC.search(text, max(0, start - _LONGEST_URL), start) or _NO_SECRET.search(before):
+        return ""
+    is_hash = is_hexadecimal(value) and not is_mixed
+    name = _ASSIGNED.search(before)
+    if name and _SECRET_NAME.search(name[1]) and len(value) >= (HASH if is_hash else ASSIGNED):
+        return "secret"
+    least = NAMED if is_mixed else HASH if is_hash else NAMED_OF_ONE_CASE
+    if len(value) >= least and _is_named(text, start, end):
+        return "secret"
+    if not (is_mixed and is_sure) or is_hexadecimal(value):
+        return ""
+    if len(value) >= ASSIGNED and name and not _NO_NAME_OF_SECRET.search(name[1]):
+        return "secret"
+    if head.endswith((":", "/")) or _SLASHED.search(before):
+        return "password"
+    return ALONE_KIND if len(value) >= ALONE else ""
+
+
+def _is_named(text: str, start: int, end: int) -> bool:
+    """Return whether a name such as "token" stands in the same sentence as the value, not far from it."""
+    before = text[max(0, start - _BEFORE) : start]
+    before = before[max((cut.end() for cut in _SENTENCE.finditer(before)), default=0) :]
+    if _NAME.search(before):
+        return True
+    after = text[end : end + _AFTER]
+    stop = _SENTENCE.search(after)
+    after = after[: stop.start()] if stop else after
+    return _NAME.search(after.partition("\n")[0]) is not None
+
+
+def _looks_like_path(value: str) -> bool:
+    """Return whether `value` is a path, an attribute or a version: parts of which most are short words or numbers."""
+    parts = re.split(r"[/.\\:]", value)
+    return len(parts) >= 3 and max(map(len, parts)) < ALONE
+
+
+def _said_in_base64(value: str) -> str | None:
+    """Return the text that `value` is in base64, None if it is not plain text in base64."""
+    if len(value) < 16 or not _BASE64.fullmatch(value):
+        return None
+    padded = value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4)
+    try:
+        said = base64.b64decode(padded, altchars=b"-_" if "-" in value or "_" in value else None, validate=True).decode("ascii")
+    except (ValueError, UnicodeDecodeError):
+        return None
+    return said if all(letter.isprintable() or letter in "\r\n\t" for letter in said) else None
