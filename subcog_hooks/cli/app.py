@@ -26,18 +26,21 @@ from subcog_hooks.cli import (
     trigger,
     why,
 )
+from subcog_hooks.cli.support import help_pages
 from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, prefer_utf8, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
 from subcog_hooks.redaction.leaks import mask
 
+MAX_HELP = 100  # columns of a help page: longer lines are hard to read
 EVERYWHERE = ("--quiet", "--debug")  # accepted before and behind the command's name
 
 app = typer.Typer(
     name="subcog",
-    help="Long-term memory for coding agents: notes go in with `remember` or `import`, the hook gives the few that matter.",
+    help="Long-term memory for coding agents. You note what matters with `remember` or `import`. When you prompt the agent, "
+    "the hook gives it the few notes that help.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP},
 )
 
 
@@ -49,8 +52,8 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _everywhere(
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing beside the result.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the result only, no remarks.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback when a command fails.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -77,6 +80,7 @@ for module in (
     pause,
 ):
     module.register(app)
+help_pages.keep_summaries_whole(app)
 
 
 def run() -> None:

@@ -8,7 +8,7 @@ import typer
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import expiry
-from subcog_hooks.cli.support import conditions, embedding, session
+from subcog_hooks.cli.support import completion, conditions, embedding, session
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import safe, terminal
@@ -27,28 +27,70 @@ def register(app: typer.Typer) -> None:
 
 
 def edit(
-    id_: Annotated[str, typer.Argument(metavar="ID", help="The id, or the beginning of one.")],
-    content: Annotated[str | None, typer.Option("--content", help="The new text, instead of opening $EDITOR.")] = None,
-    namespace: Annotated[str | None, typer.Option("--namespace", "-s", help="The new namespace.")] = None,
+    id_: Annotated[
+        str, typer.Argument(metavar="ID", help="The id of the memory, or its beginning.", autocompletion=completion.ids)
+    ],
+    content: Annotated[str | None, typer.Option("--content", metavar="TEXT", help="The new text.")] = None,
+    namespace: Annotated[
+        str | None,
+        typer.Option("--namespace", "-s", metavar="NAME", help="The new namespace.", autocompletion=completion.namespaces),
+    ] = None,
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", help="The new tags, in place of all old ones; '' takes them away.")
+        list[str] | None,
+        typer.Option(
+            "--tag",
+            "-t",
+            metavar="TAG",
+            help="A tag, given several times for several. They replace all old tags; '' removes them.",
+            autocompletion=completion.tags,
+        ),
     ] = None,
-    keyword: Annotated[list[str] | None, typer.Option("--keyword", help="The new keywords, in the same way.")] = None,
-    trigger: Annotated[list[str] | None, typer.Option("--trigger", help="The new triggers, in the same way.")] = None,
-    path: Annotated[list[str] | None, typer.Option("--path", help="The new globs of files, in the same way.")] = None,
-    when: Annotated[list[str] | None, typer.Option("--when", help="The new conditions, in the same way.")] = None,
-    priority: Annotated[int | None, typer.Option("--priority", min=0, max=100, help="The new priority.")] = None,
+    keyword: Annotated[
+        list[str] | None, typer.Option("--keyword", metavar="WORD", help="A keyword. They replace all old ones, as with --tag.")
+    ] = None,
+    trigger: Annotated[
+        list[str] | None,
+        typer.Option("--trigger", metavar="REGEX", help="A trigger. They replace all old ones, as with --tag."),
+    ] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option("--path", metavar="GLOB", help="A glob of files. They replace all old ones, as with --tag."),
+    ] = None,
+    when: Annotated[
+        list[str] | None,
+        typer.Option("--when", metavar="CONDITION", help="A condition. They replace all old ones, as with --tag."),
+    ] = None,
+    priority: Annotated[
+        int | None, typer.Option("--priority", metavar="NUMBER", min=0, max=100, help="The new priority.")
+    ] = None,
     trust: Annotated[
-        str | None, typer.Option("--trust", help="user: you vouch for it, so that it may have a priority of 90 and more.")
+        str | None,
+        typer.Option("--trust", metavar="user", help="Vouch for it yourself, so that it may have a priority of 90 or more."),
     ] = None,
-    status: Annotated[str | None, typer.Option("--status", help="The new status: " + ", ".join(STATUSES) + ".")] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            "--status",
+            metavar="STATUS",
+            help="The new status: " + ", ".join(STATUSES) + ".",
+            autocompletion=completion.statuses,
+        ),
+    ] = None,
     project: Annotated[
-        str | None, typer.Option("--project", help="Move it to this project; `here` is the one at hand.")
+        str | None,
+        typer.Option(
+            "--project",
+            metavar="NAME",
+            help="Move it to this project; `here` is the project of this folder.",
+            autocompletion=completion.projects,
+        ),
     ] = None,
-    user: Annotated[bool, typer.Option("--user", help="Move it to all your projects.")] = False,
-    expires: Annotated[str | None, typer.Option("--expires", help="A date, days such as 30d, or never.")] = None,
+    user: Annotated[bool, typer.Option("--user", help="Make it count in all your projects.")] = False,
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
+    ] = None,
 ) -> None:
-    """Change a memory: in $EDITOR, or by the options alone.
+    """Change a memory: by the options given, or in $EDITOR when there are none.
 
     Example: subcog edit 1m7x59 --tag auth --tag spa
     """
@@ -111,10 +153,15 @@ def _owner(project: str | None, *, user: bool) -> dict[str, object]:
 
 
 def forget(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The ids, or beginnings of them.")],
-    purge: Annotated[bool, typer.Option("--purge", help="Overwrite the text on disk too: it can not be brought back.")] = False,
+    ids: Annotated[
+        list[str],
+        typer.Argument(metavar="ID", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
+    ],
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Erase the text from the disk too. It can not be brought back.")
+    ] = False,
 ) -> None:
-    """Forget memories. Without --purge, `subcog edit ID --status active` brings one back.
+    """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
 
     Example: subcog forget 1m7x59 1m7x60
     """
@@ -137,10 +184,15 @@ def forget(
 
 
 def supersede(
-    old: Annotated[str, typer.Argument(help="The id of the memory that no longer holds.")],
-    new: Annotated[str, typer.Argument(help="The id of the memory that takes its place.")],
+    old: Annotated[
+        str,
+        typer.Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids),
+    ],
+    new: Annotated[
+        str, typer.Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)
+    ],
 ) -> None:
-    """Mark one memory as superseded by another: it stays in the store and is no longer handed over.
+    """Replace one memory by another. The old one stays in the store, but the agent is no longer given it.
 
     Example: subcog supersede 1m7x59 1m7x60
     """

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 from tomlkit.exceptions import TOMLKitError
 
-from subcog_hooks.cli.support import decisions, session
+from subcog_hooks.cli.support import completion, decisions, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, terminal
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
@@ -28,7 +28,7 @@ LOG_PROMPTS = "surfacing.log_prompts"
 LOOKED_AT = 100  # of the latest prompts
 
 commands = typer.Typer(
-    help="Read and change settings (config.toml). A project's .subcog.toml may tune some, and only make the hook more silent.",
+    help="Read and change the settings in config.toml. A project's .subcog.toml can adjust some, and only make the hook more silent.",
     no_args_is_help=True,
 )
 
@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 @commands.command()
 def path() -> None:
-    """Print where the settings are kept.
+    """Print the path of the settings file.
 
     Example: subcog config path
     """
@@ -47,8 +47,15 @@ def path() -> None:
 
 
 @commands.command()
-def get(key: Annotated[str, typer.Argument(help="For instance surfacing.max_memories.")]) -> None:
-    """Print the value in force of one setting.
+def get(
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings
+        ),
+    ],
+) -> None:
+    """Print the value of one setting as it counts in this folder.
 
     Example: subcog config get surfacing.min_relevance
     """
@@ -78,11 +85,23 @@ def list_() -> None:
 
 @commands.command(name="set")
 def set_(
-    key: Annotated[str, typer.Argument(help="For instance surfacing.max_memories.")],
-    value: Annotated[str, typer.Argument(help="The new value; `default` takes the setting out of the file.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings
+        ),
+    ],
+    value: Annotated[
+        str,
+        typer.Argument(
+            metavar="VALUE",
+            help="The new value; `default` removes the setting from the file.",
+            autocompletion=completion.values,
+        ),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
 ) -> None:
-    """Change one setting. Of surfacing.min_relevance it is said how often the last prompts would have been spoken to.
+    """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
 
     Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """

@@ -81,11 +81,13 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    prompt: Annotated[str | None, typer.Option("--prompt", help="Try the hook on this prompt.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", metavar="PROMPT", help="Show what the hook would answer to this prompt.")
+    ] = None,
 ) -> None:
-    """Look at the store, the index, models, permissions, settings and the hook; run it and show the bytes the model would see.
+    """Check the store, the index, models, permissions, settings and the hook, and show what the hook would answer to a prompt.
 
-    Exit code 3 when the store is not sound, 4 when the settings are not, 5 when an embedding model is not.
+    The exit code is 3 when the store is damaged, 4 when a setting is wrong, and 5 when an embedding model is.
 
     Example: subcog doctor --prompt "how do we log in?"
     """

@@ -29,23 +29,29 @@ def register(app: typer.Typer) -> None:
 def import_(
     source: Annotated[
         str,
-        typer.Argument(help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."),
+        typer.Argument(
+            metavar="SOURCE", help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."
+        ),
     ],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite memories of the same id, and sections that were edited.")
+        bool, typer.Option("--replace", help="Overwrite memories of the same id, and imported sections that you have edited.")
     ] = False,
     trust: Annotated[
-        str, typer.Option("--trust", help="user: you vouch for the file, its trust and its priorities hold.")
+        str,
+        typer.Option(
+            "--trust", metavar="WHO", help="Give `user` if you vouch for the file: then its trust and priorities are kept."
+        ),
     ] = "import",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
-    user: Annotated[bool, typer.Option("--user", help="Markdown: for all your projects, not only this one.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Return when all are embedded by the neural model.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and import nothing.")] = False,
+    user: Annotated[bool, typer.Option("--user", help="Import Markdown for all your projects, not only this one.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
 ) -> None:
-    """Import memories. Lines that do not hold are named and left out, as is a trigger or a path of a line that holds otherwise;
-    all else is stored. Exit code 2 when there were any.
+    """Import memories from JSONL or Markdown.
 
-    A line without "project" is for all your projects; Markdown is for the project at hand. Importing Markdown again updates
-    what has changed and archives the sections that are gone.
+    What is not valid, a line or a trigger or path of it, is named and left out; the rest is stored. Then the exit code is 2.
+
+    A JSONL line without "project" is for all your projects; Markdown is for the project of this folder. If you import Markdown
+    again, changed sections are updated and missing ones are archived.
 
     Example: subcog import docs/adr --dry-run
     """
@@ -126,10 +132,10 @@ def _owners(report: importing.Report) -> str:
 
 
 def export(
-    file: Annotated[str, typer.Argument(help="The file to write, or - for standard output.")] = "-",
-    deleted: Annotated[bool, typer.Option("--deleted", help="With the forgotten memories.")] = False,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
+    deleted: Annotated[bool, typer.Option("--deleted", help="Export the forgotten memories too.")] = False,
 ) -> None:
-    """Export the memories of all projects as JSONL, by id: what `import --trust user` reads back, byte for byte.
+    """Export the memories of all projects as JSONL, sorted by id. `import --trust user` reads the file back unchanged.
 
     Example: subcog export memories.jsonl
     """
@@ -215,7 +221,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def reindex() -> None:
-    """Build the index anew from the store, beside the old one, and embed what the neural model has not embedded yet.
+    """Rebuild the search index from the store, and embed the memories that still lack a neural vector.
 
     Example: subcog reindex
     """

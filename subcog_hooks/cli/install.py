@@ -23,17 +23,22 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
-    user: Annotated[bool, typer.Option("--user", help="Your own settings, for every project (the default).")] = False,
+    user: Annotated[
+        bool, typer.Option("--user", help="Use your own settings, which count in every project (the default).")
+    ] = False,
     project: Annotated[
-        bool, typer.Option("--project", help="This project's shared .claude/settings.json; runs `subcog` from the PATH.")
+        bool,
+        typer.Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH."),
     ] = False,
-    local: Annotated[bool, typer.Option("--local", help="This project's .claude/settings.local.json, yours alone.")] = False,
+    local: Annotated[
+        bool, typer.Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
+    ] = False,
     beside_plugin: Annotated[
-        bool, typer.Option("--beside-plugin", help="Register it although the plugin runs it already.")
+        bool, typer.Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, and make none.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
-    """Register the hook with Claude Code, show the change, keep everything else in the file.
+    """Register the hook in Claude Code's settings, and show the change. The rest of the file stays as it is.
 
     Where the plugin runs the hook already, nothing is registered: it would run twice.
 
@@ -72,14 +77,19 @@ def init(
 
 
 def uninstall(
-    user: Annotated[bool, typer.Option("--user", help="Your own settings, for every project (the default).")] = False,
-    project: Annotated[
-        bool, typer.Option("--project", help="This project's shared .claude/settings.json; runs `subcog` from the PATH.")
+    user: Annotated[
+        bool, typer.Option("--user", help="Use your own settings, which count in every project (the default).")
     ] = False,
-    local: Annotated[bool, typer.Option("--local", help="This project's .claude/settings.local.json, yours alone.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, and make none.")] = False,
+    project: Annotated[
+        bool,
+        typer.Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH."),
+    ] = False,
+    local: Annotated[
+        bool, typer.Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
-    """Take the hook out of Claude Code's settings: the file is what it was before `init`. Memories stay.
+    """Take the hook out of Claude Code's settings. The file is then as it was before `init`. Your memories stay.
 
     Example: subcog uninstall
     """

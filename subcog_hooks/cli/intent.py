@@ -34,17 +34,25 @@ def register(app: typer.Typer) -> None:
 
 
 def intent(
-    prompt: Annotated[list[str] | None, typer.Argument(help="The prompt; - reads it from standard input.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object with everything known about it.")] = False,
+    prompt: Annotated[
+        list[str] | None, typer.Argument(metavar="PROMPT", help="The prompt, or - to read it from standard input.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object with all that is known about the prompt.")
+    ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say which signals fired, what the LLM said, and what came of it.")
+        bool, typer.Option("--explain", help="Show which words counted, what the LLM said, and what came of it.")
     ] = False,
     batch: Annotated[
         str | None,
-        typer.Option("--batch", help='Answer prompts from a JSONL file (- for standard input): {"id", "prompt"}.'),
+        typer.Option(
+            "--batch",
+            metavar="FILE",
+            help='Read many prompts from a JSONL file, or - for standard input. A line is {"id", "prompt"}.',
+        ),
     ] = None,
 ) -> None:
-    """Tell what a prompt asks for, how surely memories could help with it, and its topics; an LLM is asked as the hook asks it.
+    """Tell what a prompt asks for, how likely memories can help with it, and its topics. A configured LLM is asked too.
 
     Example: subcog intent "the tests are failing with exit code 101" --explain
     """

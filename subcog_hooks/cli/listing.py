@@ -10,7 +10,7 @@ from rich.text import Text
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.search import statuses
-from subcog_hooks.cli.support import conditions, inputs, session
+from subcog_hooks.cli.support import completion, conditions, inputs, session
 from subcog_hooks.cli.support.output import DIM, day, safe, show_memories, terminal, where
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
@@ -26,28 +26,64 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="How many.")] = 50,
-    page: Annotated[int, typer.Option("--page", min=1, max=1_000_000, help="Which page of them.")] = 1,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=1_000_000, help="How many memories.")
+    ] = 50,
+    page: Annotated[int, typer.Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of the list.")] = 1,
     namespace: Annotated[
-        list[str] | None, typer.Option("--namespace", "-s", help="Only this namespace; several are allowed.")
+        list[str] | None,
+        typer.Option(
+            "--namespace",
+            "-s",
+            metavar="NAME",
+            help="Only memories of this namespace; give it several times for several.",
+            autocompletion=completion.namespaces,
+        ),
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; several must all be there.")] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tag",
+            "-t",
+            metavar="TAG",
+            help="Only memories with this tag; several tags must all be there.",
+            autocompletion=completion.tags,
+        ),
+    ] = None,
     keyword: Annotated[
-        list[str] | None, typer.Option("--keyword", help="Only with this keyword; several in the same way.")
+        list[str] | None,
+        typer.Option("--keyword", metavar="WORD", help="Only memories with this keyword; several keywords must all be there."),
     ] = None,
     trigger: Annotated[
-        str | None, typer.Option("--trigger", metavar="TEXT", help="Only with a trigger that matches this prompt or command.")
+        str | None,
+        typer.Option("--trigger", metavar="TEXT", help="Only memories with a trigger that matches this prompt or command."),
     ] = None,
-    path: Annotated[list[str] | None, typer.Option("--path", metavar="FILE", help="Only about this file.")] = None,
-    project: Annotated[str | None, typer.Option("--project", help="Another project than the one at hand.")] = None,
-    all_projects: Annotated[bool, typer.Option("--all-projects", help="The memories of every project.")] = False,
+    path: Annotated[
+        list[str] | None, typer.Option("--path", metavar="FILE", help="Only memories whose globs match this file.")
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            "--project",
+            metavar="NAME",
+            help="List another project than that of this folder.",
+            autocompletion=completion.projects,
+        ),
+    ] = None,
+    all_projects: Annotated[bool, typer.Option("--all-projects", help="List the memories of all projects.")] = False,
     status: Annotated[
-        list[str] | None, typer.Option("--status", help="Other than active: " + ", ".join(STATUSES[1:]) + ", all.")
+        list[str] | None,
+        typer.Option(
+            "--status",
+            metavar="STATUS",
+            help="Memories of another status than active: " + ", ".join(STATUSES[1:]) + ", all.",
+            autocompletion=completion.statuses,
+        ),
     ] = None,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object a memory, as `export` writes it.")] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="Only the ids, one a line.")] = False,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per memory, as `export` writes it.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Print only the ids, one per line.")] = False,
 ) -> None:
-    """List memories, the newest first. Exit code 1 when there are none.
+    """List memories, the newest first. The exit code is 1 when there are none.
 
     Example: subcog list --namespace decisions -n 20
     """
@@ -108,8 +144,11 @@ def _is_called_up(memory: Memory, text: str) -> bool:
 
 
 def show(
-    id_: Annotated[str, typer.Argument(metavar="ID", help="The id, the beginning of one, or a URN.")],
-    as_json: Annotated[bool, typer.Option("--json", help="As `export` writes it.")] = False,
+    id_: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The id, its beginning, or a URN.", autocompletion=completion.ids),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, as `export` writes it.")] = False,
 ) -> None:
     """Show one memory with all of its fields.
 

@@ -15,7 +15,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
 
 commands = typer.Typer(
-    help="Embedding models: the packaged one serves the hook; `subcog search` may use another of fastembed's catalogue.",
+    help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.",
     no_args_is_help=True,
 )
 _MEGA = 1_000_000
@@ -43,7 +43,7 @@ class _Row(NamedTuple):
 
 @commands.command(name="list")
 def list_(
-    json_: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
     """List the installed models: their space, dimension, size, and how many memories have been embedded.
 
@@ -108,12 +108,12 @@ def _embedded(home: Home, space: Space) -> int:
 
 @commands.command()
 def pull(
-    name: Annotated[str, typer.Argument(help="A text model of fastembed's catalogue.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a text model in fastembed's catalogue.")],
     from_: Annotated[
-        str | None, typer.Option("--from", metavar="DIR", help="Copy its files from here, without network.")
+        str | None, typer.Option("--from", metavar="DIR", help="Copy its files from this folder, without the network.")
     ] = None,
 ) -> None:
-    """Get a model: from the network, or from a folder that has its files. It is tried out before it is kept.
+    """Install a model, from the network or from a folder with its files. It is tried out before it is kept.
 
     Example: subcog models pull BAAI/bge-small-en-v1.5 --from bge-small
     """
@@ -133,8 +133,10 @@ def pull(
 
 
 @commands.command()
-def use(name: Annotated[str, typer.Argument(help="An installed model or its space; `default` is the packaged one.")]) -> None:
-    """Choose the model of `subcog search`. The hook keeps the packaged one.
+def use(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An installed model; `default` is the packaged one.")],
+) -> None:
+    """Choose the model by which `subcog search` compares meanings. The hook keeps the packaged one.
 
     Example: subcog models use default
     """
@@ -158,7 +160,7 @@ def _outlook(home: Home, pending: int) -> str:
 
 
 @commands.command()
-def remove(name: Annotated[str, typer.Argument(help="An installed model or its space.")]) -> None:
+def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="An installed model.")]) -> None:
     """Delete a pulled model and its vectors. Memories are not touched.
 
     Example: subcog models remove BAAI/bge-small-en-v1.5

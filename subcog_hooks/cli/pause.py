@@ -23,9 +23,11 @@ def register(app: typer.Typer) -> None:
 
 
 def pause(
-    length: Annotated[str | None, typer.Argument(help="How long: 30m, 2h, 1d; without it, until `subcog resume`.")] = None,
+    length: Annotated[
+        str | None, typer.Argument(metavar="LENGTH", help="How long: 30m, 2h, 1d. Without it, until `subcog resume`.")
+    ] = None,
 ) -> None:
-    """Silence the hook, in every session.
+    """Silence the hook in every session, for a time or until `subcog resume`.
 
     Example: subcog pause 2h
     """
@@ -40,7 +42,7 @@ def pause(
 
 
 def resume() -> None:
-    """End a pause. Exit code 1 when there was none.
+    """End a pause. The exit code is 1 when there was none.
 
     Example: subcog resume
     """
@@ -51,9 +53,10 @@ def resume() -> None:
 
 
 def hook() -> None:
-    """Answer one hook event of Claude Code: a JSON payload on standard input, at most one JSON object on standard output.
+    """Answer one hook event of Claude Code. The client runs this, not you.
 
-    Exit code 0 always; errors go to the log. `subcog init` registers it; `subcog doctor` shows what it would say.
+    It reads a JSON payload on standard input and prints one JSON object or nothing. The exit code is always 0, errors go to the
+    log. `subcog init` registers it; `subcog doctor --prompt TEXT` shows what it would answer.
     """
 
 

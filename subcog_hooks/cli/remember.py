@@ -9,7 +9,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
 from subcog_hooks.capture.duplicates import near_duplicates
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import conditions, embedding, session
+from subcog_hooks.cli.support import completion, conditions, embedding, session
 from subcog_hooks.cli.support.amendment import amend, changed, joined
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import InvalidMemory, StoreError, UsageError
@@ -35,53 +35,90 @@ def register(app: typer.Typer) -> None:
 
 
 def remember(
-    text: Annotated[list[str], typer.Argument(help="The text, or - to read it from standard input.")],
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT", help="The text to remember, or - to read it from standard input.")
+    ],
     namespace: Annotated[
         str,
-        typer.Option("--namespace", "-s", help="Where it belongs: " + ", ".join(NAMESPACES) + ", or a name of your own."),
+        typer.Option(
+            "--namespace",
+            "-s",
+            metavar="NAME",
+            help="The kind of memory: " + ", ".join(NAMESPACES) + ", or a name of your own.",
+            autocompletion=completion.namespaces,
+        ),
     ] = DEFAULT_NAMESPACE,
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; may be given several times.")] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "-t", metavar="TAG", help="A tag; may be given several times.", autocompletion=completion.tags),
+    ] = None,
     keyword: Annotated[
-        list[str] | None, typer.Option("--keyword", help="A word it should be found by, though it has it not.")
+        list[str] | None,
+        typer.Option(
+            "--keyword", metavar="WORD", help="A word to find it by that is not in the text; may be given several times."
+        ),
     ] = None,
     trigger: Annotated[
         list[str] | None,
         typer.Option(
             "--trigger",
-            help="A regular expression (RE2) of prompts and commands that call it up; it matches inside words too, "
-            "and \\b ends it at a word's edge.",
+            metavar="REGEX",
+            help="Give it to the agent when a prompt or a command matches this regular expression (RE2). It matches inside "
+            "words too; \\b stands for a word's edge.",
         ),
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option("--path", help="A glob of the files it is about; it comes when a tool touches one: src/db/**, *.sql."),
+        typer.Option(
+            "--path",
+            metavar="GLOB",
+            help="Give it to the agent when a tool touches a file that matches this glob, such as src/db/** or *.sql.",
+        ),
     ] = None,
     when: Annotated[
         list[str] | None,
         typer.Option(
             "--when",
-            help="A condition: branch=main, prompts>=3, tool!=Bash, file~*.sql, or JSON. "
-            "It is handed over only while these hold; without triggers and paths, as soon as they do.",
+            metavar="CONDITION",
+            help="Give it only while this holds: branch=main, prompts>=3, tool!=Bash, file~*.sql, or JSON. "
+            "Without a trigger or a path, it is given as soon as it holds.",
         ),
     ] = None,
     priority: Annotated[
         int | None,
-        typer.Option("--priority", min=0, max=100, help="From 90 on it is always handed over where a trigger matches."),
+        typer.Option(
+            "--priority",
+            metavar="NUMBER",
+            min=0,
+            max=100,
+            help="With 90 or more it is always given when one of its triggers matches.",
+        ),
     ] = None,
-    user: Annotated[bool, typer.Option("--user", help="For all your projects, not only this one.")] = False,
-    project: Annotated[str | None, typer.Option("--project", help="For this project instead of the one at hand.")] = None,
+    user: Annotated[bool, typer.Option("--user", help="Remember it for all your projects, not only this one.")] = False,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            "--project",
+            metavar="NAME",
+            help="Remember it for this project, not for the one of this folder.",
+            autocompletion=completion.projects,
+        ),
+    ] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", help="Forget it then: a date, or a number of days such as 30d.")
+        str | None, typer.Option("--expires", metavar="DATE", help="Forget it on this date, or after days such as 30d.")
     ] = None,
     supersedes: Annotated[
-        str | None, typer.Option("--supersedes", help="The id of the memory that it takes the place of.")
+        str | None,
+        typer.Option(
+            "--supersedes", metavar="ID", help="The id of an older memory that it replaces.", autocompletion=completion.ids
+        ),
     ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print the memory as JSON.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the stored memory as JSON.")] = False,
 ) -> None:
     """Remember a text.
 
-    Inside a git repository it belongs to that project, elsewhere to you. Secrets and <private> blocks are left out. A text that
-    is remembered already takes over what else is given.
+    In a git repository it belongs to that project, elsewhere to all your projects. Secrets and <private> blocks are not stored.
+    If the same text is remembered already, your options are added to that memory.
 
     Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
     """

@@ -7,7 +7,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.support import decisions, session
+from subcog_hooks.cli.support import completion, decisions, session
 from subcog_hooks.cli.support.decisions import GOOD, WRONG
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.deadline import Deadline
@@ -40,11 +40,18 @@ def register(app: typer.Typer) -> None:
 
 def replay(
     decision: Annotated[
-        str | None, typer.Argument(help="Its id, or the beginning of one; the latest prompt's without it.")
+        str | None,
+        typer.Argument(
+            metavar="DECISION",
+            help="The id of a decision, or its beginning; without it, that of the latest prompt.",
+            autocompletion=completion.decisions,
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object with both decisions and what differs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object with both decisions and their differences.")
+    ] = False,
 ) -> None:
-    """Decide on a prompt of before anew, as the hook would today, and show what has changed. Nothing is handed over or kept.
+    """Decide about an earlier prompt again, as the hook would today, and show what has changed. Nothing is stored.
 
     Example: subcog replay
     """

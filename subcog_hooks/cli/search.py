@@ -9,7 +9,7 @@ import typer
 from rich.live import Live
 
 from subcog_hooks.capture.jsonl import read_time
-from subcog_hooks.cli.support import answers, inputs, session, sources
+from subcog_hooks.cli.support import answers, completion, inputs, session, sources
 from subcog_hooks.cli.support.output import first_screen, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
@@ -27,40 +27,89 @@ def register(app: typer.Typer) -> None:
 
 
 def search(
-    query: Annotated[list[str] | None, typer.Argument(help="What to look for.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object with everything known about the answer.")] = False,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object a result.")] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="Only the ids, one a line.")] = False,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, max=1000, help="How many results (search.limit).")
-    ] = None,
-    page: Annotated[int, typer.Option("--page", min=1, max=1_000_000, help="Which page of them.")] = 1,
-    namespace: Annotated[
-        list[str] | None, typer.Option("--namespace", "-s", help="Only this namespace; several are allowed.")
-    ] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; several must all be there.")] = None,
-    path: Annotated[list[str] | None, typer.Option("--path", metavar="FILE", help="Only memories about this file.")] = None,
-    project: Annotated[str | None, typer.Option("--project", help="Another project than the one at hand.")] = None,
-    all_projects: Annotated[bool, typer.Option("--all-projects", help="The memories of every project.")] = False,
-    since: Annotated[str | None, typer.Option("--since", help="Only created on or after this date.")] = None,
-    status: Annotated[
-        list[str] | None, typer.Option("--status", help="Other than active: " + ", ".join(STATUSES[1:]) + ", all.")
-    ] = None,
-    mode: Annotated[str, typer.Option("--mode", help="hybrid (words and meaning), lexical or semantic.")] = HYBRID,
-    fast: Annotated[
-        bool, typer.Option("--fast", help="The hook's recall: without loading the neural model for the query.")
+    query: Annotated[list[str] | None, typer.Argument(metavar="QUERY", help="The words or the question to look for.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object with the results and all that is known about them.")
     ] = False,
-    no_tags: Annotated[bool, typer.Option("--no-tags", help="Make nothing of tags that the query names.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say of each result why it stands where it stands.")] = False,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line, one for each result.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Print only the ids, one per line.")] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit", "-n", metavar="NUMBER", min=1, max=1000, help="How many results; the setting search.limit without it."
+        ),
+    ] = None,
+    page: Annotated[int, typer.Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of results.")] = 1,
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--namespace",
+            "-s",
+            metavar="NAME",
+            help="Only memories of this namespace; give it several times for several.",
+            autocompletion=completion.namespaces,
+        ),
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tag",
+            "-t",
+            metavar="TAG",
+            help="Only memories with this tag; several tags must all be there.",
+            autocompletion=completion.tags,
+        ),
+    ] = None,
+    path: Annotated[
+        list[str] | None, typer.Option("--path", metavar="FILE", help="Only memories whose globs match this file.")
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            "--project",
+            metavar="NAME",
+            help="Search another project than that of this folder.",
+            autocompletion=completion.projects,
+        ),
+    ] = None,
+    all_projects: Annotated[bool, typer.Option("--all-projects", help="Search the memories of all projects.")] = False,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DATE", help="Only memories created on this date or later.")
+    ] = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--status",
+            metavar="STATUS",
+            help="Memories of another status than active: " + ", ".join(STATUSES[1:]) + ", all.",
+            autocompletion=completion.statuses,
+        ),
+    ] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            help="How to search: hybrid (words and meaning), lexical (words) or semantic (meaning).",
+            autocompletion=completion.modes,
+        ),
+    ] = HYBRID,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Search as fast as the hook does: without loading the neural model.")
+    ] = False,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Give no bonus for tags that the query names.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say for each result how it got its place.")] = False,
     batch: Annotated[
         str | None,
         typer.Option(
             "--batch",
-            help='Answer queries from a JSONL file (- for standard input): {"id", "query", "project"?}; no project: all.',
+            metavar="FILE",
+            help='Answer many queries from a JSONL file, or - for standard input. A line is {"id", "query", "project"?}; '
+            "without a project all are searched.",
         ),
     ] = None,
 ) -> None:
-    """Search memories by words and meaning. Exit code 1 when nothing is found.
+    """Search memories by words and meaning. The exit code is 1 when nothing is found.
 
     Example: subcog search token refresh -n 5
     """

@@ -24,7 +24,8 @@ SET, KNOWN_HERE = "set by you", "known here"
 Value = bool | int | float | str
 
 commands = typer.Typer(
-    help="Set flags of your own, such as clinician_mode, that memories ask for with `when`.", no_args_is_help=True
+    help="Set flags of your own, such as clinician_mode. A memory's condition (`--when`) can ask for them.",
+    no_args_is_help=True,
 )
 
 
@@ -34,11 +35,13 @@ def register(app: typer.Typer) -> None:
 
 @commands.command(name="set")
 def set_(
-    flags: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="true, false, a number or a text.")],
+    flags: Annotated[
+        list[str], typer.Argument(metavar="NAME=VALUE", help="A name and its value: true, false, a number or a text.")
+    ],
 ) -> None:
-    """Set flags, in every project. NAME alone is NAME=true; what stands in double quotes is a text.
+    """Set flags for all projects. NAME alone means NAME=true; a value in double quotes is a text.
 
-    They stay set until they are cleared, or state.db is deleted.
+    They stay until you clear them, or state.db is deleted.
 
     Example: subcog state set clinician_mode=true
     """
@@ -55,12 +58,14 @@ def set_(
 
 @commands.command()
 def get(
-    name: Annotated[str | None, typer.Argument(help="One flag or fact; without it, all that are known here.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, or the value of NAME.")] = False,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One flag or fact; without it, all that are known here.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, or the value of NAME.")] = False,
 ) -> None:
-    """Show the flags that are set, and the facts that are known in this folder without a session.
+    """Show the flags that you have set, and the facts that conditions can ask for in this folder.
 
-    Exit code 1 when NAME is not known.
+    The exit code is 1 when NAME is not known.
 
     Example: subcog state get
     """
@@ -92,10 +97,10 @@ def _show(name: str, known: dict[str, Value], *, as_json: bool) -> None:
 
 @commands.command()
 def clear(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="The flags to take away.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Take all flags away.")] = False,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The names of the flags.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Remove all flags.")] = False,
 ) -> None:
-    """Take flags away: what asks for them holds no longer. Exit code 1 when none of them was set.
+    """Remove flags: conditions that ask for them no longer hold. The exit code is 1 when none of them was set.
 
     Example: subcog state clear clinician_mode
     """

@@ -78,10 +78,10 @@ def register(app: typer.Typer) -> None:
 
 
 def stats(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, by the metrics' names.")] = False,
-    prometheus: Annotated[bool, typer.Option("--prometheus", help="Prometheus' text format.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object by the names of the metrics.")] = False,
+    prometheus: Annotated[bool, typer.Option("--prometheus", help="Print the metrics in Prometheus' text format.")] = False,
 ) -> None:
-    """Show how often the hook spoke, what it handed over, how long it took, and how an LLM did.
+    """Show how often the hook gave memories, which ones, and how long it took.
 
     Example: subcog stats
     """

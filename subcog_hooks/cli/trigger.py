@@ -40,17 +40,20 @@ class Match(NamedTuple):
 
 
 def trial(
-    pattern: Annotated[str, typer.Argument(metavar="REGEX", help="The trigger, in the syntax of RE2; case does not matter.")],
+    pattern: Annotated[
+        str, typer.Argument(metavar="REGEX", help="The trigger: a regular expression as RE2 reads it. Case does not matter.")
+    ],
     text: Annotated[
-        list[str] | None, typer.Argument(help="A prompt or a command to try it on; - reads it from standard input.")
+        list[str] | None,
+        typer.Argument(metavar="TEXT", help="A prompt or a command to try it on, or - to read it from standard input."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object with everything known about it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all matches.")] = False,
 ) -> None:
-    """Test a regular expression before `remember --trigger` takes it; without a text, on the last prompts that are kept.
+    """Test a regular expression before you give it to `remember --trigger`. Without a text it is tried on your last prompts.
 
-    It matches inside words too: "api" is in "rapid". A \\b ends it at a word's edge, as in "\\bapi\\b".
+    It matches inside words too: "api" is in "rapid". \\b stands for a word's edge, as in "\\bapi\\b".
 
-    Exit code 1 when it does not match the text, 2 when it would not be taken.
+    The exit code is 1 when it does not match the text, and 2 when it is no valid trigger.
 
     Example: subcog test-trigger "deploy(s|ed)?" "we deployed it on Friday"
     """

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.support import decisions, session
+from subcog_hooks.cli.support import completion, decisions, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
 from subcog_hooks.hooks import session_start
@@ -26,20 +26,37 @@ def register(app: typer.Typer) -> None:
 
 
 def why(
-    decision: Annotated[str | None, typer.Argument(help="Its id, or the beginning of one; the latest without it.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All that is kept of it, as one JSON object.")] = False,
-    as_list: Annotated[bool, typer.Option("--list", "-l", help="The latest decisions, one a line.")] = False,
+    decision: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DECISION",
+            help="The id of a decision, or its beginning; without it, the latest.",
+            autocompletion=completion.decisions,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all that is kept of it as one JSON object.")] = False,
+    as_list: Annotated[bool, typer.Option("--list", "-l", help="List the latest decisions, one per line.")] = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, max=1000, help=f"List so many of them ({LISTED}).")
+        int | None,
+        typer.Option(
+            "--limit", "-n", metavar="NUMBER", min=1, max=1000, help=f"How many decisions to list; {LISTED} without it."
+        ),
     ] = None,
     bad: Annotated[
         str | None,
-        typer.Option("--bad", metavar="MEMORY", help="This memory was wrong there: let it count less for such prompts."),
+        typer.Option(
+            "--bad",
+            metavar="ID",
+            help="Say that this memory did not fit the prompt: it will count less for prompts like it.",
+            autocompletion=completion.ids,
+        ),
     ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="With --bad: it was not, after all.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="With --bad: take that back.")] = False,
 ) -> None:
-    """Show why the hook spoke or was silent: the last time that it had something to decide, or another time. A prompt, a tool's
-    call or a session's start may have been the occasion. Exit code 1 when nothing is known of it.
+    """Show why the hook gave memories to the agent, or why it was silent.
+
+    It shows the latest decision or the one that you name: at a prompt, at a tool's call, or at a session's start. The exit
+    code is 1 when there is none.
 
     Example: subcog why --list
     """

@@ -208,6 +208,20 @@ class Store:
         )
         return [row[0] for row in rows]
 
+    def newest_with_prefix(self, prefix: str, limit: int) -> list[Memory]:
+        """Return the memories whose ids begin with `prefix`, the newest first; forgotten ones come last."""
+        order = "ORDER BY status = 'deleted', created_at DESC, id LIMIT ?"
+        return list(self._memories(f"WHERE id >= ? AND id < ? {order}", (prefix, prefix + "\U0010ffff", limit)))
+
+    def namespaces(self) -> list[str]:
+        """Return the namespaces of all memories that are not forgotten."""
+        return [row[0] for row in self._run("SELECT DISTINCT namespace FROM memories WHERE status != 'deleted' ORDER BY 1", ())]
+
+    def tags(self) -> list[str]:
+        """Return the tags of all memories that are not forgotten."""
+        sql = "SELECT DISTINCT value FROM memories, json_each(tags) WHERE status != 'deleted' ORDER BY 1"
+        return [str(row[0]) for row in self._run(sql, ())]
+
     def counts(self) -> dict[str, int]:
         """How many memories have each status."""
         return dict(self._run("SELECT status, count(*) FROM memories GROUP BY status", ()))

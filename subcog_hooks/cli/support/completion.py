@@ -1,0 +1,97 @@
+"""What the shell offers when Tab is pressed: ids, namespaces, tags, projects, decisions, settings. It never fails."""
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TypeVar
+
+import typer
+
+from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support.output import safe
+from subcog_hooks.errors import SubcogError
+from subcog_hooks.hooks.sanitise import cut
+from subcog_hooks.memory.model import NAMESPACES, STATUSES
+from subcog_hooks.memory.store import Store
+from subcog_hooks.recall.candidates import MODES
+from subcog_hooks.settings.keys import KEYS, ChoiceKey
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+
+MOST = 50  # offers: more fill the screen and help nobody
+WAIT_MS = 50  # for a state that another process holds
+_WORDS = 60  # characters of a memory or a prompt beside its id
+_DEFAULT = "default"  # what `config set` takes a setting out of the file by
+
+T = TypeVar("T")
+Offer = tuple[str, str]  # what is put in, and what it is
+
+
+def ids(incomplete: str) -> list[Offer]:
+    """Return the ids that begin so, each with the memory's first words, the newest memory first."""
+    memories = _of_store(lambda store: store.newest_with_prefix(incomplete, MOST))
+    return [(memory.id, cut(safe(memory.content), _WORDS)) for memory in memories]
+
+
+def namespaces(incomplete: str) -> list[str]:
+    """Return the namespaces that begin so: the usual ones and those that memories have."""
+    return _beginning(incomplete, (*NAMESPACES, *_of_store(Store.namespaces)))
+
+
+def tags(incomplete: str) -> list[str]:
+    """Return the tags of memories that begin so."""
+    return _beginning(incomplete, _of_store(Store.tags))
+
+
+def projects(incomplete: str) -> list[str]:
+    """Return the projects with memories that begin so."""
+    return _beginning(incomplete, _of_store(Store.projects))
+
+
+def decisions(incomplete: str) -> list[Offer]:
+    """Return the ids of decisions that begin so, each with its prompt, the latest first."""
+    home = session.home()
+    with suppress(SubcogError, OSError):
+        if os.path.exists(home.state_db):
+            state = State.open(home, WAIT_MS)
+            try:
+                kept = decision_log.latest(state, decision_log.MAX_DECISIONS)
+            finally:
+                state.close()
+            told = [(one.id, cut(safe(one.prompt or one.event), _WORDS)) for one in kept]
+            return [offer for offer in told if offer[0].startswith(incomplete)][:MOST]
+    return []
+
+
+def statuses(incomplete: str) -> list[str]:
+    """Return the statuses of memories that begin so."""
+    return _beginning(incomplete, STATUSES)
+
+
+def modes(incomplete: str) -> list[str]:
+    """Return the ways to search that begin so."""
+    return _beginning(incomplete, MODES)
+
+
+def settings(incomplete: str) -> list[Offer]:
+    """Return the names of settings that begin so, each with its meaning."""
+    return [(key.name, key.help) for key in KEYS.values() if key.name.startswith(incomplete)]
+
+
+def values(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the values that begin so of the setting that stands before, where they are few."""
+    key = KEYS.get(str(ctx.params.get("key")))
+    if key is None:
+        return []
+    known = key.choices if isinstance(key, ChoiceKey) else ("true", "false") if isinstance(key.default, bool) else ()
+    return _beginning(incomplete, (*known, _DEFAULT))
+
+
+def _beginning(start: str, names: Iterable[str]) -> list[str]:
+    return [name for name in dict.fromkeys(names) if name.startswith(start)][:MOST]
+
+
+def _of_store(read: Callable[[Store], list[T]]) -> list[T]:
+    with suppress(SubcogError, OSError), session.reading() as store:
+        return read(store) if store else []
+    return []
