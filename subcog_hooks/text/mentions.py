@@ -59,17 +59,21 @@ def mentions(text: str) -> tuple[str, ...]:
     """The files, identifiers and commands that `text` names, as it writes them, each once, at most 50, in order.
 
     A command is the first two words of a line of code, three for `npm run build` and `python manage.py migrate`. Code is
-    `inline code`, or a fenced block that is in a shell's language or none. A file is named with its ending, `./` before it is
-    left out. Linear in the text: about 0.1 µs a character.
+    `inline code`, or a fenced block that is in a shell's language or none; in prose only what is clearly a command is one. A
+    file is named with its ending, `./` before it is left out. Linear in the text: about 0.1 µs a character.
 
     >>> mentions("Run `make lint` before you touch src/db/pool.py:42, parse_args there raises E0308 (see HttpClient).")
     ('make lint', 'src/db/pool.py', 'parse_args', 'E0308', 'HttpClient')
+    >>> mentions("After a new route run make openapi, and make sure that it is committed.")
+    ('make openapi',)
     >>> mentions("Node.js 3.11 and/or https://a.io/x_y.py on GitHub, e.g. `latency`")
     ()
     """
+    from subcog_hooks.text.prose_commands import commands_in_prose  # only writers come here; its tables are 1 ms
+
     found: dict[str, None] = {}
     for prose, code in _passages(text):
-        for command in _parts(code[:MAX_COMMAND]) if code else ():
+        for command in _parts(code[:MAX_COMMAND]) if code else commands_in_prose(prose):
             name = _command_name(command)
             if name:
                 found[name] = None

@@ -51,6 +51,17 @@ def harbour(bare: Machine, remembered: Path) -> Path:
 # ---- tools ----------------------------------------------------------------------------------------------------------------
 
 
+def test_command_brings_the_memory_that_names_it_without_backticks(bare: Machine) -> None:
+    bare.imports(
+        {"id": "routes", "content": "After a new route run make openapi and commit the client."},
+        {"id": "reset", "content": "just db-reset wipes the local database, uploads too."},
+        {"id": "sure", "content": "Please make sure that the berths are free; make quick work of it."},
+    )
+    assert bare.at_call("Bash", command="cd api && make openapi") == ["routes"]
+    assert bare.at_call("Bash", command="just db-reset --yes") == ["reset"]
+    assert_silent(bare.hook(bare.calling("Bash", command="make sure")))
+
+
 @pytest.mark.parametrize("tool", ["Edit", "Write", "MultiEdit", "Read", "NotebookEdit"])
 def test_file_brings_the_memory_of_its_path(bare: Machine, harbour: Path, tool: str) -> None:
     field = "notebook_path" if tool == "NotebookEdit" else "file_path"

@@ -58,11 +58,49 @@ from subcog_hooks.text import mentions
         ("`make -j 4 lint`, `make -j4 docs`", ["make lint", "make docs"]),
         ("`timeout 30 make lint`, `env A=1 make docs`", ["make lint", "make docs"]),
         ("app/page.tsx and k8s/Dockerfile", ["app/page.tsx", "k8s/Dockerfile"]),
+        # commands in prose
+        ("make openapi regenerates the client", ["make openapi"]),
+        ("After a schema change run make openapi and commit the result.", ["make openapi"]),
+        ("just db-reset wipes the local database", ["just db-reset"]),
+        ("Never run just db-reset on staging.", ["just db-reset"]),
+        ("Migrations: make migrate, then make seed", ["make migrate"]),
+        ("the staging deploy is npm run deploy:staging", ["npm run deploy:staging"]),
+        ("docker compose up hangs without the VPN", ["docker compose up"]),
+        ("kubectl -n prod apply -f k8s/web.yaml is for ci", ["kubectl apply", "k8s/web.yaml"]),
+        ("Always pnpm build, never npm install", ["pnpm build", "npm install"]),
+        ("git push --force is forbidden", ["git push"]),
+        ("run go generate after that", ["go generate"]),
+        ("rake db:migrate fails there", ["rake db:migrate"]),
+        ("python manage.py migrate comes first", ["python manage.py migrate"]),
+        ("poetry run pytest tests/db needs it", ["pytest tests/db"]),
         ("`./deploy.sh prod`", ["./deploy.sh prod", "deploy.sh"]),
     ],
 )
 def test_a_text_names_exactly(text: str, names: list[str]) -> None:
     assert list(mentions.mentions(text)) == names
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "make sure the tests pass",
+        "Make docs easier to read",
+        "this will make openapi clients happy",
+        "make it up-to-date",
+        "we should make build times shorter",
+        "make end-to-end tests pass",
+        "make parse_args private",
+        "use make targets, running make in the root",
+        "just read-only for now, just one thing, just in-time",
+        "run just the unit tests, run just unit tests",
+        "we use just because it is simple",
+        "the task force will go with the flow",
+        "docker images are big, the git history is long",
+        "yarn workspaces, npm packages and the poetry lockfile",
+    ],
+)
+def test_words_that_are_like_a_command_are_none(prose: str) -> None:
+    assert [name for name in mentions.mentions(prose) if " " in name] == []
 
 
 @pytest.mark.parametrize(
