@@ -22,6 +22,8 @@ from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.paths import Home
+from subcog_hooks.settings import loading
+from subcog_hooks.settings.keys import NO_LLM
 from subcog_hooks.state import decision_log, metrics
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import OUTCOMES, SPOKE, Decision
@@ -67,6 +69,7 @@ DURATION = Family(
 SPOKEN = Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES)
 HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
 FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER)  # the first four are S0's
+OF_LLM = {family.name: family.values for family in (STARTED, COMPLETED, TIMEOUTS)} | {DURATION.name: (LLM, HYBRID)}
 MOST = 5  # memories that are named
 ROOMY = 70  # columns from which a table has room for sparklines
 
@@ -89,30 +92,41 @@ def stats(
         raise UsageError("--json and --prometheus exclude each other", "give one of them")
     found, kept = _found(session.home())
     if prometheus:
-        terminal.raw("".join(_exposition(family, found[family.name]) for family in FAMILIES))
+        terminal.raw("".join(_exposition(family, found[family.name]) for family in FAMILIES if found[family.name]))
         return
     used = Usage(kept, date.today(), EVENT)  # noqa: DTZ011 - the days of the person who looks
     shelf = _shelf(used)
     if as_json:
-        known = {family.name: _described(family, found[family.name]) for family in FAMILIES}
+        known = {family.name: _described(family, found[family.name]) for family in FAMILIES if found[family.name]}
         terminal.json({**known, **_usage(used, shelf)}, indent=1)
     else:
-        terminal.draw(Group(*_used(used, shelf), _calls(found), "", _durations(found[DURATION.name])))
+        calls = [_calls(found), ""] if found[STARTED.name] else []
+        terminal.draw(Group(*_used(used, shelf), *calls, _durations(found[DURATION.name])))
 
 
 def _found(home: Home) -> tuple[dict[str, Values], list[Decision]]:
-    """What has been counted, by family, with a zero for each value that is known; and the decisions. Raises StoreError."""
+    """Return what has been counted, by family, with a zero for each value that is known; and the decisions.
+
+    What an LLM would have counted is left out where none is configured and none has ever been asked. Raises StoreError.
+    """
     found: dict[str, Values] = {family.name: {value: _nothing(family, value) for value in family.values} for family in FAMILIES}
-    if not os.path.exists(home.state_db):
-        return found, []
-    state = State.open(home, WAIT_MS, terminal.say)
-    try:
-        for metric in metrics.read(state):
-            if metric.name in found:
-                found[metric.name][metric.labels.partition('="')[2][:-1]] = metric
-        return found, decision_log.latest(state, MAX_DECISIONS)
-    finally:
-        state.close()
+    kept: list[Decision] = []
+    if os.path.exists(home.state_db):
+        state = State.open(home, WAIT_MS, terminal.say)
+        try:
+            for metric in metrics.read(state):
+                if metric.name in found:
+                    found[metric.name][metric.labels.partition('="')[2][:-1]] = metric
+            kept = decision_log.latest(state, MAX_DECISIONS)
+        finally:
+            state.close()
+    of_llm = [found[name][value] for name, values in OF_LLM.items() for value in values]
+    has_llm = loading.load(home)["llm.provider"] != NO_LLM
+    if not has_llm and not any(metric.value if isinstance(metric, Counter) else metric.count for metric in of_llm):
+        for name, values in OF_LLM.items():
+            for value in values:
+                del found[name][value]
+    return found, kept
 
 
 class Shelf(NamedTuple):

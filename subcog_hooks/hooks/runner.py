@@ -32,6 +32,17 @@ MAX_CUT_OFFS = 64 * 1024  # bytes of their file
 STARTUP_MS = 25.0  # what the interpreter has used of it before the clock here starts, where that can not be read
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; larger ones are refused quietly
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms
+_ASKS_FOR_HELP = frozenset(("-h", "--help"))
+_HELP = b"""Usage: subcog hook
+
+  Answer one hook event of Claude Code. The client runs this, not you.
+
+  It reads a JSON payload on standard input and prints one JSON object or
+  nothing. The exit code is always 0, errors go to the log.
+
+  `subcog init` registers it with the client.
+  `subcog doctor --prompt TEXT` shows what it would answer to a prompt.
+"""
 _READ_BYTES = 1 << 16
 _WRITE_GRACE_S = 1.0  # for a client that is slow to take an answer that has begun
 
@@ -71,10 +82,8 @@ class Answer:
 def main() -> None:
     """Run the hook on this process's streams. Never returns and never raises: it ends the process with exit code 0."""
     try:
-        if os.isatty(0):
-            os.write(
-                2, b"subcog hook answers one hook event of Claude Code: a JSON payload on standard input. See: subcog doctor\n"
-            )
+        if os.isatty(0) or not _ASKS_FOR_HELP.isdisjoint(sys.argv):
+            os.write(2, _HELP)  # stdout is the client's
             return
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a library that panics over a damaged file says so there
         answer = Answer()

@@ -94,11 +94,29 @@ def check_histogram(name: str, samples: Samples) -> None:
         assert rows[-1] == (math.inf, samples[f"{name}_count", labels])
 
 
-def test_without_a_home_every_metric_is_there_with_zero_and_no_file_is_made(subcog: Run, home: Home) -> None:
+def test_without_a_home_what_the_hook_counts_is_there_with_zero_and_no_file_is_made(subcog: Run, home: Home) -> None:
     done = subcog("stats", "--prometheus")
     samples = read_exposition(done.out)
     assert done.code == 0
     assert set(samples.values()) == {0.0}
+    assert {dict(labels).get("source") for name, labels in samples if name == f"{DURATION}_count"} == {"keyword"}
+    assert not Path(home.root).exists()
+
+
+def test_an_llm_that_is_not_configured_is_left_out(subcog: Run) -> None:
+    for arguments in ((), ("--json",), ("--prometheus",)):
+        assert "llm" not in subcog("stats", *arguments).out.lower()
+
+
+@pytest.mark.usefixtures("counted")
+def test_what_an_llm_has_counted_is_shown_when_it_is_no_longer_configured(subcog: Run) -> None:
+    assert "LLM calls" in subcog("stats").out
+    assert "search_intent_llm_started 5" in subcog("stats", "--prometheus").out
+
+
+def test_with_an_llm_every_metric_is_there_with_zero(subcog: Run) -> None:
+    assert subcog("config", "set", "llm.provider", "openai").code == 0
+    samples = read_exposition(subcog("stats", "--prometheus").out)
     assert ("search_intent_llm_started", ()) in samples
     for name, label, values in (
         ("search_intent_llm_completed", "status", ("success", "error", "timeout", "disconnected")),
@@ -106,7 +124,6 @@ def test_without_a_home_every_metric_is_there_with_zero_and_no_file_is_made(subc
         (f"{DURATION}_count", "source", ("keyword", "llm", "hybrid")),
     ):
         assert [dict(labels)[label] for sample, labels in samples if sample == name] == list(values)
-    assert not Path(home.root).exists()
 
 
 @pytest.mark.usefixtures("counted")
