@@ -118,6 +118,8 @@ def edit(
             changes |= _owner(project, user=user)
         if expires:
             changes["expires_at"] = None if expires == "never" else expiry(expires, now_ms())
+        if namespace:
+            session.note_unknown_namespaces(store, [namespace], is_given=True)
         removed: list[Removed] = []
         if changes:
             after = amend(before, lambda stored: changed(stored, changes), store, removed)

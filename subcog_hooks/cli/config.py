@@ -5,12 +5,13 @@ from typing import Annotated
 
 import tomlkit
 import typer
-from rich.table import Table
+from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 from tomlkit.exceptions import TOMLKitError
 
 from subcog_hooks.cli.support import completion, decisions, session
-from subcog_hooks.cli.support.output import ACCENT, DIM, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, terminal
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.hooks.turn import EVENT
@@ -25,6 +26,7 @@ from subcog_hooks.state.decision import SPOKE
 NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
+ROOMY = 120  # columns from which a table has room for the meaning beside the rest
 LOOKED_AT = 100  # of the latest prompts
 
 commands = typer.Typer(
@@ -74,13 +76,20 @@ def list_() -> None:
         for key in KEYS.values():
             terminal.result(f"{key.name} = {_shown(settings[key.name]) or NOT_SET}")
         return
-    table = Table(box=None, pad_edge=False, header_style=DIM)
+    table = plain_table()
     for column in ("setting", "value", "allowed", "meaning"):
-        table.add_column(column, no_wrap=column != "meaning")
+        table.add_column(column, no_wrap=column == "setting", overflow="fold")
+    is_table = terminal.out.width >= ROOMY
+    blocks: list[RenderableType] = []
     for key in KEYS.values():
         value = Text(_shown(settings[key.name]) or NOT_SET, style=ACCENT if settings.is_set(key.name) else "")
-        table.add_row(key.name, value, key.expected, ". ".join(filter(None, (key.help, key.permission))))
-    terminal.out.print(table)
+        meaning = ". ".join(filter(None, (key.help, key.permission)))
+        if is_table:
+            table.add_row(key.name, value, key.expected, meaning)
+        else:
+            head = Text.assemble(f"{key.name} = ", value, (f"  ({key.expected})", DIM))
+            blocks += [head, Padding(Text(meaning), (0, 0, 0, 4))]
+    terminal.page(table if is_table else Group(*blocks))
 
 
 @commands.command(name="set")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, TextIO
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.cli.support import embedding, progress, session
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
+from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES, Memory
 from subcog_hooks.memory.store import Store
@@ -71,7 +72,7 @@ def import_(
         with session.reading() as store:
             report = _run(source, store, options)
     else:
-        with session.writing() as store:
+        with session.writing() as store, _telling_what_is_kept(store):
             report = _run(source, store, options)
             if changed := report.added + report.replaced + report.archived:
                 _index(store, changed)
@@ -80,6 +81,18 @@ def import_(
         _embed(wait=wait)
     if report.problems:
         raise typer.Exit(EXIT_USAGE)
+
+
+@contextmanager
+def _telling_what_is_kept(store: Store) -> Iterator[None]:
+    """Say how many new memories are stored when the person interrupts. Raises typer.Exit then."""
+    before = sum(store.counts().values())
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = sum(store.counts().values()) - before
+        terminal.say(f"interrupted: {kept} new memories are kept; the same command imports the rest")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def _run(source: str, store: Store | None, options: importing.Options) -> importing.Report:

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from subcog_hooks.cli.support import inputs, session
 from subcog_hooks.cli.support.decisions import shown_bar
-from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, terminal
 from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.hooks import gate
 from subcog_hooks.intent import detection
@@ -75,7 +74,7 @@ def intent(
         told = described(text, found, settings if explain else None)
         terminal.json(told, indent=1)
     else:
-        terminal.draw(view(text, found, settings, explain=explain))
+        terminal.page(view(text, found, settings, explain=explain))
 
 
 @contextmanager
@@ -167,9 +166,10 @@ def view(text: str, found: Examined, settings: Settings, *, explain: bool = Fals
 
 
 def _reasons(found: Examined) -> list[RenderableType]:
-    signals = Table(box=None, pad_edge=False, header_style=DIM)
+    signals = plain_table()
     for name in ("signal", "family", "weight", "in the prompt"):
-        signals.add_column(name, justify="right" if name == "weight" else "left", no_wrap=name == "signal")
+        is_short = name in ("family", "weight")
+        signals.add_column(name, justify="right" if name == "weight" else "left", no_wrap=is_short, overflow="fold")
     for signal in found.reading.fired:
         signals.add_row(Text(signal.name), Text(signal.family, style=ACCENT), f"{signal.weight:+.2f}", Text(safe(signal.text)))
     return [

@@ -1,7 +1,7 @@
 """`subcog list` and `subcog show`: looking at memories without searching."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Annotated
 
 import re2
@@ -11,7 +11,7 @@ from rich.text import Text
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.search import statuses
 from subcog_hooks.cli.support import completion, conditions, inputs, session
-from subcog_hooks.cli.support.output import DIM, day, safe, show_memories, terminal, where
+from subcog_hooks.cli.support.output import DIM, day, memories_view, safe, terminal, where
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, STATUSES, Memory
@@ -100,13 +100,13 @@ def list_(
         memories, total = _page(store, wanted, keyword or [], trigger, (page - 1) * limit, limit) if store else ([], 0)
         if store and not memories:
             session.note_unknown_project(store, project)
+            session.note_unknown_namespaces(store, namespace or ())
     if as_jsonl:
         terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
     elif ids:
         terminal.raw("".join(memory.id + "\n" for memory in memories))
     elif terminal.out.is_terminal and memories:
-        with terminal.out.pager(styles=True) if len(memories) > terminal.out.height else nullcontext():
-            show_memories(memories, _PREVIEW)
+        terminal.page(memories_view(memories, _PREVIEW))
     else:
         for memory in memories:
             terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}")

@@ -146,6 +146,7 @@ def remember(
         )
     )
     with session.writing() as store:
+        session.note_unknown_namespaces(store, [memory.namespace], is_given=True)
         memory = _store(memory, store, supersedes, has_priority=priority is not None)
     if removed:
         terminal.say(describe(removed))

@@ -149,6 +149,7 @@ def search(
         answers.show(text, answer, elapsed, shape, offset=offset, explain=explain)
         if store and not answer.hits:
             session.note_unknown_project(store, project)
+            session.note_unknown_namespaces(store, namespace or ())
     if not answer.hits:
         raise typer.Exit(EXIT_NOTHING_FOUND)
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from subcog_hooks.cli.support import bars, session, usage
 from subcog_hooks.cli.support.decisions import GONE, WORDS, moment
-from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, terminal
 from subcog_hooks.cli.support.usage import Usage
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.sanitise import cut
@@ -307,9 +307,9 @@ def _durations(values: Values) -> Table:
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style=DIM)
+    table = plain_table()
     for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", style=None if number else ACCENT, no_wrap=True)
+        table.add_column(column, justify="right" if number else "left", style=None if number else ACCENT, overflow="fold")
     return table
 
 

@@ -81,7 +81,7 @@ def why(
         return
     with session.reading() as store:
         ids = [candidate.id for candidate in found.candidates]
-        terminal.draw(decisions.view(found, store.by_ids(ids) if store else {}, given))
+        terminal.page(decisions.view(found, store.by_ids(ids) if store else {}, given))
 
 
 def _list(found: list[Decision], *, as_json: bool) -> None:

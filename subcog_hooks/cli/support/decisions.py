@@ -6,13 +6,12 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from subcog_hooks.cli.support import bars, session
-from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, terminal
 from subcog_hooks.errors import NoDecision, UsageError
 from subcog_hooks.hooks import pre_tool_use, session_start
 from subcog_hooks.hooks.sanitise import cut
@@ -32,10 +31,10 @@ NEARLY = 0.5  # of the threshold: one that is further below was not almost hande
 PREVIEW = 600  # characters of a prompt
 WORDS = 90  # characters of a memory, or of a prompt in a list
 ROOMY = 120  # columns from which a table of candidates has room for their words
-NAME = 40  # characters of a signal's name, which may be a list of words
 TERM = 14  # characters of an evidence's name
 BAR = 20  # columns
 SMALL_BAR = 10
+LONG = 24  # columns of a namespace or of ranks, before they wrap
 GOOD, WRONG = "green", "red"
 
 NOT_KEPT = "(the prompt was not kept)"
@@ -283,7 +282,7 @@ def _intent(decision: Decision) -> Iterator[Text]:
     if fired:
         yield _named(
             "signals",
-            "; ".join(f"{cut(safe(name), NAME)} {weight:+.2f} {safe(family)}" for name, family, weight in fired),
+            "; ".join(f"{safe(name)} {weight:+.2f} {safe(family)}" for name, family, weight in fired),
         )
     if told.cues:
         yield _named("shape", ", ".join(map(safe, told.cues)))
@@ -311,10 +310,12 @@ def _candidates(decision: Decision, memories: Mapping[str, Memory]) -> Iterator[
     """The candidates: in a table where there is room for one, else with two lines each."""
     bar = decision.bars.needed if decision.bars else 0.0
     is_table = terminal.out.is_terminal and terminal.out.width >= ROOMY
-    table = Table(box=None, pad_edge=False, expand=True, header_style=DIM)
+    table = plain_table(is_wide=True)
     for name in ("", "relevance", f"to {bar:.2f}", "id", "namespace", "ranks", "outcome"):
-        table.add_column(name, no_wrap=name != "ranks", justify="right" if name.startswith("to") else "left")
-    table.add_column("memory", ratio=1, no_wrap=True, overflow="ellipsis")
+        is_short = name not in ("namespace", "ranks")
+        justify: JustifyMethod = "right" if name.startswith("to") else "left"
+        table.add_column(name, no_wrap=is_short, justify=justify, overflow="fold", max_width=None if is_short else LONG)
+    table.add_column("memory", ratio=1, overflow="fold")
     for candidate in decision.candidates:
         style = GOOD if candidate.outcome == outcomes.INJECTED else ""
         drawn = bars.bar(candidate.relevance, SMALL_BAR, style or DIM, bar)

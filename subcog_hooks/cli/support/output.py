@@ -89,6 +89,18 @@ class Terminal:
         """The result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
         self.raw(to_json(value, indent) + "\n")
 
+    def page(self, view: RenderableType) -> None:
+        """Draw the result as `draw` does; through the pager where it is longer than the screen.
+
+        Raises ReaderGone, OutputFailed.
+        """
+        if not self.interactive or len(self.out.render_lines(view, pad=False)) < self.out.height:
+            self.draw(view)
+            return
+        os.environ.setdefault("LESS", "-RFX")  # or `less` shows the codes of colours, and clears the screen in the end
+        with self.out.pager(styles=True):
+            self.draw(view)
+
     def raw(self, text: str) -> None:
         """Data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""
         self._guarded(lambda: sys.stdout.write(text))
@@ -140,11 +152,6 @@ def visible(text: str) -> str:
     )
 
 
-def show_memories(memories: Sequence[Memory], most: int) -> None:
-    """Print memories on a terminal, as `memories_view` draws them."""
-    terminal.out.print(memories_view(memories, most))
-
-
 def memories_view(memories: Sequence[Memory], most: int) -> RenderableType:
     """Memories for a terminal: a table where it is wide enough, else a line about each with its text below.
 
@@ -152,12 +159,15 @@ def memories_view(memories: Sequence[Memory], most: int) -> RenderableType:
     """
     wide = terminal.out.width >= WIDE
     owners = len({where(memory) for memory in memories}) > 1
-    table = Table(box=None, pad_edge=False, expand=True, header_style=DIM)
+    table = plain_table(is_wide=True)
     for name in ("id", "namespace", "date"):
-        table.add_column(name, style=ACCENT if name == "namespace" else DIM, no_wrap=True)
+        is_short = name != "namespace"
+        table.add_column(
+            name, style=DIM if is_short else ACCENT, no_wrap=is_short, max_width=None if is_short else 24, overflow="fold"
+        )
     if owners:
-        table.add_column("of", no_wrap=True, max_width=24)
-    table.add_column("memory", ratio=1)
+        table.add_column("of", max_width=24, overflow="fold")
+    table.add_column("memory", ratio=1, overflow="fold")
     blocks: list[RenderableType] = []
     for memory in memories:
         about = [memory.id, memory.namespace, day(memory.created_at), *([safe(where(memory))] if owners else [])]
@@ -175,6 +185,12 @@ def memories_view(memories: Sequence[Memory], most: int) -> RenderableType:
             room = 3 * max(20, terminal.out.width - 4) - 4
             blocks += [head, Padding(Text(cut(safe(memory.content), room)), (0, 0, 0, 2))]
     return table if wide else Group(*blocks)
+
+
+def plain_table(*, is_wide: bool = False) -> Table:
+    """Return an empty table without lines. is_wide: as wide as the terminal. Its columns are to fold what is too long for
+    them (`overflow="fold"`); `no_wrap` is for what is always short."""
+    return Table(box=None, pad_edge=False, expand=is_wide, header_style=DIM)
 
 
 def first_screen(view: RenderableType) -> RenderableType:

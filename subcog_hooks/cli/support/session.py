@@ -1,22 +1,25 @@
 """What a command works on: the home, the store, the index brought up to date, the project at hand."""
 
+import difflib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import ConfigError, ModelError, StoreBusy, StoreCorrupt, StoreError, UsageError
 from subcog_hooks.homes import IN_AN_AGENT, find_home
 from subcog_hooks.memory import project, sync
 from subcog_hooks.memory.index import LexicalIndex, has_indexed
-from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.model import NAMESPACES, Memory
 from subcog_hooks.memory.store import Filter, Store, audience_of, audiences_of
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
+
+NEAR = 0.75  # share of common letters from which a namespace is taken for a misspelt one
 
 
 def home() -> Home:
@@ -160,6 +163,19 @@ def note_unknown_project(store: Store, name: str | None) -> None:
     """Say so when no memory is of the project that an option names."""
     if name is not None and project.identity_of(name) not in (known := store.projects()):
         terminal.say(f"no memory is of the project {name!r}; there are: {', '.join(known) or 'none'}")
+
+
+def note_unknown_namespaces(store: Store, names: Sequence[str], *, is_given: bool = False) -> None:
+    """Say which namespaces no memory has, and what they may be misspelt for.
+
+    is_given: a memory is given this namespace, which may be a name of the user's own; then only what looks misspelt is said.
+    """
+    known = list(dict.fromkeys((*NAMESPACES, *store.namespaces()))) if set(names) - set(NAMESPACES) else []
+    for name in names:
+        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=NEAR)
+        if known and name not in known and (near or not is_given):
+            meant = f"; did you mean {near[0]}?" if near else ""
+            terminal.say(f"no {'other ' * is_given}memory is in the namespace {safe(name)[:80]!r}{meant}")
 
 
 def find(store: Store, id_or_prefix: str) -> Memory:

@@ -1,0 +1,89 @@
+"""The installed executable where it helps along: a misspelt namespace, an interrupted import, the hook's help, no LLM."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.e2e.machine import LONG_SECONDS, Machine, posix
+from tests.e2e.screen import OnTerminal
+
+CHUNK = 1_000  # memories that an import writes at a time
+
+
+def test_a_misspelt_namespace_gets_a_suggestion_wherever_one_is_given(bare: Machine) -> None:
+    stored = bare.run("remember", "The slipway is closed in winter.", "--namespace", "descisions")
+    assert stored.code == 0
+    assert b"did you mean decisions?" in stored.stderr
+    id_ = stored.stdout.decode().strip()
+    assert b"did you mean learnings?" in bare.run("edit", id_, "--namespace", "learning").stderr
+    for command in (("list",), ("search", "slipway")):
+        done = bare.run(*command, "--namespace", "contxt")
+        assert done.code == 1
+        assert b"no memory is in the namespace 'contxt'; did you mean context?" in done.stderr
+
+
+def test_a_namespace_of_ones_own_is_taken_without_a_word(bare: Machine) -> None:
+    for text in ("The slipway is closed in winter.", "The dry dock has its own key."):
+        assert b"namespace" not in bare.run("remember", text, "--namespace", "harbour").stderr
+    assert len(bare.run("list", "--namespace", "harbour").stdout.splitlines()) == 2
+
+
+@posix
+def test_an_interrupted_import_says_how_many_it_has_kept(bare: Machine) -> None:
+    process = subprocess.Popen(
+        [bare.command, "import", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=bare.folder,
+        env=bare.environment,
+    )
+    assert process.stdin is not None
+    rows = [json.dumps({"content": f"Berth {number} is {number * 7 % 31} metres long."}) for number in range(2 * CHUNK + 1)]
+    process.stdin.write("".join(f"{row}\n" for row in rows).encode())
+    process.stdin.flush()
+    deadline = time.monotonic() + 20 * LONG_SECONDS
+    while count(bare) < 2 * CHUNK:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)  # until another process has got so far
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"interrupted: 2000 new memories are kept" in said
+    assert count(bare) == 2 * CHUNK
+
+
+def count(machine: Machine) -> int:
+    if not os.path.exists(machine.home / "memories.db"):
+        return 0
+    return len(machine.run("list", "--ids", "-n", "5000").stdout.splitlines())
+
+
+@pytest.mark.parametrize("arguments", [("hook", "--help"), ("hook", "-h"), ("--help", "hook")])
+def test_the_hooks_help_goes_to_stderr(bare: Machine, arguments: tuple[str, ...]) -> None:
+    done = bare.run(*arguments)
+    assert (done.code, done.stdout) == (0, b"")
+    assert done.stderr.startswith(b"Usage: subcog hook\n")
+
+
+@posix
+def test_the_hooks_help_is_shown_on_a_terminal(bare: Machine) -> None:
+    on_terminal = OnTerminal([bare.command, "hook", "--help"], bare.folder, bare.environment)
+    try:
+        assert on_terminal.end() == 0
+        assert on_terminal.screen().lines[0] == "Usage: subcog hook"
+    finally:
+        on_terminal.kill()
+
+
+def test_statistics_are_silent_about_an_llm_until_one_is_configured(bare: Machine) -> None:
+    forms = ((), ("--json",), ("--prometheus",))
+    for form in forms:
+        assert b"llm" not in bare.run("stats", *form).stdout.lower()
+    assert bare.run("config", "set", "llm.provider", "openai").code == 0
+    for form in forms:
+        assert b"llm" in bare.run("stats", *form).stdout.lower()
