@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+COPY_WAIT_MS = 2_000  # for another process that is writing
 APPLICATION_ID = 0x73756263  # "subc": tells our files from any other SQLite database
 
 
@@ -143,6 +144,20 @@ def _refuse_what_is_no_file(path: str) -> bool:
         kind = "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
         raise StoreError(f"{path} can not be opened: {kind}", "move it away")
     return True
+
+
+def copy(path: str, target: str) -> None:
+    """Copy a database as it is at one moment, whoever writes to it. Raises StoreError."""
+    try:
+        source = _open(path, apsw.SQLITE_OPEN_READONLY, COPY_WAIT_MS)
+        create_private_file(target)
+        made = apsw.Connection(target)
+        with made.backup("main", source, "main") as backup:
+            backup.step()
+        made.close()
+        source.close()
+    except apsw.Error as error:
+        raise translated(error, path) from error
 
 
 def overwrite_log(connection: apsw.Connection, path: str) -> None:

@@ -10,19 +10,12 @@ from rich.text import Text
 from subcog_hooks.cli.support import completion, decisions, session
 from subcog_hooks.cli.support.decisions import GOOD, WRONG
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.deadline import Deadline
+from subcog_hooks.cli.support.remedies import Question
 from subcog_hooks.errors import NoMemory, UsageError
-from subcog_hooks.hooks.dry_run import Asked, decide_dry
 from subcog_hooks.memory.model import Memory
-from subcog_hooks.memory.project import Project
 from subcog_hooks.redaction.leaks import MASK
-from subcog_hooks.settings import loading
-from subcog_hooks.state import decision_log
-from subcog_hooks.state.decision import GIVEN, INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
-from subcog_hooks.state.decision_log import MAX_DECISIONS
-from subcog_hooks.state.sessions import Earlier
+from subcog_hooks.state.decision import INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
 
-BUDGET_MS = 10_000.0  # nobody waits for a prompt here
 NOTABLE = 0.05  # by so much the relevance of a memory has to differ to be told, where nothing else of it does
 
 
@@ -57,19 +50,14 @@ def replay(
     """
     with decisions.opened() as state:
         was = decisions.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
-        earlier = [
-            other for other in decision_log.latest(state, MAX_DECISIONS) if other.session == was.session and other.at < was.at
-        ]
+        given = decisions.given_before(state, was)
     if was.prompt is None:
         raise UsageError(f"the prompt of {was.id} was not kept, so it can not be asked again", decisions.why_not_kept())
     if not session.has_store(session.home()):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
-    given = {id_ for other in earlier for id_ in other.injected}
-    given -= set(was.injected)  # it had been forgotten by then, as after a compaction
-    given |= {candidate.id for candidate in was.candidates if candidate.outcome == GIVEN}
     for remark in _remarks(was):
         terminal.say(remark)
-    now = _again(was, was.prompt, given if was.session else set())
+    now = _again(was, given)
     changes, same = _differences(was, now)
     if as_json:
         known = {
@@ -81,7 +69,7 @@ def replay(
         terminal.raw(json.dumps(known, indent=1) + "\n")
         return
     with session.reading() as store:
-        terminal.draw(_view(was, now, changes, same, store.by_ids([one.id for one in changes]) if store else {}))
+        terminal.page(_view(was, now, changes, same, store.by_ids([one.id for one in changes]) if store else {}))
 
 
 def _remarks(was: Decision) -> list[str]:
@@ -100,26 +88,13 @@ def _remarks(was: Decision) -> list[str]:
     return remarks
 
 
-def _again(was: Decision, prompt: str, given: set[str]) -> Decision:
+def _again(was: Decision, given: set[str]) -> Decision:
     """Return what the hook would decide now. Raises StoreError."""
-    home = session.home()
     with session.reading() as store:
         if store is not None:
             session.index_of(store)  # a hook that finds none is silent
-    here = _project(was.project)
-    earlier = Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0) if was.borrowed else None
-    asked = Asked(prompt, was.session, given, earlier)
     with decisions.opened() as state:
-        settings = loading.load(home, here.root if here and here.root else None)
-        return decide_dry(asked, home, here, settings, state, Deadline(BUDGET_MS))
-
-
-def _project(identity: str) -> Project | None:
-    """The project of a decision: the one at hand if it is that, else what is known of it by its name."""
-    here = session.here()
-    if here is not None and here.identity == identity:
-        return here
-    return Project(identity, "", identity) if identity else None
+        return Question(was, given, state).decide(session.home())
 
 
 def _differences(was: Decision, now: Decision) -> tuple[list[Change], int]:

@@ -5,20 +5,23 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.support import completion, decisions, session
+from subcog_hooks.cli.support import completion, decisions, remedies, session
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
+from subcog_hooks.cli.support.remedies import Question, Remedy
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, SubcogError, UsageError
 from subcog_hooks.hooks import session_start
 from subcog_hooks.hooks.turn import EVENT
+from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Mark, Store
 from subcog_hooks.recall import marks
 from subcog_hooks.state import decision_log, ledger
 from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import GIVEN, Decision
+from subcog_hooks.state.decision import GIVEN, INJECTED, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
 
 LISTED = 20
+_ONLY_PROMPTS = "a memory is missed at a prompt; `subcog why --list` shows them"
 
 
 def register(app: typer.Typer) -> None:
@@ -51,6 +54,18 @@ def why(
             autocompletion=completion.ids,
         ),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show how the relevance of the best memories was worked out, to be recomputed.")
+    ] = False,
+    missed: Annotated[
+        str | None,
+        typer.Option(
+            "--missed",
+            metavar="ID",
+            help="Say what kept this memory away from the prompt, and try what would make it come.",
+            autocompletion=completion.ids,
+        ),
+    ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="With --bad: take that back.")] = False,
 ) -> None:
     """Show why the hook gave memories to the agent, or why it was silent.
@@ -64,6 +79,8 @@ def why(
         raise UsageError("--undo takes a mark away", "name the memory: --bad MEMORY --undo")
     if bad is not None and (as_json or as_list or limit):
         raise UsageError("--bad shows nothing", "leave --json, --list and --limit out")
+    if missed and (as_json or as_list or limit or bad):
+        raise UsageError("--missed goes with one decision alone", "leave --json, --list, --limit and --bad out")
     if decision and (as_list or limit):
         raise UsageError("a list is not of one decision", "leave the id out, or --list and --limit")
     if bad is not None:
@@ -73,15 +90,65 @@ def why(
         if as_list or limit:
             _list(decision_log.latest(state, limit or LISTED), as_json=as_json)
             return
-        found = decisions.find(state, decision)
+        found = decisions.find_prompt(state, decision, _ONLY_PROMPTS) if missed else decisions.find(state, decision)
         before = [candidate.id for candidate in found.candidates if candidate.outcome == GIVEN]
         given = {id_: ledger.decision_of(state, found.session, id_) for id_ in before}
-    if as_json:
-        terminal.raw(json.dumps(decisions.described(found), indent=1) + "\n")
-        return
-    with session.reading() as store:
-        ids = [candidate.id for candidate in found.candidates]
-        terminal.page(decisions.view(found, store.by_ids(ids) if store else {}, given))
+        if as_json:
+            terminal.raw(json.dumps(decisions.described(found), indent=1) + "\n")
+            return
+        with session.reading() as store:
+            if missed:
+                _tell_missed(missed, found, state, store)
+            else:
+                terminal.page(decisions.view(found, _shown_of(found, given, state, store, is_explained=explain)))
+
+
+# ---- what would help ------------------------------------------------------------------------------------------------------
+
+
+def _shown_of(
+    decision: Decision, given: dict[str, str], state: State, store: Store | None, *, is_explained: bool
+) -> decisions.Shown:
+    """Return what there is to say of a decision: the words of its prompt, and what would have made the best memory come."""
+    if store is None:
+        return decisions.Shown({}, given, is_explained=is_explained)
+    memories = store.by_ids([candidate.id for candidate in decision.candidates])
+    live = {id_: memory for id_, memory in memories.items() if memory.status != "deleted"}
+    if decision.prompt is None:
+        return decisions.Shown(memories, given, is_explained=is_explained)
+    index = session.index_of(store)
+    words = {id_: remedies.words_of(decision, memory, index) for id_, memory in live.items()}
+    helped: dict[str, list[Remedy]] = {}
+    nearest = decisions.nearly_given(decision)
+    if nearest and nearest.id in live:
+        helped = {nearest.id: _tried(decision, live[nearest.id], state, index)}
+    return decisions.Shown(memories, given, words, {id_: found for id_, found in helped.items() if found}, is_explained)
+
+
+def _tried(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
+    """Return what makes a memory come, nothing where that can not be tried."""
+    question = Question(decision, decisions.given_before(state, decision), state)
+    try:
+        return remedies.tried(question, decision, memory, index)
+    except (SubcogError, OSError) as error:
+        terminal.say(f"what would help could not be tried ({error})")
+        return []
+
+
+def _tell_missed(id_: str, decision: Decision, state: State, store: Store | None) -> None:
+    """Say what kept a memory away from the prompt of a decision, and what would make it come. Raises SubcogError."""
+    if decision.prompt is None:
+        raise UsageError(f"the prompt of {decision.id} was not kept, so it can not be asked again", decisions.why_not_kept())
+    if store is None:
+        raise NoMemory(f"no memory has the id {safe(id_)[:80]}", "nothing has been remembered yet")
+    memory = session.find(store, id_)
+    index = session.index_of(store)
+    question = Question(decision, decisions.given_before(state, decision), state)
+    now = question.decide(session.home())
+    candidate = remedies.candidate_of(now, memory.id)
+    is_there = candidate is not None and candidate.outcome == INJECTED
+    found = remedies.tried(question, decision, memory, index) if decisions.may_come(candidate) and not is_there else None
+    terminal.page(decisions.missed_view(decision, now, memory, remedies.words_of(decision, memory, index), found))
 
 
 def _list(found: list[Decision], *, as_json: bool) -> None:

@@ -212,6 +212,7 @@ def candidates(judged: "Sequence[Judged]", outcome: str) -> list[Candidate]:
             [(name, round(value, _DIGITS), round(adds, _DIGITS)) for name, value, adds in one.hit.terms]
             if place < MAX_EXPLAINED
             else (),
+            (one.hit.prior, round(one.hit.marked, _DIGITS), one.hit.present),
         )
         for place, one in enumerate(ordered)
     ]

@@ -168,6 +168,18 @@ class Asked:
             "chronicle": float(memory.namespace.lower() in CHRONICLES),
         }
 
+    def split_by(self, memory: Memory, analysers: analysis.Analysers) -> tuple[list[Term], list[Term]]:
+        """Return the terms that a memory has, also a part of, and those that it lacks, the rarest first.
+
+        Acronyms that a memory spells out are among those that it has.
+        """
+        folded = analysis.fold(" ".join((memory.content[:MAX_READ], *memory.tags, *memory.keywords)))
+        stems = set(analysers.body.analyze(analysis.spread(folded)))
+        whole = set(analysers.exact.analyze(analysis.exact_view(folded)))
+        ordered = sorted(self._terms, key=lambda term: (-term.weight, term.whole))
+        has = [term for term in ordered if _share(term, stems, whole, folded)]
+        return has, [term for term in ordered if term not in has]
+
     def _side_by_side(self, stems: list[str]) -> float:
         """The share of the query's pairs of neighbouring terms that stand side by side in a text."""
         if not self._pairs:
@@ -253,8 +265,13 @@ def weighed(evidence: "Evidence") -> "Terms":
     return tuple([(name, evidence[name], weight * evidence[name]) for name, weight in weights.items()])
 
 
+def weights_of(terms: "Terms") -> "Mapping[str, float]":
+    """Return the model's weights by which such terms were weighed; what triggers and keywords add has none there."""
+    return WITH_MEANING if any(name == "margin" for name, _, _ in terms) else WORDS_ALONE
+
+
 def for_intent(terms: "Terms", confidence: float) -> "Terms":
     """The same for a prompt whose intent is told with this confidence."""
-    weights = WITH_MEANING if any(name == "margin" for name, _, _ in terms) else WORDS_ALONE
+    weights = weights_of(terms)
     asked = ("intent", confidence, weights["intent"] * confidence)
     return tuple([asked if term[0] == "intent" else term for term in terms])

@@ -48,12 +48,12 @@ _LARGEST = 1e15  # number that is read back; microseconds of a lifetime are fewe
 class Candidate:
     """A memory that was looked at.
 
-    relevance: what the gate saw; raw: before the prior of namespaces and a person's marks. ranks, scores: as in a hit, by
-    channel. terms: what the relevance is made of, each a name, a value and what that adds to the logit. outcome: INJECTED, or
-    what it lacked.
+    relevance: what the gate saw; raw: the probability that the terms say, before the factors. ranks, scores: as in a hit, by
+    channel. terms: each a name, a value and what that adds to the logit. outcome: INJECTED, or what it lacked. factors: by
+    which the probability became the relevance, each as in a hit: prior, marked, present; () in records of before.
     """
 
-    __slots__ = ("id", "namespace", "outcome", "ranks", "raw", "relevance", "scores", "terms")
+    __slots__ = ("factors", "id", "namespace", "outcome", "ranks", "raw", "relevance", "scores", "terms")
 
     def __init__(
         self,
@@ -65,6 +65,7 @@ class Candidate:
         ranks: "Mapping[str, int] | None" = None,
         scores: "Mapping[str, float] | None" = None,
         terms: "Sequence[tuple[str, float, float]]" = (),
+        factors: "Sequence[float]" = (),
     ) -> None:
         self.id = id
         self.namespace = namespace
@@ -74,6 +75,7 @@ class Candidate:
         self.ranks = dict(ranks or {})
         self.scores = dict(scores or {})
         self.terms = tuple(terms)
+        self.factors = tuple(factors)
 
 
 class Understood:
@@ -322,6 +324,7 @@ def _of_candidate(candidate: Candidate) -> "Json":
         "ranks": candidate.ranks,
         "scores": candidate.scores,
         "terms": candidate.terms,
+        "factors": candidate.factors,
         "outcome": candidate.outcome,
     }
 
@@ -337,6 +340,7 @@ def _to_candidate(row: "dict[str, object]") -> Candidate:
         {name: int(_number(rank)) for name, rank in _table(row.get("ranks")).items()},
         {name: _number(score) for name, score in _table(row.get("scores")).items()},
         [(str(name), _number(one), _number(adds)) for name, one, adds in _rows(row.get("terms"), 3)],
+        [_number(factor) for factor in _list(row.get("factors"))],
     )
 
 

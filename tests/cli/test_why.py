@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
 
-from subcog_hooks.cli.support.decisions import EXPLAINED, line, sentence, view, would_speak
+from subcog_hooks.cli.support.arithmetic import EXPLAINED
+from subcog_hooks.cli.support.decisions import Shown, line, sentence, view, would_speak
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
@@ -75,14 +76,14 @@ def test_each_candidate_stands_with_its_distance_to_the_threshold_and_its_first_
 
 @pytest.mark.usefixtures("spoken")
 def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
-    lines = subcog("why").out.splitlines()
-    start = lines.index("m1: relevance 0.70")
-    assert [line.split() for line in lines[start + 1 : start + 4]] == [
-        ["intercept", "1", "-8.65", "█" * 20, *NAMES["intercept"].split()],
-        ["cosine", "0.61", "+3.40", "███████▉"],
-        ["coverage", "0.8", "+1.65", "███▉"],
+    lines = subcog("why", "--explain").out.splitlines()
+    start = lines.index("m1  relevance 0.7000, 0.2500 needed")
+    assert [line.split() for line in lines[start + 2 : start + 5]] == [
+        ["intercept", "1.0000", "x", "-4.6731", "=", "-8.6500", "█" * 16, *NAMES["intercept"].split()],
+        ["cosine", "0.6100", "x", "5.5738", "=", "+3.4000", "██████▎"],
+        ["coverage", "0.8000", "x", "2.0625", "=", "+1.6500", "███"],
     ]
-    assert sum(": relevance" in line for line in lines) == EXPLAINED
+    assert sum("  relevance 0." in line and "needed" in line for line in lines) == EXPLAINED
 
 
 def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,8 +91,9 @@ def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, mon
     keep(home, decided("d1", candidates=[outcomes.Candidate("m1", "decisions", 0.7, 0.7, outcomes.INJECTED, terms=terms)]))
     for columns in (160, 80):
         wide(monkeypatch, columns)
-        out = subcog("why").out
-        assert all(meaning in out for meaning in NAMES.values()) is (columns == 160)
+        out = subcog("why", "--explain").out
+        flat = " ".join(out.split())
+        assert all(meaning in flat for meaning in NAMES.values())
         assert all(name in out for name in NAMES)
 
 
@@ -138,7 +140,7 @@ def test_on_a_terminal_green_adds_and_red_takes_away(subcog: Run, monkeypatch: p
     wide(monkeypatch)
     monkeypatch.setattr(terminal.out, "no_color", False)
     monkeypatch.setattr(terminal.out, "_color_system", ColorSystem.STANDARD)
-    lines = subcog("why").out.splitlines()
+    lines = subcog("why", "--explain").out.splitlines()
     assert any("-8.65" in line and "\x1b[31m" in line for line in lines)
     assert any("+3.40" in line and "\x1b[32m" in line for line in lines)
 
@@ -183,7 +185,7 @@ def test_whatever_a_record_holds_it_can_be_shown_and_does_nothing(
 ) -> None:
     shown = io.StringIO()
     one = decided("d\x1b", outcome, candidates, at=at, stages=stages, **texts)
-    Console(file=shown, width=60).print(view(one, {}), soft_wrap=True)
+    Console(file=shown, width=60).print(view(one, Shown({}, is_explained=True)), soft_wrap=True)
     print(line(one), file=shown)
     assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.getvalue())
 

@@ -3,21 +3,22 @@
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from subcog_hooks.cli.support import bars, session
+from subcog_hooks.cli.support import arithmetic, bars, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, terminal
+from subcog_hooks.cli.support.remedies import Remedy, Words
 from subcog_hooks.errors import NoDecision, UsageError
 from subcog_hooks.hooks import pre_tool_use, session_start
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.memory.model import Memory
-from subcog_hooks.recall import relevance
 from subcog_hooks.state import decision as outcomes
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
@@ -25,13 +26,13 @@ from subcog_hooks.state.decision import Candidate, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
 
 WAIT_MS = 2_000
-EXPLAINED = 3  # candidates whose relevance is taken apart
+NAMED = 3  # candidates of which is said which words they have
+TOLD = 12  # words of a prompt that are named
 ALMOST = 3  # candidates of which is said what they lacked
 NEARLY = 0.5  # of the threshold: one that is further below was not almost handed over
 PREVIEW = 600  # characters of a prompt
 WORDS = 90  # characters of a memory, or of a prompt in a list
 ROOMY = 120  # columns from which a table of candidates has room for their words
-TERM = 14  # characters of an evidence's name
 BAR = 20  # columns
 SMALL_BAR = 10
 LONG = 24  # columns of a namespace or of ranks, before they wrap
@@ -108,6 +109,18 @@ def find_prompt(state: State, id_or_prefix: str | None, hint: str) -> Decision:
     if not latest:
         raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
     return latest[0]
+
+
+def given_before(state: State, decision: Decision) -> set[str]:
+    """Return the ids that a decision's session had been given by then. Raises StoreError."""
+    before = [
+        other
+        for other in decision_log.latest(state, MAX_DECISIONS)
+        if decision.session and other.session == decision.session and other.at < decision.at
+    ]
+    given = {id_ for other in before for id_ in other.injected}
+    given -= set(decision.injected)  # it had been forgotten by then, as after a compaction
+    return given | {candidate.id for candidate in decision.candidates if candidate.outcome == outcomes.GIVEN}
 
 
 def described(decision: Decision) -> dict[str, object]:
@@ -222,11 +235,23 @@ def moment(at_ms: int) -> str:
 # ---- drawn ----------------------------------------------------------------------------------------------------------------
 
 
-def view(decision: Decision, memories: Mapping[str, Memory], given: Mapping[str, str] | None = None) -> RenderableType:
-    """A decision with all that it was made of.
+class Shown(NamedTuple):
+    """What is shown of a decision beside itself.
 
-    memories: the candidates, as far as the store still has them; given: with which decisions the session was given some before.
+    memories: the candidates, as far as the store still has them; given: with which decisions the session was given some before;
+    words: of the prompt, as far as a candidate has them; remedies: by id, what would make a memory come; is_explained: whether
+    the arithmetic of each relevance is shown.
     """
+
+    memories: Mapping[str, Memory]
+    given: Mapping[str, str] = {}
+    words: Mapping[str, Words] = {}
+    remedies: Mapping[str, Sequence[Remedy]] = {}
+    is_explained: bool = False
+
+
+def view(decision: Decision, shown: Shown) -> RenderableType:
+    """A decision with all that it was made of."""
     where = f"in {safe(decision.project)}" if decision.project else "in no project"
     if decision.event != EVENT:
         where += f", at {occasion_of(decision)}"
@@ -235,7 +260,8 @@ def view(decision: Decision, memories: Mapping[str, Memory], given: Mapping[str,
         Text(prompt_of(decision, PREVIEW)),
         "",
         Text(sentence(decision), style=GOOD if decision.outcome == outcomes.SPOKE else "yellow"),
-        *_almost(decision, given or {}),
+        *_almost(decision, shown.given),
+        *_remedies(shown.remedies),
         "",
         *_intent(decision),
         *_stages(decision),
@@ -244,7 +270,9 @@ def view(decision: Decision, memories: Mapping[str, Memory], given: Mapping[str,
         ran = ", ".join(decision.strategies) or "nothing"
         parts.append(_named("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}")))
     if decision.candidates:
-        parts += ["", *_candidates(decision, memories), *_reasons(decision)]
+        parts += ["", *_candidates(decision, shown.memories), *_words(decision, shown.words)]
+        if shown.is_explained:
+            parts += arithmetic.view(decision)
     return Group(*parts)
 
 
@@ -344,37 +372,74 @@ def words_of(memory: Memory | None) -> Text:
     return Text(cut(safe(memory.content), WORDS))
 
 
-def _reasons(decision: Decision) -> Iterator[RenderableType]:
-    """What the relevance of the best candidates is made of."""
-    explained = [candidate for candidate in decision.candidates if candidate.terms][:EXPLAINED]
-    most = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
-    for candidate in explained:
+def nearly_given(decision: Decision) -> Candidate | None:
+    """Return the best memory that was kept back for its relevance alone, where the hook was silent and it was near the bar."""
+    if decision.outcome not in (outcomes.BELOW, outcomes.INTENT) or decision.reason:
+        return None
+    bar = decision.bars.needed if decision.bars else 0.0
+    below = [one for one in decision.candidates if one.outcome in (outcomes.BELOW, outcomes.INTENT)]
+    return next((one for one in below if one.relevance >= NEARLY * bar), None)
+
+
+def may_come(candidate: Candidate | None) -> bool:
+    """Return whether a memory lacks nothing but relevance, so that words and triggers may help."""
+    return candidate is None or candidate.outcome in (outcomes.BELOW, outcomes.INTENT, outcomes.NOTHING_FOUND)
+
+
+def missed_view(
+    was: Decision, now: Decision, memory: Memory, words: Words, remedies: Sequence[Remedy] | None
+) -> RenderableType:
+    """What kept a memory away from a prompt. now: the same prompt decided anew; remedies: None where none was looked for."""
+    candidate = next((one for one in now.candidates if one.id == memory.id), None)
+    bar = now.bars.needed if now.bars else 0.0
+    if candidate is None:
+        told = "it is not among what the prompt finds" + _why_not_found(memory, was)
+    elif candidate.outcome == outcomes.INJECTED:
+        told = f"asked again, the prompt brings it, with {candidate.relevance:.2f}"
+    elif candidate.outcome in (outcomes.BELOW, outcomes.INTENT):
+        told = f"its relevance is {against(candidate.relevance, bar)} is needed"
+    else:
+        told = f"its relevance is {candidate.relevance:.2f}; {LACKED.get(candidate.outcome, safe(candidate.outcome))}"
+    parts: list[RenderableType] = [
+        Text(f"{safe(was.id)}  {moment(was.at)}", style=DIM),
+        Text(prompt_of(was, PREVIEW)),
+        "",
+        Text.assemble((f"{safe(memory.id)}  ", ACCENT), words_of(memory)),
+        Text(told, style="yellow"),
+        Text.assemble(_listed("has", words.has), "; ", _listed("lacks", words.lacks)),
+        *(_remedies({memory.id: remedies}) if remedies is not None else ()),
+    ]
+    return Group(*parts)
+
+
+def _why_not_found(memory: Memory, was: Decision) -> str:
+    """What keeps a memory from being looked at, whatever its words are; empty where nothing does."""
+    if memory.status != "active":
+        return f": it is {memory.status}"
+    if memory.project and memory.project != was.project:
+        return f": it is of the project {safe(memory.project)}"
+    return ""
+
+
+def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
+    """Which words of the prompt the best candidates have, and which they lack."""
+    for candidate in [one for one in decision.candidates if one.id in words][:NAMED]:
+        found = words[candidate.id]
         yield ""
-        yield Text(f"{safe(candidate.id)}: {_of(candidate)}", style=DIM)
-        for name, value, adds in sorted(candidate.terms, key=lambda term: (-abs(term[2]), term[0])):
-            if f"{adds:.2f}" in ("0.00", "-0.00"):
-                continue
-            drawn = Text(f"  {cut(safe(name), TERM):<{TERM}} {value:8.3g} {adds:+7.2f}  ")
-            drawn += bars.bar(abs(adds) / most if most else 0.0, _room(drawn), GOOD if adds >= 0 else WRONG)
-            meaning = relevance.NAMES.get(name, "")
-            if not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width:
-                drawn += Text(f"  {meaning}", style=DIM)
-            drawn.rstrip()
-            yield drawn
+        yield Text.assemble((f"{safe(candidate.id)}  ", ACCENT), _listed("has", found.has), "; ", _listed("lacks", found.lacks))
 
 
-def _of(candidate: Candidate) -> str:
-    """How its relevance came from what the model said.
+def _listed(verb: str, words: Sequence[str]) -> Text:
+    more = f" and {len(words) - TOLD} more" if len(words) > TOLD else ""
+    return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:TOLD])) + more if words else "none of the words")
 
-    >>> _of(Candidate("a", "b", 0.55, 0.5, "injected")), _of(Candidate("a", "b", 0.0, 0.5, "bad"))
-    ('relevance 0.50, 0.55 for its namespace', 'relevance 0.50, 0.00 as it is marked')
-    >>> _of(Candidate("a", "b", 0.25, 0.5, "stale"))
-    'relevance 0.50, 0.25 as it is marked, or about files that are gone'
-    """
-    told = f"relevance {candidate.raw:.2f}"
-    if candidate.relevance == candidate.raw:
-        return told
-    by = "for its namespace"
-    if candidate.relevance < candidate.raw:
-        by = "as it is marked" + ("" if candidate.outcome == outcomes.BAD else ", or about files that are gone")
-    return f"{told}, {candidate.relevance:.2f} {by}"
+
+def _remedies(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:
+    """What would make a memory come. Each has been tried."""
+    for id_, found in remedies.items():
+        if not found:
+            yield Text(f"no keyword and no trigger of these words makes {safe(id_)} come: its text says something else")
+            continue
+        yield Text(f"{safe(id_)} comes to this prompt with {'either of these' if len(found) > 1 else 'this'}, tried on a copy:")
+        for remedy in found:
+            yield Text.assemble("  ", (safe(remedy.command), ACCENT), (f"  # relevance {remedy.relevance:.2f}", DIM))

@@ -1,0 +1,134 @@
+"""What would make a memory come to a prompt: words and triggers, each tried by deciding anew on a copy of the store."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import re2
+
+from subcog_hooks.cli.support import session, trial
+from subcog_hooks.cues import triggers
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.hooks.dry_run import Asked, decide_dry
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.project import Project
+from subcog_hooks.paths import Home
+from subcog_hooks.recall import query
+from subcog_hooks.recall.query import Term
+from subcog_hooks.recall.relevance import Asked as Comparison
+from subcog_hooks.settings import loading
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import INJECTED, Candidate, Decision
+from subcog_hooks.state.sessions import Earlier
+
+BUDGET_MS = 10_000.0  # nobody waits for a prompt here
+SHORTEST = 3  # letters of a word that is worth a keyword
+KEYWORDS = (1, 2, 4)  # so many missing words are tried together
+
+
+class Words(NamedTuple):
+    """The telling words of a prompt, as far as a memory has them or lacks them, the rarest first."""
+
+    has: list[str]
+    lacks: list[str]
+
+
+class Remedy(NamedTuple):
+    """A command that makes a memory come to a prompt. relevance: what the memory would have then."""
+
+    command: str
+    relevance: float
+
+
+class Question:
+    """A prompt of before, and where it is decided anew: in which project, with which settings and which session."""
+
+    __slots__ = ("asked", "here", "settings", "state")
+
+    def __init__(self, was: Decision, given: set[str], state: State) -> None:
+        """given: ids that the session is taken to have been given; state: read, never written."""
+        earlier = Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0) if was.borrowed else None
+        self.asked = Asked(was.prompt or "", was.session, given if was.session else set(), earlier)
+        self.here = _project(was.project)
+        self.settings: Settings = loading.load(session.home(), self.here.root if self.here and self.here.root else None)
+        self.state = state
+
+    def decide(self, home: Home) -> Decision:
+        """Return what the hook would decide with the memories of this home. Raises StoreError."""
+        return decide_dry(self.asked, home, self.here, self.settings, self.state, Deadline(BUDGET_MS))
+
+
+def _project(identity: str) -> Project | None:
+    """The project of a decision: the one at hand if it is that, else what is known of it by its name."""
+    here = session.here()
+    if here is not None and here.identity == identity:
+        return here
+    return Project(identity, "", identity) if identity else None
+
+
+def words_of(decision: Decision, memory: Memory, index: LexicalIndex) -> Words:
+    """Return which words of a decision's prompt a memory has, and which it lacks, by what it says today."""
+    has, lacks = _split(decision, memory, index)
+    return Words([_shown(term) for term in has], [_shown(term) for term in lacks])
+
+
+def _split(decision: Decision, memory: Memory, index: LexicalIndex) -> tuple[list[Term], list[Term]]:
+    text = "\n".join((decision.prompt or "", *decision.borrowed))
+    return Comparison(query.analyse(text, index), index.analysers).split_by(memory, index.analysers)
+
+
+def _shown(term: Term) -> str:
+    return term.typed or term.whole
+
+
+def tried(question: Question, was: Decision, memory: Memory, index: LexicalIndex) -> list[Remedy]:
+    """Return the commands that make a memory come to the prompt: one with keywords, one with a trigger, as far as they do.
+
+    Raises SubcogError, OSError.
+    """
+    has, lacks = _split(was, memory, index)
+    found: list[Remedy] = []
+    with trial.begun() as copy:
+        for option, field, ideas in (
+            ("--keyword", "keywords", list(_keywords(memory, lacks))),
+            ("--trigger", "triggers", list(_triggers(memory, was.prompt or "", [*lacks, *has]))),
+        ):
+            for values in ideas:
+                try:
+                    copy.change(memory.id, {field: values})
+                except InvalidMemory:
+                    continue
+                came = candidate_of(question.decide(copy.home), memory.id)
+                if came is not None and came.outcome == INJECTED:
+                    given = " ".join(f"{option} {shlex.quote(value)}" for value in values)
+                    found.append(Remedy(f"subcog edit {memory.id} {given}", came.relevance))
+                    break
+            copy.change(memory.id, {field: getattr(memory, field)})
+    return found
+
+
+def candidate_of(decision: Decision, id_: str) -> Candidate | None:
+    """Return what became of a memory in a decision, None where it was not looked at."""
+    return next((candidate for candidate in decision.candidates if candidate.id == id_), None)
+
+
+def _keywords(memory: Memory, lacks: Sequence[Term]) -> Iterator[tuple[str, ...]]:
+    """Yield keywords to try: the old ones, which `edit` would replace, and the rarest words that the memory lacks."""
+    words = [_shown(term) for term in lacks if len(term.whole) >= SHORTEST and not term.whole.isdecimal()]
+    for number in KEYWORDS:
+        if len(words) >= number:
+            yield (*memory.keywords, *words[:number])
+
+
+def _triggers(memory: Memory, prompt: str, terms: Sequence[Term]) -> Iterator[tuple[str, ...]]:
+    """Yield triggers to try: two telling words as they follow each other in the prompt, else one."""
+    plain = triggers.plain(prompt).lower()
+    words = [_shown(term) for term in terms if len(term.whole) >= SHORTEST and _shown(term) in plain]
+    if len(words) > 1:
+        first, second = sorted(words[:2], key=plain.index)
+        yield (*memory.triggers, f"\\b{re2.escape(first)}.*\\b{re2.escape(second)}")
+    if words:
+        yield (*memory.triggers, f"\\b{re2.escape(words[0])}")

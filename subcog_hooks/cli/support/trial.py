@@ -1,0 +1,66 @@
+"""A throw-away copy of the store, on which a change is tried before anybody is told to make it."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from subcog_hooks import database
+from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support.amendment import amend, changed
+from subcog_hooks.embed import spaces
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.errors import StoreError
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vector_file import ExtensionMissing
+from subcog_hooks.paths import Home
+
+MAX_BYTES = 400_000_000  # of store and index: some 200,000 memories, copied in a second or two
+_DATABASE = ".db"
+_BESIDE = ("-wal", "-shm", ".lock")  # what belongs to the processes that have a file open
+
+
+class Trial:
+    """A copy of the home's store and index. `home` is where it lies."""
+
+    __slots__ = ("home",)
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+
+    def change(self, id_: str, changes: Mapping[str, object]) -> None:
+        """Give a memory of the copy these fields, and let the copy's index follow. Raises SubcogError."""
+        with Store.writer(self.home) as store:
+            amend(store.get(id_), lambda stored: changed(stored, changes), store, [])
+            sync.catch_up(self.home, store)
+            try:
+                spaces.open_following(self.home, store, PACKAGED).close()
+            except ExtensionMissing:
+                pass  # as in the hook, words alone decide
+
+
+@contextmanager
+def begun() -> Iterator[Trial]:
+    """Copy the store, and take the copy away in the end. Raises StoreError, OSError."""
+    home = session.home()
+    if _size(home) > MAX_BYTES:
+        raise StoreError(f"a store of more than {MAX_BYTES // 1_000_000} MB is not copied for a trial")
+    with tempfile.TemporaryDirectory(prefix="subcog-") as folder:
+        copy = Home(folder)
+        database.copy(home.memories_db, copy.memories_db)
+        for parent, _, files in os.walk(home.index):
+            there = os.path.join(copy.index, os.path.relpath(parent, home.index))
+            os.makedirs(there, exist_ok=True)
+            for name in files:
+                if name.endswith(_DATABASE):
+                    database.copy(os.path.join(parent, name), os.path.join(there, name))
+                elif not name.endswith(_BESIDE):
+                    shutil.copyfile(os.path.join(parent, name), os.path.join(there, name))
+        yield Trial(copy)
+
+
+def _size(home: Home) -> int:
+    files = [home.memories_db, *(os.path.join(parent, name) for parent, _, names in os.walk(home.index) for name in names)]
+    return sum(os.path.getsize(file) for file in files if os.path.isfile(file))
