@@ -67,6 +67,11 @@ class Home:
         """The file of runs of the hook that their time was over for."""
         return os.path.join(self.root, "cut-offs")
 
+    @property
+    def silent_calls(self) -> str:
+        """The file of the last tool calls that the hook was silent at."""
+        return os.path.join(self.root, "silent-calls")
+
     def create(self) -> None:
         """Make the folder, for the user alone. Raises StoreError when that can not be done."""
         make_private_folder(self.root)

@@ -19,7 +19,7 @@ from subcog_hooks.llm import providers
 from subcog_hooks.paths import create_private_file
 from subcog_hooks.settings import files, loading
 from subcog_hooks.settings.keys import KEYS, PRESETS, Key, Value
-from subcog_hooks.state import decision_log, kept_texts
+from subcog_hooks.state import decision_log, kept_texts, silent_calls
 from subcog_hooks.state.connection import delete_damaged
 from subcog_hooks.state.decision import SPOKE
 
@@ -145,6 +145,7 @@ def _forget_prompts() -> None:
         delete_damaged(home)
     except StoreError as error:
         terminal.say(f"{error.message}; it may hold prompts")
+    silent_calls.forget(home)
     if not os.path.exists(home.state_db):
         return
     try:

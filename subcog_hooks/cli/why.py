@@ -1,6 +1,7 @@
 """`subcog why`: what the hook decided for a prompt, and why; and the user's word that a memory was wrong there."""
 
 import json
+import os
 from typing import Annotated
 
 import typer
@@ -9,13 +10,13 @@ from subcog_hooks.cli.support import completion, decisions, remedies, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.cli.support.remedies import Question, Remedy
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, SubcogError, UsageError
-from subcog_hooks.hooks import session_start
+from subcog_hooks.hooks import pre_tool_use, session_start
 from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Mark, Store
 from subcog_hooks.recall import marks
-from subcog_hooks.state import decision_log, ledger
+from subcog_hooks.state import decision_log, ledger, silent_calls
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import GIVEN, INJECTED, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
@@ -66,6 +67,9 @@ def why(
             autocompletion=completion.ids,
         ),
     ] = None,
+    tool: Annotated[
+        bool, typer.Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
+    ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="With --bad: take that back.")] = False,
 ) -> None:
     """Show why the hook gave memories to the agent, or why it was silent.
@@ -79,6 +83,11 @@ def why(
         raise UsageError("--undo takes a mark away", "name the memory: --bad MEMORY --undo")
     if bad is not None and (as_json or as_list or limit):
         raise UsageError("--bad shows nothing", "leave --json, --list and --limit out")
+    if tool and (decision or as_list or bad or missed or explain):
+        raise UsageError("--tool lists tool calls", "give it alone, or with --limit and --json")
+    if tool:
+        _list_tool_calls(limit or LISTED, as_json=as_json)
+        return
     if missed and (as_json or as_list or limit or bad):
         raise UsageError("--missed goes with one decision alone", "leave --json, --list, --limit and --bad out")
     if decision and (as_list or limit):
@@ -101,6 +110,28 @@ def why(
                 _tell_missed(missed, found, state, store)
             else:
                 terminal.page(decisions.view(found, _shown_of(found, given, state, store, is_explained=explain)))
+
+
+def _list_tool_calls(limit: int, *, as_json: bool) -> None:
+    """List the latest tool calls, spoken and silent, the newest first."""
+    home = session.home()
+    silent = silent_calls.latest(home, limit)
+    spoken = []
+    if os.path.exists(home.state_db):
+        with decisions.opened() as state:
+            spoken = decision_log.latest(state, limit, event=pre_tool_use.EVENT)
+    if as_json:
+        rows = [{"at": call.at, "tool": call.tool, "about": call.about, "given": call.given} for call in silent]
+        known = {"silent": rows, "decisions": [decisions.described(one) for one in spoken]}
+        terminal.raw(json.dumps(known, indent=1) + "\n")
+    else:
+        lines = [(call.at, decisions.silent_line(call)) for call in silent]
+        lines += [(one.at, decisions.line(one)) for one in spoken]
+        for _, line in sorted(lines, reverse=True)[:limit]:
+            terminal.result(line)
+    if not silent and not spoken:
+        terminal.say("no tool calls" if session.settings()["surfacing.log_prompts"] else "surfacing.log_prompts is false")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
 # ---- what would help ------------------------------------------------------------------------------------------------------

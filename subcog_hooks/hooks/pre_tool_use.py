@@ -4,6 +4,9 @@ A memory comes when a glob of its paths matches the file, a trigger matches the 
 tool or the file and hold, or it names the thing exactly as few others do. At most three, none twice in a session.
 """
 
+import os
+
+from subcog_hooks import wire
 from subcog_hooks.cues.tools import TOOLS
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.payload import text_of
@@ -14,13 +17,18 @@ from subcog_hooks.state.decision import REPEATED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.hooks.occasion import Occasion
+    from subcog_hooks.hooks.touched import Touched
+    from subcog_hooks.memory.model import Memory
     from subcog_hooks.paths import Home
 
 EVENT = "PreToolUse"
 MOST = 3  # memories at one call
+MAX_SILENT = 32 * 1024  # bytes of the calls that the hook was silent at: some 300; then they become those of before
+NOTED = 3  # names, or ids, of such a call
 LEAST = 0.5  # relevance: more than for a prompt, since nobody has asked
 
 
@@ -46,6 +54,7 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
         happened.log(search.note)
     given = happened.given()
     if not any(memory.id not in given for memories in channels.values() for memory in memories):
+        _note_silence(happened, tool, touched, channels)
         return  # most calls end here: nothing is remembered of what is touched, or it has been told
     from subcog_hooks.hooks import record  # 3 ms, and what it says is rare
     from subcog_hooks.hooks.delivery import deliver
@@ -64,3 +73,34 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     delivery = deliver(happened, EVENT, verdict.offer, write)
     if delivery.outcome != REPEATED:  # at every further touch of a file: nobody asks why, and prompts' records would go for it
         record.keep(happened, EVENT, verdict, delivery)
+
+
+def _note_silence(happened: "Occasion", tool: str, touched: "Touched", channels: "Mapping[str, Sequence[Memory]]") -> None:
+    """Append what was looked up at a silent call to the file that `state.silent_calls` reads.
+
+    It takes 10 µs, waits for nobody's lock and adds no page to state.db, at each of an agent's hundreds of calls. Of a command
+    only its names are kept, such as `make lint`: what else stands in it may be a secret.
+    """
+    settings = happened.settings
+    if happened.is_trial or not settings["surfacing.log_prompts"] or settings.left_out:
+        return
+    about = [touched.file] if touched.file else [name for name in touched.names if tool != "Bash" or _is_plain(name)]
+    if not about and not touched.names:
+        return
+    given = list(dict.fromkeys([memory.id for memories in channels.values() for memory in memories]))
+    row = {"at": happened.at, "tool": tool, "about": about[:NOTED], "given": given[:NOTED], "session": happened.session}
+    try:
+        path = happened.home.silent_calls
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+        if os.fstat(descriptor).st_size > MAX_SILENT:
+            os.replace(path, f"{path}.before")  # what is open goes on there: the next call begins anew
+        os.write(descriptor, wire.dumps(row).encode() + b"\n")
+    except OSError:
+        pass  # a full disk, say: nobody is told of silence then
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name of a command is made of words, and no secret can be in it."""
+    program, blank, second = name.partition(" ")
+    plain = second.replace("-", "").replace("_", "").replace(":", "").replace("/", "").replace(".", "").replace(" ", "")
+    return bool(blank) and len(program) <= 30 and len(second) <= 40 and plain.isalpha() and plain.islower()

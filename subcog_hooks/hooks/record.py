@@ -200,6 +200,7 @@ def candidates(judged: "Sequence[Judged]", outcome: str) -> list[Candidate]:
     ordered.sort(key=lambda one: -one.hit.relevance)
     if outcome == SPOKE:
         outcome = INJECTED
+    explained = sorted(ordered, key=lambda one: -one.hit.probability)[:MAX_EXPLAINED]  # before marks, which are to be explained
     return [
         Candidate(
             one.hit.memory.id,
@@ -210,9 +211,9 @@ def candidates(judged: "Sequence[Judged]", outcome: str) -> list[Candidate]:
             one.hit.ranks,
             one.hit.scores,
             [(name, round(value, _DIGITS), round(adds, _DIGITS)) for name, value, adds in one.hit.terms]
-            if place < MAX_EXPLAINED
+            if one in explained
             else (),
             (one.hit.prior, round(one.hit.marked, _DIGITS), one.hit.present),
         )
-        for place, one in enumerate(ordered)
+        for one in ordered
     ]

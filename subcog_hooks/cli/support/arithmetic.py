@@ -20,7 +20,8 @@ FACTORS = ("for its namespace", "for marks (`why --bad`)", "for files that are g
 
 def view(decision: Decision) -> Iterator[RenderableType]:
     """Yield what the relevance of the best candidates was made of."""
-    explained = [candidate for candidate in decision.candidates if candidate.terms][:EXPLAINED]
+    told = [candidate for candidate in decision.candidates if candidate.terms]
+    explained = sorted(told, key=lambda candidate: -candidate.raw)[:EXPLAINED]
     most = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
     bar = decision.bars.needed if decision.bars else 0.0
     for candidate in explained:

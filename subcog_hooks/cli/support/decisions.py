@@ -24,6 +24,7 @@ from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import Candidate, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
+from subcog_hooks.state.silent_calls import SilentCall
 
 WAIT_MS = 2_000
 NAMED = 3  # candidates of which is said which words they have
@@ -204,6 +205,13 @@ def line(decision: Decision) -> str:
     the event."""
     injected = len(decision.injected)
     return f"{safe(decision.id)}  {moment(decision.at)}  {safe(decision.outcome):<13}  {injected}  {prompt_of(decision, WORDS)}"
+
+
+def silent_line(call: SilentCall) -> str:
+    """A tool call without a decision, in a line: when, the tool and what was looked up, and why nothing came."""
+    about = safe(", ".join(call.about)) or "a command without a name to look up"
+    why = f"{', '.join(map(safe, call.given))} given in this session before" if call.given else "no memory is about it"
+    return f"{'-':<14}  {moment(call.at)}  silent         0  {safe(call.tool)}: {about}; {why}"
 
 
 def prompt_of(decision: Decision, most: int) -> str:

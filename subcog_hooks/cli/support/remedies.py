@@ -124,11 +124,15 @@ def _keywords(memory: Memory, lacks: Sequence[Term]) -> Iterator[tuple[str, ...]
 
 
 def _triggers(memory: Memory, prompt: str, terms: Sequence[Term]) -> Iterator[tuple[str, ...]]:
-    """Yield triggers to try: two telling words as they follow each other in the prompt, else one."""
+    """Yield triggers to try: an identifier, or two telling words as they follow each other in the prompt.
+
+    One word of English would call the memory up at prompts about anything.
+    """
     plain = triggers.plain(prompt).lower()
-    words = [_shown(term) for term in terms if len(term.whole) >= SHORTEST and _shown(term) in plain]
+    known = [term for term in terms if len(term.whole) >= SHORTEST and _shown(term).lower() in plain]
+    words = [_shown(term).lower() for term in known]
+    for term in [term for term in known if term.is_identifier][:1]:
+        yield (*memory.triggers, f"\\b{re2.escape(_shown(term))}")
     if len(words) > 1:
         first, second = sorted(words[:2], key=plain.index)
         yield (*memory.triggers, f"\\b{re2.escape(first)}.*\\b{re2.escape(second)}")
-    if words:
-        yield (*memory.triggers, f"\\b{re2.escape(words[0])}")
