@@ -30,7 +30,7 @@ ROOMY = 120  # columns from which a table has room for the meaning beside the re
 LOOKED_AT = 100  # of the latest prompts
 
 commands = typer.Typer(
-    help="Read and change the settings in config.toml. A project's .subcog.toml can adjust some, and only make the hook more silent.",
+    help="Read and change the settings in config.toml. A project's .subcog.toml adjusts some: the hook only gets more silent.",
     no_args_is_help=True,
 )
 

@@ -100,7 +100,7 @@ def stats(
         known = {family.name: _described(family, found[family.name]) for family in FAMILIES if found[family.name]}
         terminal.json({**known, **_usage(used, shelf)}, indent=1)
     else:
-        calls = [_calls(found), ""] if found[STARTED.name] else []
+        calls: list[RenderableType] = [_calls(found), ""] if found[STARTED.name] else []
         terminal.draw(Group(*_used(used, shelf), *calls, _durations(found[DURATION.name])))
 
 

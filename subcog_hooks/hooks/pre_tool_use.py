@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hooks.touched import Touched
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.paths import Home
+    from subcog_hooks.wire import Json
 
 EVENT = "PreToolUse"
 MOST = 3  # memories at one call
@@ -88,7 +89,7 @@ def _note_silence(happened: "Occasion", tool: str, touched: "Touched", channels:
     if not about and not touched.names:
         return
     given = list(dict.fromkeys([memory.id for memories in channels.values() for memory in memories]))
-    row = {"at": happened.at, "tool": tool, "about": about[:NOTED], "given": given[:NOTED], "session": happened.session}
+    row: Json = {"at": happened.at, "tool": tool, "about": about[:NOTED], "given": given[:NOTED], "session": happened.session}
     try:
         path = happened.home.silent_calls
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)

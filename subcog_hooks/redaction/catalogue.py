@@ -1,4 +1,4 @@
-"""Patterns of some 400 vendors' secrets: a table that `scripts/refresh_secret_patterns.py` writes, compiled when needed.
+"""Patterns of some 400 vendors' secrets: a table that `scripts/redaction/catalogue.py` writes, compiled when needed.
 
 Betterleaks' rules (MIT) and a few of Veles' (Apache-2.0), as Kingfisher's package carries them; see NOTICE beside the table.
 """

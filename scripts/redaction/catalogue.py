@@ -1,7 +1,6 @@
-#!/usr/bin/env python
-"""Writes subcog_hooks/redaction/catalogue.json from the catalogue of secret patterns that Kingfisher's package carries.
+"""Write subcog_hooks/redaction/catalogue.json from the catalogue of secret patterns that Kingfisher's package carries.
 
-    pip install 'subcog[patterns]' && scripts/refresh_secret_patterns.py
+    pip install 'subcog[patterns]' && python -m scripts.redaction.catalogue
 
 The catalogue is that of Betterleaks (MIT, by the author of gitleaks) with a few detectors of Google's Veles (Apache-2.0). The
 package is no dependency of subcog itself: its library of 36 MB compiles its rules for seconds, and takes half a second when it
@@ -12,11 +11,12 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import re2
 from kingfisher_sdk import Rules
 
-TABLE = Path(__file__).parents[1] / "subcog_hooks" / "redaction" / "catalogue.json"
+TABLE = Path(__file__).parents[2] / "subcog_hooks" / "redaction" / "catalogue.json"
 SHORTEST_LITERAL = 3  # letters of a literal that a text must hold before a pattern is tried
 TOO_GENERAL = {"key", "secret", "token", "password"}  # what stands behind such a name is judged anyway, and better
 MOST_LITERALS = 40  # that stand for one pattern
@@ -104,13 +104,13 @@ def required(tree: "re._parser.SubPattern") -> set[str] | None:  # type: ignore[
             best = better(best, required(argument[3]))
         elif name == "BRANCH":
             branches = [required(branch) for branch in argument[1]]
-            best = better(best, set().union(*branches) if all(branches) else None)
+            best = better(best, {text for branch in branches for text in branch or ()} if all(branches) else None)
         elif name in {"MAX_REPEAT", "MIN_REPEAT"} and argument[0] >= 1:
             best = better(best, required(argument[2]))
     return best
 
 
-def letters_of(kind: object, argument: object) -> list[str]:
+def letters_of(kind: object, argument: Any) -> list[str]:
     if str(kind) == "LITERAL":
         return [chr(argument)]
     if str(kind) == "IN" and all(str(part) == "LITERAL" for part, _ in argument) and len(argument) <= MOST_OF_CLASS:

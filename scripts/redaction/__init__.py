@@ -1,0 +1,1 @@
+"""Making the catalogue of secret patterns that redaction reads."""
