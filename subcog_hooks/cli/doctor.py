@@ -40,8 +40,9 @@ from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.settings import loading
-from subcog_hooks.state import pause
+from subcog_hooks.state import cut_offs, decision_log, pause
 from subcog_hooks.state.connection import ASIDE, State, put_aside
+from subcog_hooks.state.decision import Decision
 
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
@@ -104,6 +105,7 @@ def doctor(
     else:
         trial = prompt
     _state(home, findings)
+    _cut_offs(home, findings)
     settings = _settings(home, findings)
     has_llm = _llm(home, settings, findings)
     command = _registration(findings)
@@ -290,6 +292,24 @@ def _state(home: Home, findings: Findings) -> None:
         findings.note("the hook is paused; `subcog resume` ends it")
     else:
         findings.good("state.db")
+
+
+def _cut_offs(home: Home, findings: Findings) -> None:
+    """Name the runs that were cut off, among the latest that are known of."""
+    cut_off = cut_offs.read(home, now_ms())
+    if not cut_off:
+        return
+    kept: list[Decision] = []
+    if os.path.exists(home.state_db):
+        try:
+            state = State.open(home, WAIT_MS)
+            kept = decision_log.latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at)
+            state.close()
+        except StoreError:
+            pass  # state.db has been looked at
+    known = len(cut_off) + len(kept)
+    were = "was" if len(cut_off) == 1 else "were"
+    findings.note(f"{len(cut_off)} of the last {known} runs of the hook {were} cut off: this machine was busy")
 
 
 def _settings(home: Home, findings: Findings) -> loading.Settings:

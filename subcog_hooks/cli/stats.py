@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from subcog_hooks.cli.support import bars, session, usage
-from subcog_hooks.cli.support.decisions import GONE, WORDS, moment
+from subcog_hooks.cli.support.decisions import GONE, WORDS, counted, moment
 from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, terminal
 from subcog_hooks.cli.support.usage import Usage
 from subcog_hooks.errors import UsageError
@@ -20,11 +20,11 @@ from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.intent import detection
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
-from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.keys import NO_LLM
-from subcog_hooks.state import decision_log, metrics
+from subcog_hooks.state import cut_offs, decision_log, metrics
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
@@ -94,14 +94,17 @@ def stats(
     if prometheus:
         terminal.raw("".join(_exposition(family, found[family.name]) for family in FAMILIES if found[family.name]))
         return
+    cut_off = cut_offs.read(session.home(), now_ms())
     used = Usage(kept, date.today(), EVENT)  # noqa: DTZ011 - the days of the person who looks
     shelf = _shelf(used)
     if as_json:
         known = {family.name: _described(family, found[family.name]) for family in FAMILIES if found[family.name]}
-        terminal.json({**known, **_usage(used, shelf)}, indent=1)
+        terminal.json({**known, **_usage(used, shelf), "cut_off": len(cut_off)}, indent=1)
     else:
         calls: list[RenderableType] = [_calls(found), ""] if found[STARTED.name] else []
         terminal.draw(Group(*_used(used, shelf), *calls, _durations(found[DURATION.name])))
+        if cut_off:
+            terminal.say(counted(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
 
 
 def _found(home: Home) -> tuple[dict[str, Values], list[Decision]]:

@@ -16,8 +16,9 @@ from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Mark, Store
 from subcog_hooks.recall import marks
-from subcog_hooks.state import decision_log, ledger, silent_calls
+from subcog_hooks.state import cut_offs, decision_log, ledger, silent_calls
 from subcog_hooks.state.connection import State
+from subcog_hooks.state.cut_offs import CutOff
 from subcog_hooks.state.decision import GIVEN, INJECTED, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
 
@@ -97,7 +98,8 @@ def why(
         return
     with decisions.opened() as state:
         if as_list or limit:
-            _list(decision_log.latest(state, limit or LISTED), as_json=as_json)
+            most = limit or LISTED
+            _list(decision_log.latest(state, most), cut_offs.read(session.home(), now_ms())[:most], most, as_json=as_json)
             return
         found = decisions.find_prompt(state, decision, _ONLY_PROMPTS) if missed else decisions.find(state, decision)
         before = [candidate.id for candidate in found.candidates if candidate.outcome == GIVEN]
@@ -182,13 +184,19 @@ def _tell_missed(id_: str, decision: Decision, state: State, store: Store | None
     terminal.page(decisions.missed_view(decision, now, memory, remedies.words_of(decision, memory, index), found))
 
 
-def _list(found: list[Decision], *, as_json: bool) -> None:
+def _list(found: list[Decision], cut_off: list[CutOff], most: int, *, as_json: bool) -> None:
+    """List the latest runs, the newest first, also those that were cut off before they could be recorded."""
     if as_json:
-        terminal.raw(json.dumps([decisions.described(one) for one in found], indent=1) + "\n")
+        rows = [(one.at, decisions.described(one)) for one in found]
+        rows += [(one.at, {"id": None, "at": one.at, "event": one.event, "outcome": "cut_off"}) for one in cut_off]
+        latest = sorted(rows, key=lambda row: -row[0])[:most] if cut_off else rows
+        terminal.raw(json.dumps([row for _, row in latest], indent=1) + "\n")
     else:
-        for one in found:
-            terminal.result(decisions.line(one))
-    if not found:
+        lines = [(one.at, decisions.line(one)) for one in found]
+        lines += [(one.at, decisions.cut_off_line(one)) for one in cut_off]
+        for _, line in sorted(lines, key=lambda line: -line[0])[:most] if cut_off else lines:
+            terminal.result(line)
+    if not found and not cut_off:
         terminal.say("no decisions")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 

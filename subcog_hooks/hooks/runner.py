@@ -110,9 +110,9 @@ def _watch(answer: Answer, age_ms: float) -> None:
     """End the process when its time is over, unless it is writing just then. What is cut off leaves a trace."""
     clock = _thread.allocate_lock()
     clock.acquire()
+    life = Deadline(LONGEST_MS, age_ms)
     for end_ms in (SHORTEST_MS, LONGEST_MS):
-        clock.acquire(timeout=max(0.0, end_ms - age_ms) / 1000.0)
-        age_ms = max(age_ms, end_ms)
+        clock.acquire(timeout=max(0.0, end_ms - life.spent_ms()) / 1000.0)
         if answer.event and BUDGETS_MS[answer.event][1] <= end_ms:
             break
     if not answer.give_up():

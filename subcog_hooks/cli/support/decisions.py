@@ -22,6 +22,7 @@ from subcog_hooks.memory.model import Memory
 from subcog_hooks.state import decision as outcomes
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
+from subcog_hooks.state.cut_offs import CutOff
 from subcog_hooks.state.decision import Candidate, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
 from subcog_hooks.state.silent_calls import SilentCall
@@ -212,6 +213,11 @@ def silent_line(call: SilentCall) -> str:
     about = safe(", ".join(call.about)) or "a command without a name to look up"
     why = f"{', '.join(map(safe, call.given))} given in this session before" if call.given else "no memory is about it"
     return f"{'-':<14}  {moment(call.at)}  silent         0  {safe(call.tool)}: {about}; {why}"
+
+
+def cut_off_line(cut_off: CutOff) -> str:
+    """Return a run that was cut off, in a line: when, and of which event."""
+    return f"{'-':<14}  {moment(cut_off.at)}  cut off        0  {safe(cut_off.event)}: this machine was too busy to finish it"
 
 
 def prompt_of(decision: Decision, most: int) -> str:

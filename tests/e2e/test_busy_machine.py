@@ -1,0 +1,97 @@
+"""A machine that is busy with something else: the hook finishes its own work, and what is cut off all the same is known."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.e2e.machine import ANSWER, QUESTION, Machine, context_of, ids_in, linux, posix
+
+LOOPS = 8  # test runs, compilers: every working day of somebody with an agent
+RUNS = 20
+LEAST = 15  # that speak; alone on two cores 39 of 40 do, here other tests run beside
+STOPPED_S = 1.3  # longer than the second that the hook has
+TRIES = 5
+
+
+@contextmanager
+def busy(loops: int) -> Iterator[None]:
+    """So many processes that never rest."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
+
+
+def cut_offs(machine: Machine) -> int:
+    return int(json.loads(machine.run("stats", "--json").stdout)["cut_off"])
+
+
+@posix
+def test_prompts_and_tools_calls_speak_and_the_others_leave_a_trace(machine: Machine) -> None:
+    shop = machine.repository("shop", "https://github.com/acme/shop")
+    done = machine.run("remember", "The pool must never outgrow max_connections.", "--path", "src/db/**", cwd=shop)
+    assert done.code == 0, done.stderr
+    with busy(LOOPS):
+        prompts = [machine.prompt(QUESTION) for _ in range(RUNS)]
+        calls = [machine.hook(machine.calling("Edit", cwd=shop, file_path=str(shop / "src/db/pool.py"))) for _ in range(RUNS)]
+    spoke = [ANSWER in ids_in(context_of(done)) for done in prompts if done.stdout]
+    touched = [b"max_connections" in done.stdout for done in calls if done.stdout]
+    assert all(spoke)
+    assert all(touched)
+    assert len(spoke) >= LEAST
+    assert len(touched) >= LEAST
+    assert len(spoke) + len(touched) + cut_offs(machine) >= 2 * RUNS
+
+
+def stopped_in_between(machine: Machine) -> bytes:
+    """What a hook prints that is stopped while it is at work, for longer than it has."""
+    with subprocess.Popen(
+        [machine.command, "hook"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=machine.environment,
+        cwd=machine.folder,
+    ) as hook:
+        assert hook.stdin is not None
+        hook.stdin.write(machine.asking(QUESTION))
+        hook.stdin.close()
+        hook.stdin = None
+        while hook.poll() is None and not has_opened(hook.pid, "state.db"):
+            pass
+        if hook.poll() is None:
+            hook.send_signal(signal.SIGSTOP)
+            threading.Event().wait(STOPPED_S)
+            hook.send_signal(signal.SIGCONT)
+        return hook.communicate(timeout=60)[0]
+
+
+def has_opened(process: int, name: str) -> bool:
+    folder = f"/proc/{process}/fd"
+    try:
+        return any(os.readlink(f"{folder}/{number}").endswith(name) for number in os.listdir(folder))
+    except OSError:  # it has just been closed, or all of it is over
+        return False
+
+
+@linux
+def test_a_run_that_is_cut_off_is_counted_listed_and_named(machine: Machine) -> None:
+    assert (cut_offs(machine), b"cut off" in machine.run("doctor").stdout) == (0, False)
+    for _ in range(TRIES):  # it may have been done before it could be stopped
+        if not stopped_in_between(machine):
+            break
+    assert cut_offs(machine) == 1
+    assert b"1 run cut off: this machine was busy" in machine.run("stats").stderr
+    assert b"cut off        0  UserPromptSubmit: this machine was too busy" in machine.run("why", "--list").stdout
+    listed = json.loads(machine.run("why", "--list", "--json").stdout)
+    assert [one["event"] for one in listed if one["outcome"] == "cut_off"] == ["UserPromptSubmit"]
+    assert b" runs of the hook was cut off: this machine was busy" in machine.run("doctor").stdout
+    os.unlink(machine.home / "cut-offs")
+    assert cut_offs(machine) == 0
