@@ -18,7 +18,7 @@ APPLICATION_ID = 0x73756263  # "subc": tells our files from any other SQLite dat
 
 
 class Schema:
-    """What a database file should look like: its migrations in order, one script each, and how safely it commits."""
+    """The schema of a database file: its migrations in order, one script each, and how safely it commits."""
 
     __slots__ = ("migrations", "readable_from", "synchronous", "then")
 
@@ -41,7 +41,7 @@ class Schema:
 
 
 def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
-    """A read-only connection. Raises StoreError when the file is missing, damaged, or of a version that can not be read.
+    """Return a read-only connection. Raises StoreError when the file is missing, damaged, or of a version that can not be read.
 
     A file of an earlier version stays as it is; another process may migrate it at any time, since no reader keeps it from that.
     A WAL database in a folder that can not be written, or on a disk that is full, has nowhere to put its shared memory; it is
@@ -79,7 +79,7 @@ def _opened_reader(name: str, schema: Schema, flags: int, busy_ms: float, path: 
 
 
 def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
-    """Whether SQLite failed because it can not put its shared memory beside a file that is complete without its log."""
+    """Return whether SQLite failed because it can not put its shared memory beside a file that is complete without its log."""
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) and not os.access(os.path.dirname(path), os.W_OK):
         return True
     if not (isinstance(error, apsw.FullError | apsw.IOError | apsw.CantOpenError) and _is_full(path)):
@@ -88,7 +88,7 @@ def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
 
 
 def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
-    """A connection that may write; the file is made (mode 0600) and migrated as needed. Raises StoreError."""
+    """Return a connection that may write; the file is made (mode 0600) and migrated as needed. Raises StoreError."""
     try:
         if not _refuse_what_is_no_file(path):
             create_private_file(path)
@@ -177,7 +177,7 @@ def _open(path: str, flags: int, busy_ms: float) -> apsw.Connection:
 
 
 def _version(connection: apsw.Connection, path: str) -> int:
-    """The schema version, 0 for an empty file. Raises StoreCorrupt for another program's database."""
+    """Return the schema version, 0 for an empty file. Raises StoreCorrupt for another program's database."""
     if connection.pragma("application_id") == APPLICATION_ID:  # set before, or together with, the version
         return int(connection.pragma("user_version"))
     connection.execute("BEGIN")  # one moment: another process may be making the tables right now
@@ -221,7 +221,7 @@ def _is_truth(path: str) -> bool:
 
 
 def translated(error: apsw.Error, path: str) -> StoreError:
-    """What an SQLite failure means to the user."""
+    """Return what an SQLite failure means to the user."""
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return StoreBusy(f"{path} is locked by another process", "try again in a moment")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.FormatError):
@@ -239,7 +239,7 @@ def translated(error: apsw.Error, path: str) -> StoreError:
 
 
 def _is_full(path: str) -> bool:
-    """Whether the disk has no block left: SQLite needs some even to read, and then calls it an I/O error."""
+    """Return whether the disk has no block left: SQLite needs some even to read, and then calls it an I/O error."""
     try:
         return os.statvfs(os.path.dirname(path)).f_bavail == 0
     except (AttributeError, OSError):  # Windows has no statvfs

@@ -19,7 +19,7 @@ class Home:
 
     @classmethod
     def find(cls) -> "Home":
-        """The home of this process. Raises StoreError when there is no home folder to put it in, or its name is no text."""
+        """Return the home of this process. Raises StoreError when there is no folder to put it in, or its name is no text."""
         named = os.environ.get("SUBCOG_HOME")
         if named:
             return cls._of_text(os.path.abspath(os.path.expanduser(named)), "SUBCOG_HOME")
@@ -91,7 +91,7 @@ def create_private_file(path: str) -> None:
 
 
 def is_open_to_others(path: str) -> bool:
-    """Whether group or others have any access to `path`. Always False where modes mean nothing (Windows)."""
+    """Return whether group or others have any access to `path`. Always False where modes mean nothing (Windows)."""
     if os.name == "nt":
         return False
     return bool(stat.S_IMODE(os.stat(path).st_mode) & 0o077)

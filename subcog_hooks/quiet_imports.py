@@ -56,6 +56,6 @@ def text_embedding() -> "type[TextEmbedding]":
 
 
 def first_line(error: BaseException) -> str:
-    """What a library complains of, short enough for one line of ours."""
+    """Return what a library complains of, short enough for one line of ours."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else text[:199] + "…"

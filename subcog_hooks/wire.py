@@ -17,21 +17,21 @@ except ImportError:  # an interpreter without the C accelerator
     import json
 
     def loads(text: str) -> object:
-        """The value of the JSON document `text`. Raises ValueError when it is not one."""
+        """Return the value of the JSON document `text`. Raises ValueError when it is not one."""
         return json.loads(text)
 
     def quote(text: str) -> str:
-        """`text` as an ASCII JSON string, quotes included."""
+        """Return `text` as an ASCII JSON string, quotes included."""
         return json.dumps(text)
 
     def dumps(value: "Json") -> str:
-        """`value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have."""
+        """Return `value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have."""
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 else:
 
     class _Options:
-        """What the C scanner reads from a json.JSONDecoder."""
+        """The options that the C scanner reads from a json.JSONDecoder."""
 
         strict = False  # raw control characters inside strings are let through: a payload is read if at all possible
         object_hook = None
@@ -44,7 +44,7 @@ else:
     _BLANK = " \t\n\r"
 
     def loads(text: str) -> object:
-        """The value of the JSON document `text`. Raises ValueError when it is not one.
+        """Return the value of the JSON document `text`. Raises ValueError when it is not one.
 
         >>> loads(' {"a": [1, 2.5, null, "\\\\u00e9"]} ')
         {'a': [1, 2.5, None, 'é']}
@@ -59,7 +59,7 @@ else:
         return value
 
     def quote(text: str) -> str:
-        """`text` as an ASCII JSON string, quotes included.
+        """Return `text` as an ASCII JSON string, quotes included.
 
         >>> quote('a"é')
         '"a\\\\"\\\\u00e9"'
@@ -73,7 +73,7 @@ else:
     _encode = make_encoder(None, _refused, encode_basestring_ascii, None, ":", ",", False, False, False)
 
     def dumps(value: "Json") -> str:
-        """`value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have.
+        """Return `value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have.
 
         >>> dumps({"a": (1, 2.5, None, "é", True)})
         '{"a":[1,2.5,null,"\\\\u00e9",true]}'

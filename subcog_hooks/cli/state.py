@@ -113,7 +113,7 @@ def clear(
     else:
         with _opened() as state:
             state.begin()
-            wanted = list(user_flags.all_set(state)) if everything else list(dict.fromkeys(names or ()))
+            wanted = list(user_flags.find_all(state)) if everything else list(dict.fromkeys(names or ()))
             cleared = [name for name in wanted if user_flags.clear(state, name)]
             state.commit()
     for name in dict.fromkeys(names or cleared):
@@ -157,7 +157,7 @@ def _flags() -> dict[str, Value]:
     if not os.path.exists(session.home().state_db):
         return {}
     with _opened() as state:
-        return {name: value for name, value in user_flags.all_set(state).items() if name not in KNOWN}
+        return {name: value for name, value in user_flags.find_all(state).items() if name not in KNOWN}
 
 
 def _facts() -> dict[str, Value]:
@@ -165,7 +165,7 @@ def _facts() -> dict[str, Value]:
         folder = os.getcwd()
     except FileNotFoundError:  # it has been removed
         folder = ""
-    return facts.of_place(folder, session.here())
+    return facts.place_facts(folder, session.here())
 
 
 @contextmanager

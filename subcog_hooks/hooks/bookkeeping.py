@@ -32,5 +32,5 @@ def respond(payload: "dict[str, object]", home: "Home", deadline: "Deadline") ->
         state.begin_briefly()
     except StoreBusy:
         return
-    sessions.touched(state, session, now_ms())
+    sessions.note_activity(state, session, now_ms())
     state.commit()

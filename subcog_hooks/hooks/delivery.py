@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Delivery:
-    """What became of an offer: the outcome, and of each hit; the ids that were printed, and in how many UTF-16 units."""
+    """The end of an offer: its outcome, and that of each hit; the ids that were printed, and in how many UTF-16 units."""
 
     __slots__ = ("ids", "judged", "outcome", "units")
 

@@ -20,26 +20,26 @@ PROMPT = "UserPromptSubmit"
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
 
-def of_session(payload: "Mapping[str, object]", here: "Project | None", state: "State", now_ms: int) -> "dict[str, Scalar]":
-    """What is known when a hook is called; what is not known is not in it. Raises StoreError.
+def session_facts(payload: "Mapping[str, object]", here: "Project | None", state: "State", now_ms: int) -> "dict[str, Scalar]":
+    """Return what is known when a hook is called; what is not known is not in it. Raises StoreError.
 
-    To be asked for before the prompt at hand is counted (`session_state.seen`): it is counted here, so that the first prompt is
+    To be asked for before the prompt at hand is counted (`sessions.note_prompt`): it is counted here, so that the first prompt is
     the first one also for the tools that work on it. The user's flags are in it, none of them in a fact's place.
     """
     session = session_of(payload)
-    facts = {name: value for name, value in flags.all_set(state).items() if name not in KNOWN}
-    facts.update(of_place(text_of(payload, "cwd"), here))
+    facts = {name: value for name, value in flags.find_all(state).items() if name not in KNOWN}
+    facts.update(place_facts(text_of(payload, "cwd"), here))
     if mode := text_of(payload, "permission_mode"):
         facts["permission_mode"] = mode
     if tool := text_of(payload, "tool_name"):
         facts["tool"] = tool
     if session:
-        facts.update(_of_history(payload, session, here.identity if here else "", state, now_ms))
+        facts.update(_history_facts(payload, session, here.identity if here else "", state, now_ms))
     return facts
 
 
-def of_place(folder: str, here: "Project | None") -> "dict[str, Scalar]":
-    """What is known without a session. folder: the working directory, "" where it is unknown."""
+def place_facts(folder: str, here: "Project | None") -> "dict[str, Scalar]":
+    """Return what is known without a session. folder: the working directory, "" where it is unknown."""
     facts: dict[str, Scalar] = {}
     if folder:
         facts["cwd"] = folder.replace(os.sep, "/")
@@ -52,10 +52,10 @@ def of_place(folder: str, here: "Project | None") -> "dict[str, Scalar]":
     return facts
 
 
-def _of_history(
+def _history_facts(
     payload: "Mapping[str, object]", session: str, project_name: str, state: "State", now_ms: int
 ) -> "dict[str, Scalar]":
-    known = sessions.known(state, session)
+    known = sessions.find(state, session)
     days = sessions.days_since_last(state, session, project_name, now_ms)
     prompts = (known.prompts if known else 0) + (text_of(payload, "hook_event_name") == PROMPT)
     facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1, "first_session": days is None}

@@ -33,7 +33,9 @@ class Threshold:
 
 
 def threshold(min_relevance: float, *, is_enough: bool, is_seeking: bool) -> Threshold:
-    """What a memory needs. is_enough: the intent reaches min_confidence; is_seeking: the prompt asks for what is remembered.
+    """Return the relevance that a memory needs.
+
+    is_enough: the intent reaches min_confidence; is_seeking: the prompt asks for what is remembered.
 
     >>> [round(threshold(0.25, is_enough=True, is_seeking=seeking).needed, 2) for seeking in (False, True)]
     [0.25, 0.2]
@@ -45,7 +47,7 @@ def threshold(min_relevance: float, *, is_enough: bool, is_seeking: bool) -> Thr
 
 
 def threshold_of(examined: "Examined", settings: "Settings") -> Threshold:
-    """The same for a prompt's intent, by the settings."""
+    """Return the relevance that a memory needs with this prompt's intent, by the settings."""
     least = float(settings["surfacing.min_relevance"])
     return threshold(least, is_enough=examined.is_enough(settings), is_seeking=examined.is_seeking)
 
@@ -67,7 +69,7 @@ def judge(
     most: int,
     distinct: "Callable[[Sequence[Hit]], Sequence[Hit]]",
 ) -> list[Judged]:
-    """What becomes of each hit; those that are to be injected come in their order.
+    """Return what becomes of each hit; those that are to be injected come in their order.
 
     hits: what is pinned first, then the most relevant; given: ids that the session has had; least: what they need; most: so
     many are injected; distinct: of hits, those that do not repeat a better one, in the order in which they are handed over. One
@@ -101,12 +103,12 @@ def _lack(hit: "Hit", given: "AbstractSet[str]", least: Threshold) -> str:
 
 
 def held_back(hits: "Sequence[Hit]", min_relevance: float, why: str) -> list[Judged]:
-    """What becomes of hits when none is handed over, for a reason that is not theirs: those that are relevant get it."""
+    """Return what becomes of hits when none is handed over, for a reason that is not theirs: those that are relevant get it."""
     return [Judged(hit, why if hit.relevance >= min_relevance else BELOW) for hit in hits]
 
 
 def silence(judged: "Sequence[Judged]", *, is_enough: bool) -> str:
-    """Why nothing is handed over, where the hits are the reason: one of the decision's outcomes."""
+    """Return why nothing is handed over, where the hits are the reason: one of the decision's outcomes."""
     if any(one.outcome == GIVEN for one in judged):
         return REPEATED
     if not is_enough:
@@ -115,7 +117,7 @@ def silence(judged: "Sequence[Judged]", *, is_enough: bool) -> str:
 
 
 def ceiling(certainty: float, max_memories: int) -> int:
-    """At most how many memories a prompt of this confidence gets.
+    """Return at most how many memories a prompt of this confidence gets.
 
     >>> [ceiling(certainty, 6) for certainty in (0.95, 0.8, 0.7, 0.5, 0.0)], ceiling(0.9, 2)
     ([6, 6, 4, 3, 3], 2)

@@ -22,14 +22,14 @@ def discount_gone_files(hits: "Sequence[Hit]", here: "Project | None") -> None:
 
 
 def is_stale(memory: "Memory", here: "Project | None") -> bool:
-    """Whether a memory is of the project at hand, and all of its files are gone there."""
+    """Return whether a memory is of the project at hand, and all of its files are gone there."""
     if not memory.paths or here is None or not here.root or memory.project not in here.names:
         return False
     return are_gone(memory.paths, here.root)
 
 
 def are_gone(paths: "Sequence[str]", root: str) -> bool:
-    """Whether none of these globs can mean a file any more. root: the project's folder.
+    """Return whether none of these globs can mean a file any more. root: the project's folder.
 
     A name or pattern that may stand in any folder is not looked for: its files may be anywhere.
     """

@@ -35,7 +35,7 @@ _left_open: list[State | Store] = []  # closing the last connection checkpoints 
 
 
 class Occasion:
-    """What one call of the hook is about.
+    """One call of the hook, and what it is about.
 
     here: the project it happened in; session: "" when the client names none; at: when, in milliseconds since the epoch; id: of
     the decision that it will be; stages: how long each took.
@@ -112,7 +112,7 @@ class Occasion:
 
     @property
     def is_trial(self) -> bool:
-        """Whether `subcog doctor` tries the hook: neither `why` nor `stats` is to tell of it."""
+        """Return whether `subcog doctor` tries the hook: neither `why` nor `stats` is to tell of it."""
         return self.session.startswith(TRIAL)
 
     def given(self) -> "AbstractSet[str]":
@@ -122,15 +122,15 @@ class Occasion:
         return ledger.given(self.state, self.session) if self.session else set()
 
     def facts(self) -> "dict[str, Scalar]":
-        """What conditions are judged by, as it was when this was first asked. Raises StoreError."""
+        """Return what conditions are judged by, as it was when this was first asked. Raises StoreError."""
         if self._facts is None:
             from subcog_hooks.hooks import facts  # where some memory has conditions
 
-            self._facts = facts.of_session(self.payload, self.here, self.state, self.at)
+            self._facts = facts.session_facts(self.payload, self.here, self.state, self.at)
         return self._facts
 
     def holds(self, memory: "Memory") -> bool:
-        """Whether all conditions of a memory hold; it is handed over only then. Raises StoreError."""
+        """Return whether all conditions of a memory hold; it is handed over only then. Raises StoreError."""
         if not memory.when:
             return True
         from subcog_hooks.cues import conditions  # as above

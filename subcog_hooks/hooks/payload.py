@@ -9,7 +9,9 @@ TRIAL = "doctor-"  # begins the id of a session in which `subcog doctor` tries t
 
 
 def text_of(payload: "Mapping[str, object]", name: str, most: int | None = None) -> str:
-    """A field of the payload, "" when it is no text; half a surrogate pair, as a cut in JavaScript leaves it, becomes `?`.
+    """Return a field of the payload, "" when it is no text.
+
+    Half a surrogate pair, as a cut in JavaScript leaves it, becomes `?`.
 
     most: characters of it that are read.
 
@@ -24,5 +26,5 @@ def text_of(payload: "Mapping[str, object]", name: str, most: int | None = None)
 
 
 def session_of(payload: "Mapping[str, object]") -> str:
-    """The session's id, "" when the client names none."""
+    """Return the session's id, "" when the client names none."""
     return text_of(payload, "session_id")[:MAX_SESSION]

@@ -101,7 +101,7 @@ def _note_silence(happened: "Occasion", tool: str, touched: "Touched", channels:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a name of a command is made of words, and no secret can be in it."""
+    """Return whether a name of a command is made of words, and no secret can be in it."""
     program, blank, second = name.partition(" ")
     plain = second.replace("-", "").replace("_", "").replace(":", "").replace("/", "").replace(".", "").replace(" ", "")
     return bool(blank) and len(program) <= 30 and len(second) <= 40 and plain.isalpha() and plain.islower()

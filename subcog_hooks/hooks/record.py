@@ -83,7 +83,7 @@ def _keep_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") 
     if verdict.detected is not None and verdict.examined is not None:
         verdict.detected.count(verdict.examined, state)
         verdict.detected.learn(state, settings, keeps_answers=turn.keeps_texts)
-    sessions.seen(state, occasion.session, occasion.project, occasion.at)
+    sessions.note_prompt(state, occasion.session, occasion.project, occasion.at)
     if not turn.keeps_texts and kept_texts.may_exist(state):
         kept_texts.forget_some(state)
     try:

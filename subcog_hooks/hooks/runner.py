@@ -49,8 +49,8 @@ _WRITE_GRACE_S = 1.0  # for a client that is slow to take an answer that has beg
 _home: "list[Home]" = []  # the one home, once the payload has said where we are
 
 
-class Answer:
-    """Where an event writes its one answer; a write that has begun is let finish by the watchdog.
+class Output:
+    """The one output that an event may write; a write that has begun is let finish by the watchdog.
 
     event: the client's name of it, "" until it is known.
     """
@@ -75,7 +75,7 @@ class Answer:
         self._written.acquire(timeout=seconds)
 
     def give_up(self) -> bool:
-        """Called by the watchdog: whether nothing has been written, and nothing will be."""
+        """Give the output up, for the watchdog. Return whether nothing has been written, and nothing will be."""
         return self._writing.acquire(blocking=False)
 
 
@@ -86,7 +86,7 @@ def main() -> None:
             os.write(2, _HELP)  # stdout is the client's
             return
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a library that panics over a damaged file says so there
-        answer = Answer()
+        answer = Output()
         _thread.start_new_thread(_watch, (answer, _age_ms()))
         if len(sys.argv) <= 2 or "--second-look" not in sys.argv[2:]:
             _run(answer)
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def _age_ms() -> float:
-    """How long this process has been there, in milliseconds: 12 on an idle machine, 80 on a busy one. Linux says so."""
+    """Return how long this process has been there, in milliseconds: 12 on an idle machine, 80 on a busy one. Linux says so."""
     try:
         with open("/proc/self/stat", "rb") as file:
             started = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
@@ -106,7 +106,7 @@ def _age_ms() -> float:
         return STARTUP_MS
 
 
-def _watch(answer: Answer, age_ms: float) -> None:
+def _watch(answer: Output, age_ms: float) -> None:
     """End the process when its time is over, unless it is writing just then. What is cut off leaves a trace."""
     clock = _thread.allocate_lock()
     clock.acquire()
@@ -133,7 +133,7 @@ def _note_cut_off(event: str) -> None:
         pass
 
 
-def _run(answer: Answer) -> None:
+def _run(answer: Output) -> None:
     raw = _read_payload()
     if raw is None:
         _log(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
@@ -177,7 +177,7 @@ def _run(answer: Answer) -> None:
 
 
 def _read_payload() -> bytes | None:
-    """All of stdin, None when it is larger than a payload may be."""
+    """Return all of stdin, None when it is larger than a payload may be."""
     chunks: list[bytes] = []
     size = 0
     while chunk := os.read(0, _READ_BYTES):

@@ -133,7 +133,7 @@ _LONGEST_CLUSTER = 64  # characters; a longer one (hundreds of accents on a lett
 
 
 def one_line(text: str) -> str:
-    """`text` in one line without what can not be seen: controls, escape sequences, bidi marks, zero-width characters.
+    """Return `text` in one line without what can not be seen: controls, escape sequences, bidi marks, zero-width characters.
 
     Line breaks and runs of white space are one space each, the ends are stripped, a lone surrogate is U+FFFD. Joiners
     and emoji selectors stay where a script or an emoji needs them. Idempotent.
@@ -150,7 +150,7 @@ def one_line(text: str) -> str:
 
 
 def neutralise(text: str) -> str:
-    """The line `text` itself, or `disarm(text)` when anything in it could be read as a tag of the harness or our own.
+    """Return the line `text` itself, or `disarm(text)` when anything in it could be read as a tag of the harness or our own.
 
     Tags are recognised in any case, opening or closing, with blanks, in full-width and look-alike characters and as
     HTML entities. One tag disarms every "<" of the text: no removal of an inner one can form another. Idempotent.
@@ -164,7 +164,7 @@ def neutralise(text: str) -> str:
 
 
 def disarm(text: str) -> str:
-    """`text` with "(" for every "<" and its look-alikes, and a space after every "&", which ends every HTML entity.
+    """Return `text` with "(" for every "<" and its look-alikes, and a space after every "&", which ends every HTML entity.
 
     No part of the result can be read as a tag, wherever it is cut.
     """
@@ -173,12 +173,12 @@ def disarm(text: str) -> str:
 
 
 def utf16_units(text: str) -> int:
-    """How many UTF-16 code units `text` has, which is what Claude Code counts."""
+    """Return how many UTF-16 code units `text` has, which is what Claude Code counts."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) >> 1
 
 
 def cut(text: str, units: int) -> str:
-    """`text`, or as much of its beginning as fits into `units` UTF-16 code units together with the " …" that ends it.
+    """Return `text`, or as much of its beginning as fits into `units` UTF-16 code units together with the " …" that ends it.
 
     It is cut between words if a gap is near, else between characters as a reader sees them; "…" alone if none fits.
 
@@ -214,7 +214,7 @@ def _one_line_of_unicode(text: str) -> str:
 
 
 def _whole_characters(text: str) -> str:
-    """`text` with its surrogate pairs joined and lone surrogates replaced."""
+    """Return `text` with its surrogate pairs joined and lone surrogates replaced."""
     if text.isascii():
         return text
     try:
@@ -232,7 +232,7 @@ def _unseen_of(characters: set[str]) -> set[str]:
 
 
 def _without_escapes(text: str) -> str:
-    """`text` without the control sequences and strings of ECMA-48. A malformed one loses its introducer only."""
+    """Return `text` without the control sequences and strings of ECMA-48. A malformed one loses its introducer only."""
     if not text.isascii():
         text = text.translate(_C1_TO_ESCAPES)
     head, *tails = text.split("\x1b")
@@ -279,7 +279,7 @@ def _is_pictograph(character: str) -> bool:
 
 
 def _takes_joiners(character: str) -> bool:
-    """Whether it is of the blocks Arabic to Myanmar, Khmer to Mongolian, Tai Tham to Vedic, or the later Indic ones."""
+    """Return whether it is of the blocks Arabic to Myanmar, Khmer to Mongolian, Tai Tham to Vedic, or the later Indic ones."""
     return (
         "\u0620" <= character <= "\u109f"
         or "\u1780" <= character <= "\u18af"
@@ -313,7 +313,7 @@ def _has_part_of_name(names: str) -> bool:
 
 
 def _is_tag(before: str, after: str) -> bool:
-    """Whether the "<" between these two opens a tag of the harness. `after` ends at the next "<"."""
+    """Return whether the "<" between these two opens a tag of the harness. `after` ends at the next "<"."""
     start = 0
     for character in after:
         if character not in _BEFORE_NAME and (character < "\x80" or character.isalnum()):
@@ -330,7 +330,7 @@ def _is_tag(before: str, after: str) -> bool:
 
 
 def _is_role(before: str, between: str, written: str, closed: bool) -> bool:
-    """Whether it is a tag like <system>, and not code like `List<User>`, `Vec<user_id>`, `i < user`, `<username>`."""
+    """Return whether it is a tag like <system>, and not code like `List<User>`, `Vec<user_id>`, `i < user`, `<username>`."""
     role = next(name for name in _ROLE_NAMES if written.lower().startswith(name))
     following = written[len(role) : len(role) + 2]
     if following[:1].isalnum() or (following[:1] in {".", ":"} and (following[1:].isalnum() or following[1:] == ":")):
@@ -343,7 +343,7 @@ def _is_role(before: str, between: str, written: str, closed: bool) -> bool:
 
 
 def _folded(text: str) -> str | None:
-    """`text` read generously: entities resolved, compatibility forms, accents and look-alikes made plain.
+    """Return `text` read generously: entities resolved, compatibility forms, accents and look-alikes made plain.
 
     None when it is nested too deep to tell.
     """
@@ -376,7 +376,7 @@ def _resolved(text: str) -> str | None:
 
 
 def _resolved_number(tail: str) -> str:
-    """The text after "&", which begins with "#", with its character reference resolved as HTML does."""
+    """Return the text after "&", which begins with "#", with its character reference resolved as HTML does."""
     base, start, allowed = (16, 2, "0123456789abcdefABCDEF") if tail[1:2] in {"x", "X"} else (10, 1, "0123456789")
     rest = tail[start:].lstrip(allowed)
     digits = tail[start : len(tail) - len(rest)]
@@ -404,7 +404,7 @@ def _plain(text: str) -> str:
 
 
 def _fitting(text: str, units: int) -> int:
-    """How many characters of `text`, of whole clusters, have at most `units` UTF-16 code units."""
+    """Return how many characters of `text`, of whole clusters, have at most `units` UTF-16 code units."""
     if text.isascii():
         return units
     data = text[:units].encode("utf-16-le")[: 2 * units]
@@ -418,7 +418,7 @@ def _fitting(text: str, units: int) -> int:
 
 
 def _is_joined(text: str, at: int) -> bool:
-    """Whether no reader would part text[at - 1] from text[at]: the grapheme clusters of UAX 29, and Indic conjuncts."""
+    """Return whether no reader would part text[at - 1] from text[at]: the grapheme clusters of UAX 29, and Indic conjuncts."""
     from unicodedata import category, combining  # 0.2 ms, and only when text beyond ASCII is cut
 
     last, following = text[at - 1], text[at]

@@ -39,7 +39,7 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
         return
     source = text_of(payload, "source")
     used = _forgotten(happened) if source == COMPACT else []
-    said = sessions.said(happened.state, happened.session) if source == RESUME else None
+    said = sessions.find_said(happened.state, happened.session) if source == RESUME else None
     is_silent = _is_silent(happened)
     facts = _facts(happened) if said is None and not is_silent else None
     _note(happened, lambda: sessions.begin(happened.state, happened.session, happened.project, source, happened.at))
@@ -90,7 +90,7 @@ def _forgotten(happened: "Occasion") -> list[str]:
 
 
 def _facts(happened: "Occasion") -> "Mapping[str, Scalar] | None":
-    """What conditions are judged by, as it is before the session is noted; None where no memory has any. Raises StoreError."""
+    """Return the facts by which conditions are judged, before the session is noted; None where no memory has any conditions."""
     return happened.facts() if happened.store.has_cues()[1] else None
 
 
@@ -107,7 +107,7 @@ def _note(happened: "Occasion", note: "Callable[[], None]") -> None:
 
 
 def _found(happened: "Occasion", facts: "Mapping[str, Scalar] | None", used: "Sequence[str]") -> "dict[str, list[Memory]]":
-    """The live memories of each channel, in the order in which they are printed. Raises StoreError."""
+    """Return the live memories of each channel, in the order in which they are printed. Raises StoreError."""
     store, eligible = happened.store, happened.eligible
     found = {PINNED: store.pinned(eligible.audiences, MOST_PINNED, eligible.now_ms)}
     if facts is not None:
@@ -121,7 +121,7 @@ def _found(happened: "Occasion", facts: "Mapping[str, Scalar] | None", used: "Se
 
 
 def _live(ids: "Sequence[str]", happened: "Occasion") -> "list[Memory]":
-    """The memories of these ids that may be handed over, in their order. Raises StoreError."""
+    """Return the memories of these ids that may be handed over, in their order. Raises StoreError."""
     if not ids:
         return []
     memories = happened.store.by_ids(ids)

@@ -50,7 +50,7 @@ class Search:
         return channels
 
     def _by_path(self) -> "list[Memory]":
-        """Those one of whose globs matches the file, the closest glob first: the fewer of the path it leaves open."""
+        """Return those one of whose globs matches the file, the closest glob first: the fewer of the path it leaves open."""
         touched = self._touched
         keys = [*globs.keys_of(touched.file), *globs.keys_of(touched.absolute)]
         inside = touched.file.rpartition("/")[2] if globs.is_absolute(touched.file) else touched.file
@@ -66,7 +66,7 @@ class Search:
         return self._meant(closest, surely)
 
     def _by_mention(self) -> "list[Memory]":
-        """Those that name what is touched, if few do: first by the longest of its names, then the newest."""
+        """Return those that name what is touched, if few do: first by the longest of its names, then the newest."""
         touched = self._touched
         naming = self._happened.store.mentioning(touched.names, self._eligible.audiences, SPECIFIC + 1, self._eligible.now_ms)
         few = {name: naming[name] for name in touched.names if len(naming.get(name, ())) in range(1, SPECIFIC + 1)}
@@ -74,7 +74,7 @@ class Search:
         return self._meant(found, found if touched.owner or not touched.file else few.get(touched.names[0], ()))
 
     def _meant(self, seqs: "Sequence[int]", surely: "Collection[int]") -> "list[Memory]":
-        """Those of these row numbers that may be handed over, in this order.
+        """Return those of these row numbers that may be handed over, in this order.
 
         surely: those that mean this very file. What else a project says of its files is not about one outside of any project.
         """

@@ -21,7 +21,7 @@ _TEXT_FIELDS = ("command", "new_string", "content", "new_source")
 
 
 class Touched:
-    """What a tool is about to touch.
+    """The thing that a tool is about to touch.
 
     owner: the project that the file lies in, without a file the one at hand, None outside of any; absolute: the file's whole
     path, "" where there is none; file: the same from the owner's root, or whole outside of any project; names: what it is
@@ -60,7 +60,7 @@ def read_touched(tool: str, given: "Mapping[str, object]", happened: "Occasion")
 
 
 def _named_file(tool: str, given: "Mapping[str, object]") -> str:
-    """The path in a tool's input that names the file it touches, "" for none; a pattern of `Glob` is one without wildcards."""
+    """Return the path in a tool's input, "" for none. A pattern of `Glob` is one where it has no wildcards."""
     if tool == "Glob":
         pattern = text_of(given, "pattern", globs.MAX_PATH)
         return pattern if set("*?[{").isdisjoint(pattern) else ""
@@ -69,7 +69,7 @@ def _named_file(tool: str, given: "Mapping[str, object]") -> str:
 
 
 def _new_text(given: "Mapping[str, object]") -> str:
-    """The command, or the beginning of what is to be written."""
+    """Return the command, or the beginning of what is to be written."""
     text = next((text for field in _TEXT_FIELDS if (text := text_of(given, field, NEW_TEXT))), "")
     edits = given.get("edits")
     if text or not isinstance(edits, list):
@@ -84,7 +84,7 @@ def _new_text(given: "Mapping[str, object]") -> str:
 
 
 def _placed(path: str, happened: "Occasion") -> "tuple[Project | None, str, str]":
-    """The project that a file lies in, the file's whole path, and that from the project's root.
+    """Return the project that a file lies in, the file's whole path, and that from the project's root.
 
     Outside of any project it is told from the folder at hand if it lies below, else as a whole. A path from nowhere, or longer
     than a system takes, is of no file.
@@ -107,6 +107,6 @@ def _placed(path: str, happened: "Occasion") -> "tuple[Project | None, str, str]
 
 
 def _has_own_project(inside: str, root: str) -> bool:
-    """Whether a folder between a file and the root is the root of another repository, or of a worktree."""
+    """Return whether a folder between a file and the root is the root of another repository, or of a worktree."""
     folders = inside.split("/")[:-1]
     return any(os.path.lexists(os.path.join(root, *folders[:depth], ".git")) for depth in range(1, len(folders) + 1))

@@ -40,7 +40,7 @@ class Turn:
 
     @property
     def keeps_texts(self) -> bool:
-        """Whether anything that the prompt says may be kept. A switch that can not be read is off."""
+        """Return whether anything that the prompt says may be kept. A switch that can not be read is off."""
         settings = self.occasion.settings
         is_doubtful = any(_may_be_about_prompts(name) for name in settings.left_out)
         return bool(settings["surfacing.log_prompts"]) and not is_doubtful
@@ -53,7 +53,7 @@ class Turn:
 
 
 class Read:
-    """What a prompt's words are about.
+    """The reading of a prompt's words, before anything is searched.
 
     detected: its intent, as far as words tell; borrowed: topics of the prompt before; exact: what triggers and conditions have
     brought, None where the store has neither.
@@ -116,5 +116,5 @@ def match_cues(turn: Turn) -> "Exact | None":
 
 
 def _may_be_about_prompts(name: str) -> bool:
-    """Whether a setting that can not be used may have been meant for surfacing.log_prompts."""
+    """Return whether a setting that can not be used may have been meant for surfacing.log_prompts."""
     return name == EVERYTHING or "prompt" in name.lower()

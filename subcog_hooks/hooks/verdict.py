@@ -64,7 +64,7 @@ def chosen(judged: "Sequence[Judged]") -> "list[Judged]":
 
 
 class Verdict:
-    """What was decided.
+    """The decision about one run.
 
     outcome: why the hook is silent, "" where an offer decides; reason: what there is to add to it. offer: None in silence;
     judged: what became of the hits in silence; bars: what they were measured against. strategies: what recall ran; note: what

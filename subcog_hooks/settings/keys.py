@@ -43,7 +43,7 @@ ONE_WAY = {
 
 
 class FileSettings:
-    """What a settings file says.
+    """The contents of a settings file.
 
     values: what holds, by key; problems: a line for each thing that does not; left_out: the names of these, or EVERYTHING;
     lines: where the keys of ONE_WAY stand.
@@ -87,7 +87,7 @@ class Key:
         self.help = help
 
     def checked(self, value: object) -> Value:
-        """`value` in this key's type. Raises ConfigError."""
+        """Return `value` in this key's type. Raises ConfigError."""
         kind = type(self.default)
         if kind is bool and isinstance(value, bool):
             return value
@@ -109,7 +109,7 @@ class Key:
         return shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"
 
     def _fault(self, _value: object) -> str:
-        """What is wrong with a value of `llm`, without it: it may be a key, typed into the wrong setting."""
+        """Return what is wrong with a value of `llm`, without it: it may be a key, typed into the wrong setting."""
         return "does not hold"
 
     def _holds(self, value: float) -> bool:
@@ -134,7 +134,7 @@ class Key:
 
     @property
     def permission(self) -> str:
-        """What a project's file may do with it, in a sentence; "" where it sets it freely."""
+        """Return what a project's file may do with it, in a sentence; "" where it sets it freely."""
         if self.is_personal:
             return "A project's file may not set it."
         if self.name not in ONE_WAY:
@@ -143,7 +143,7 @@ class Key:
         return f"A project's file may only {way}."
 
     def from_text(self, text: str) -> Value:
-        """The value that a user typed. Raises ConfigError."""
+        """Return the value that a user typed. Raises ConfigError."""
         lowered = text.strip().lower()
         if isinstance(self.default, bool):
             if lowered in ("true", "1", "yes", "on"):
@@ -167,7 +167,7 @@ class NameKey(Key):
         self._expected = expected
 
     def checked(self, value: object) -> str:
-        """`value`, when it is one printable word. Raises ConfigError."""
+        """Return `value`, when it is one printable word. Raises ConfigError."""
         if isinstance(value, str) and (self._holds_text(value) if value else value == self.default):
             return value
         raise self._refusal(str(value)[:MAX_NAME])
@@ -238,7 +238,7 @@ class ChoiceKey(Key):
         self.choices = choices
 
     def checked(self, value: object) -> str:
-        """`value`, when it is one of the choices. Raises ConfigError."""
+        """Return `value`, when it is one of the choices. Raises ConfigError."""
         if isinstance(value, str) and value in self.choices:
             return value
         raise self._refusal(str(value)[:MAX_NAME])

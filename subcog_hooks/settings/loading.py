@@ -60,7 +60,7 @@ class Settings:
         self.left_out = left_out
 
     def __getitem__(self, name: str) -> Value:
-        """The value of the key `name`: as set, else what a preset that is set says, else its default."""
+        """Return the value of the key `name`: as set, else what a preset that is set says, else its default."""
         if name in self._values:
             return self._values[name]
         preset = PRESETS[str(self._values["fusion.preset"])] if "fusion.preset" in self._values else {}
@@ -71,8 +71,9 @@ class Settings:
 
 
 def load(home: Home, project_root: str | None = None, cache: "Cache | None" = None) -> Settings:
-    """The settings in force for a session in `project_root`. What a file or a variable says wrongly is left out and named in
-    `problems`. The environment wins over both files.
+    """Return the settings in force for a session in `project_root`. The environment wins over both files.
+
+    Values that a file or a variable sets wrongly are left out and named in `problems`.
 
     cache: where compiled files are kept; None parses them, which only the terminal has time for.
     """

@@ -138,14 +138,14 @@ class State:
         self._connection.close()
 
     def run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[apsw.SQLiteValue, ...]]":
-        """The rows of one statement, for the methods here and the modules of this file's other tables."""
+        """Return the rows of one statement, for the methods here and the modules of this file's other tables."""
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
             raise database.translated(error, self.path) from error
 
     def run_briefly(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[apsw.SQLiteValue, ...]]":
-        """The same for what may be left undone. Raises StoreBusy soon when another process is writing."""
+        """Return the rows of a statement that may be left undone. Raises StoreBusy soon when another process is writing."""
         self._connection.set_busy_timeout(min(BRIEF_MS, self._busy_ms))
         try:
             return self.run(sql, values)
@@ -153,7 +153,7 @@ class State:
             self._connection.set_busy_timeout(self._busy_ms)
 
     def problems(self) -> list[str]:
-        """What SQLite's own check finds wrong, [] for a sound file."""
+        """Return what SQLite's own check finds wrong, [] for a sound file."""
         rows = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
         return [] if rows == ["ok"] else rows
 

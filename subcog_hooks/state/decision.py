@@ -79,7 +79,7 @@ class Candidate:
 
 
 class Understood:
-    """What was understood of the prompt: an intent, and how it came about.
+    """The understanding of a prompt: an intent, and how it came about.
 
     certainty: the confidence that the number of memories went by. row: of the merge with an LLM's answer. signals: each a name,
     the family that it speaks for, and its weight; cues: of the prompt's shape. llm_ms: how long an LLM was waited for, None
@@ -115,7 +115,7 @@ class Understood:
 
 
 class Bars:
-    """What it was measured against: the settings, and `needed`, the relevance that a memory needed with this prompt."""
+    """The bars that memories were measured against: settings, and `needed`, the relevance that one needed with this prompt."""
 
     __slots__ = ("max_characters", "max_memories", "min_confidence", "min_relevance", "needed")
 
@@ -135,7 +135,7 @@ class Bars:
         self.needed = min_relevance if needed is None else needed
 
     def needed_at(self, min_relevance: float) -> float:
-        """The relevance that a memory would have needed with the same prompt, were the setting another."""
+        """Return the relevance that a memory would have needed with the same prompt, were the setting another."""
         return min_relevance * self.needed / self.min_relevance if self.min_relevance else min_relevance
 
 
@@ -214,7 +214,7 @@ class Decision:
         return tuple(candidate.id for candidate in self.candidates if candidate.outcome == INJECTED)
 
     def to_text(self) -> str:
-        """The part of it that has no columns, as JSON."""
+        """Return the part of it that has no columns, as JSON."""
         return wire.dumps(
             {
                 "v": VERSION,
@@ -234,7 +234,7 @@ class Decision:
     def from_text(
         cls, text: str, *, id: str, at: int, event: str, session: str, project: str, outcome: str, units: int, micros: int
     ) -> "Decision":
-        """The decision that `to_text` has written, also in a version with other fields. What can not be read is left out."""
+        """Return the decision that `to_text` has written, also in another version. What can not be read is left out."""
         try:
             record = _table(wire.loads(text))
         except ValueError:

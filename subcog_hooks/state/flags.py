@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 MAX_FLAGS = 200
 
 
-def all_set(state: "State") -> dict[str, bool | int | float | str]:
-    """The flags that are set, by name."""
+def find_all(state: "State") -> dict[str, bool | int | float | str]:
+    """Return the flags that are set, by name."""
     found = {}
     for name, text in state.run("SELECT name, value FROM user_flags ORDER BY name"):
         try:

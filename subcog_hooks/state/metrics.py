@@ -54,7 +54,7 @@ def observe(state: "State", name: str, labels: str, seconds: float) -> None:
 
 
 def read(state: "State") -> "list[Counter | Histogram]":
-    """All that has been counted and observed, by name and labels. Raises StoreError."""
+    """Return all that has been counted and observed, by name and labels. Raises StoreError."""
     found: list[Counter | Histogram] = [
         Counter(str(name), str(labels), float(value or 0))
         for name, labels, value in state.run("SELECT name, labels, value FROM counters")

@@ -35,7 +35,7 @@ class Session:
 
 
 def begin(state: "State", session: str, project: str, source: str, now_ms: int) -> None:
-    """A session begins, or goes on: its prompts go on counting then. Those of long ago are forgotten."""
+    """Note that a session begins, or goes on, and its prompts go on counting. Sessions of long ago are forgotten."""
     if not session:
         return
     state.run(
@@ -46,8 +46,8 @@ def begin(state: "State", session: str, project: str, source: str, now_ms: int) 
     _prune(state, now_ms)
 
 
-def seen(state: "State", session: str, project: str, now_ms: int) -> None:
-    """A prompt was typed in a session; one whose start was not heard begins with it."""
+def note_prompt(state: "State", session: str, project: str, now_ms: int) -> None:
+    """Note that a prompt was typed in a session; one whose start was not heard begins with it."""
     if not session:
         return
     rows = state.run(
@@ -59,8 +59,8 @@ def seen(state: "State", session: str, project: str, now_ms: int) -> None:
         _prune(state, now_ms)
 
 
-def touched(state: "State", session: str, now_ms: int) -> None:
-    """A session was at work."""
+def note_activity(state: "State", session: str, now_ms: int) -> None:
+    """Note that a session was at work."""
     state.run("UPDATE sessions SET last_at = ? WHERE session = ?", (now_ms, session))
 
 
@@ -74,8 +74,8 @@ def _prune(state: "State", now_ms: int) -> None:
         )
 
 
-def known(state: "State", session: str) -> Session | None:
-    """What is known of a session, None when nothing is."""
+def find(state: "State", session: str) -> Session | None:
+    """Return what is known of a session, None when nothing is."""
     rows = state.run("SELECT project, source, started_at, last_at, prompts FROM sessions WHERE session = ?", (session,))
     if not rows:
         return None
@@ -84,7 +84,7 @@ def known(state: "State", session: str) -> Session | None:
 
 
 def days_since_last(state: "State", session: str, project: str, now_ms: int) -> float | None:
-    """Days since another session of this project was last heard of, 0 by a clock set back; None when there was none."""
+    """Return the days since another session of this project was heard of, 0 by a clock set back; None when there was none."""
     rows = state.run("SELECT max(last_at) FROM sessions WHERE project = ? AND session <> ?", (project, session))
     last_at = rows[0][0]
     return None if last_at is None else max(0.0, (now_ms - int(last_at)) / _DAY_MS)
@@ -100,8 +100,8 @@ def copy_all(source: "State", target: "State") -> None:
 # what a session's start has printed
 
 
-def said(state: "State", session: str) -> tuple[str, ...] | None:
-    """The ids of the memories that its start printed, () when it printed none; None where that is not known."""
+def find_said(state: "State", session: str) -> tuple[str, ...] | None:
+    """Return the ids of the memories that its start printed, () when it printed none; None where that is not known."""
     rows = state.run("SELECT said FROM sessions WHERE session = ?", (session,))
     if not rows or rows[0][0] is None:
         return None
@@ -121,7 +121,7 @@ def keep_said(state: "State", session: str, memories: "Sequence[str]") -> None:
 
 
 class Earlier:
-    """What the last prompt of a session was about: its topics, and how probable it was that memories could help with it."""
+    """The last prompt of a session: its topics, and how probable it was that memories could help with it."""
 
     __slots__ = ("confidence", "topics")
 

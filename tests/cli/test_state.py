@@ -28,10 +28,10 @@ def test_a_flag_is_set_shown_and_cleared(subcog: Run) -> None:
 
 def test_a_hook_knows_the_flags_that_are_set(subcog: Run, home: Home) -> None:
     subcog("state", "set", "clinician_mode=true")
-    found = facts.of_session({"session_id": "one"}, None, State.open(home, 100), 0)
+    found = facts.session_facts({"session_id": "one"}, None, State.open(home, 100), 0)
     assert conditions.holds({"clinician_mode": True}, found)
     subcog("state", "clear", "--all")
-    found = facts.of_session({"session_id": "one"}, None, State.open(home, 100), 0)
+    found = facts.session_facts({"session_id": "one"}, None, State.open(home, 100), 0)
     assert not conditions.holds({"clinician_mode": True}, found)
 
 
@@ -104,7 +104,7 @@ def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: pyt
     monkeypatch.setattr("subcog_hooks.state.flags.MAX_FLAGS", 2)
     done = subcog("state", "set", "a", "b", "c")
     assert (done.code, done.err) == (2, "subcog: 2 flags are set; `subcog state clear NAME` takes one away\n")
-    assert flags.all_set(State.open(home, 100)) == {}
+    assert flags.find_all(State.open(home, 100)) == {}
 
 
 @pytest.mark.parametrize("text", ["7", "true", "", " a ", "tired", 'say "hi"', '"7"', "1e5", "hafen-ö"])
@@ -132,6 +132,6 @@ def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: pytest.Monk
 def test_a_flag_is_set_while_hooks_write(subcog: Run, home: Home) -> None:
     home.create()
     hook = State.open(home, 100)
-    sessions.seen(hook, "one", "", 1000)
+    sessions.note_prompt(hook, "one", "", 1000)
     assert subcog("state", "set", "mood=tired").code == 0
-    assert flags.all_set(hook) == {"mood": "tired"}
+    assert flags.find_all(hook) == {"mood": "tired"}

@@ -18,14 +18,14 @@ def state(home: Home) -> State:
     home.create()
     state = State.open(home, 1_000)
     sessions.begin(state, "s", "shop", "startup", 1_000)
-    sessions.seen(state, "s", "shop", 2_000)
+    sessions.note_prompt(state, "s", "shop", 2_000)
     ledger.record(state, "s", ("m",), 2_000, "d")
     return state
 
 
 def test_it_is_noted_that_a_session_was_at_work(home: Home, state: State) -> None:
     bookkeeping.respond({"session_id": "s"}, home, Deadline(5_000))
-    session = sessions.known(state, "s")
+    session = sessions.find(state, "s")
     assert session is not None
     assert session.last_at > 1_000_000_000_000
     assert (session.started_at, session.prompts, session.source, session.project) == (1_000, 1, "startup", "shop")
@@ -50,7 +50,7 @@ def test_while_somebody_writes_nothing_is_noted_and_nobody_waits(home: Home, sta
     bookkeeping.respond({"session_id": "s"}, home, deadline)
     assert deadline.left_ms() > 30_000
     state.commit()
-    session = sessions.known(state, "s")
+    session = sessions.find(state, "s")
     assert session is not None
     assert session.last_at == 2_000
 

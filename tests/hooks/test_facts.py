@@ -49,7 +49,7 @@ def used(tool: str, **given: object) -> dict[str, object]:
 
 
 def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) -> None:
-    found = facts.of_session(prompted(cwd=f"{shop}/src", permission_mode="plan"), here, state, DAY)
+    found = facts.session_facts(prompted(cwd=f"{shop}/src", permission_mode="plan"), here, state, DAY)
     known = {name: value for name, value in found.items() if name not in HISTORY | {"platform"}}
     assert known == {
         "cwd": f"{shop}/src",
@@ -66,7 +66,7 @@ def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Proj
     sessions.begin(state, "zero", "github.com/acme/shop", "startup", 0)
     sessions.begin(state, "one", "github.com/acme/shop", "startup", 0)
     payload = {**used("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
-    found = facts.of_session(payload, here, state, DAY)
+    found = facts.session_facts(payload, here, state, DAY)
     assert {*found} == {*KNOWN} - {"file"}  # which the tool's own hook knows
     condition_checks.check(dict(found))
     assert conditions.holds(dict(found), found)
@@ -76,38 +76,38 @@ def test_the_first_prompt_is_the_first_also_for_the_tools_that_work_on_it(state:
     start = {"hook_event_name": "SessionStart", "session_id": "one", "source": "startup"}
     seen = []
     for payload in (start, prompted(), used("Read"), prompted(), used("Read")):
-        found = facts.of_session(payload, None, state, DAY)
+        found = facts.session_facts(payload, None, state, DAY)
         seen.append((found["prompts"], found["first_prompt"]))
         if payload["hook_event_name"] == "UserPromptSubmit":
-            sessions.seen(state, "one", "", DAY)
+            sessions.note_prompt(state, "one", "", DAY)
     assert seen == [(0, False), (1, True), (1, True), (2, False), (2, False)]
 
 
 def test_how_a_session_began_is_known_until_it_begins_anew(state: State) -> None:
-    assert "source" not in facts.of_session(prompted(), None, state, DAY)
+    assert "source" not in facts.session_facts(prompted(), None, state, DAY)
     sessions.begin(state, "one", "", "startup", DAY)
-    assert facts.of_session(prompted(), None, state, DAY)["source"] == "startup"
+    assert facts.session_facts(prompted(), None, state, DAY)["source"] == "startup"
     compacted = {"hook_event_name": "SessionStart", "session_id": "one", "source": "compact"}
-    assert facts.of_session(compacted, None, state, DAY)["source"] == "compact"
+    assert facts.session_facts(compacted, None, state, DAY)["source"] == "compact"
 
 
 def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) -> None:
     sessions.begin(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
-    new = facts.of_session(prompted(), here, state, 9 * DAY)
+    new = facts.session_facts(prompted(), here, state, 9 * DAY)
     assert (new["first_session"], "days_since_last_session" in new) == (True, False)
     sessions.begin(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
-    returning = facts.of_session(prompted(), here, state, 9 * DAY)
+    returning = facts.session_facts(prompted(), here, state, 9 * DAY)
     assert (returning["first_session"], returning["days_since_last_session"]) == (False, 7.0)
 
 
 def test_of_a_client_that_names_no_session_no_history_is_known(state: State) -> None:
-    assert not {*facts.of_session({"hook_event_name": "UserPromptSubmit"}, None, state, DAY)} & HISTORY
+    assert not {*facts.session_facts({"hook_event_name": "UserPromptSubmit"}, None, state, DAY)} & HISTORY
 
 
 def test_flags_are_facts_but_never_in_the_place_of_one(state: State) -> None:
     flags.set_to(state, "clinician_mode", value=True)
     flags.set_to(state, "branch", "main")  # an older version let it be set
-    found = facts.of_session(prompted(), None, state, DAY)
+    found = facts.session_facts(prompted(), None, state, DAY)
     assert found["clinician_mode"] is True
     assert "branch" not in found
 
@@ -117,8 +117,8 @@ def test_whatever_a_payload_has_in_it_nothing_is_raised(state: State, here: Proj
     for event in ("UserPromptSubmit", "SessionStart", "PreToolUse", odd):
         payload = {"hook_event_name": event, "tool_input": {"file_path": odd, "notebook_path": odd}}
         payload |= dict.fromkeys(("session_id", "cwd", "permission_mode", "tool_name", "source"), odd)
-        facts.of_session(payload, here, state, DAY)
-        facts.of_session({**payload, "tool_input": odd}, here, state, DAY)
+        facts.session_facts(payload, here, state, DAY)
+        facts.session_facts({**payload, "tool_input": odd}, here, state, DAY)
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_the_platform_has_the_name_that_conditions_know(
     monkeypatch: pytest.MonkeyPatch, platform: str, fact: str | None
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    assert facts.of_place("", None).get("platform") == fact
+    assert facts.place_facts("", None).get("platform") == fact

@@ -122,7 +122,7 @@ def test_a_memory_that_the_session_was_given_is_said_at_its_start_all_the_same(s
 def test_a_switch_silences_it_but_the_session_is_noted(start: Start, home: Home, state: State, text: str) -> None:
     configure(home, text)
     assert start() == []
-    assert sessions.known(state, "s") is not None
+    assert sessions.find(state, "s") is not None
     configure(home, "[surfacing]\ntools = false\n[search_intent]\nenabled = false\n")
     assert shown(start(session="another")) == ["pinned", "branch"]
 
@@ -299,7 +299,7 @@ def test_a_session_is_not_noted_while_somebody_writes_and_nobody_waits(home: Hom
     session_start.respond({"session_id": "s", "source": "startup"}, home, lambda _: pytest.fail("spoke"), deadline)
     assert deadline.left_ms() > 30_000
     other.commit()
-    assert sessions.known(other, "s") is None
+    assert sessions.find(other, "s") is None
 
 
 def test_a_damaged_state_is_put_aside_and_the_session_begins(start: Start, home: Home) -> None:

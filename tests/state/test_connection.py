@@ -300,7 +300,7 @@ def test_a_state_of_the_third_version_keeps_what_it_has_and_knows_its_sessions(h
         older.execute(row, (f"d{number}", 1000 + number, event, session))
     older.close()
     state = State.open(home, 100)
-    known = sessions.known(state, "one")
+    known = sessions.find(state, "one")
     assert known is not None
     assert (known.project, known.source, known.started_at, known.last_at, known.prompts) == (
         "github.com/x/y",
@@ -310,7 +310,7 @@ def test_a_state_of_the_third_version_keeps_what_it_has_and_knows_its_sessions(h
         2,
     )
     assert (ledger.given(state, "one"), len(decision_log.latest(state, 10))) == ({"a"}, 4)
-    assert [sessions.known(state, session) for session in ("", "two")] == [None, None]
+    assert [sessions.find(state, session) for session in ("", "two")] == [None, None]
 
 
 def test_what_may_be_left_undone_does_not_wait_for_another_writer(home: Home) -> None:
