@@ -44,6 +44,16 @@ def test_what_is_proposed_makes_the_memory_come(machine: Machine) -> None:
         assert machine.run("edit", ANSWER, "--keyword", "", "--trigger", "").code == 0
 
 
+def test_a_silent_decision_says_what_would_have_made_the_nearest_memory_come(machine: Machine) -> None:
+    assert machine.run("config", "set", "surfacing.min_relevance", "0.5").code == 0
+    machine.prompt(ELSEWHERE)
+    told = machine.run("why").stdout.decode()
+    assert "silent: the best of " in told
+    (command, *_) = re.findall(r"^  (subcog edit \S+ --\S+ .+?)  #", told, re.MULTILINE)
+    assert machine.run(*shlex.split(command)[1:]).code == 0
+    assert machine.recall(ELSEWHERE) == [shlex.split(command)[2]]
+
+
 def test_where_no_word_would_help_nothing_is_proposed(machine: Machine) -> None:
     asked(machine, "commit this")
     told = machine.run("why", "--missed", ANSWER)
