@@ -26,7 +26,7 @@ from subcog_hooks.state.decision import SPOKE
 NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
-ROOMY = 120  # columns from which a table has room for the meaning beside the rest
+ROOMY = 150  # columns from which a table has room for the meaning beside the rest
 LOOKED_AT = 100  # of the latest prompts
 
 commands = typer.Typer(

@@ -34,6 +34,7 @@ def test_a_namespace_of_ones_own_is_taken_without_a_word(bare: Machine) -> None:
 
 @posix
 def test_an_interrupted_import_says_how_many_it_has_kept(bare: Machine) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
     process = subprocess.Popen(
         [bare.command, "import", "-"],
         stdin=subprocess.PIPE,
@@ -42,6 +43,7 @@ def test_an_interrupted_import_says_how_many_it_has_kept(bare: Machine) -> None:
         cwd=bare.folder,
         env=bare.environment,
     )
+    signal.signal(signal.SIGINT, before)
     assert process.stdin is not None
     rows = [json.dumps({"content": f"Berth {number} is {number * 7 % 31} metres long."}) for number in range(2 * CHUNK + 1)]
     process.stdin.write("".join(f"{row}\n" for row in rows).encode())

@@ -98,7 +98,7 @@ class Terminal:
             self.draw(view)
             return
         os.environ.setdefault("LESS", "-RFX")  # or `less` shows the codes of colours, and clears the screen in the end
-        with self.out.pager(styles=True):
+        with self.out.pager(styles=os.name != "nt" and "r" in os.environ["LESS"].lower()):
             self.draw(view)
 
     def raw(self, text: str) -> None:
