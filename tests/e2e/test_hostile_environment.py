@@ -141,7 +141,7 @@ def test_no_proxy_of_the_environment_sees_a_prompt(bare: Machine) -> None:
 def test_no_variable_has_the_keys_of_a_connection_written(bare: Machine) -> None:
     lines = ["[llm]", 'provider = "openai"', 'model = "m"', 'base_url = "https://127.0.0.1:9"', "[search_intent]"]
     bare.home.mkdir()
-    (bare.home / "config.toml").write_text("\n".join([*lines, "llm_skip_confidence = 1.0"]))
+    (bare.home / "config.toml").write_text("\n".join([*lines, "llm_skip_confidence = 1.0", "llm_timeout_ms = 10000"]))
     bare.environment["SSLKEYLOGFILE"] = str(bare.folder / "keys")
     done = bare.run("intent", "where is the berth of the dredger?", "--json")
     assert json.loads(done.stdout)["llm_status"] not in ("", "skipped")
