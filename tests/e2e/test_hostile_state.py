@@ -12,7 +12,18 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.e2e.machine import ANSWER, CONTENT, QUESTION, Machine, assert_one_line_error, assert_silent, posix
+from tests.e2e.machine import (
+    ANSWER,
+    CONTENT,
+    QUESTION,
+    Machine,
+    assert_one_line_error,
+    assert_silent,
+    context_of,
+    ids_in,
+    posix,
+)
+from tests.e2e.test_damage import as_ordinary_user, read_only
 
 # ---- a state.db that can not be used --------------------------------------------------------------------------------------
 
@@ -37,10 +48,7 @@ def make_folder(path: Path) -> None:
 
 
 def make_read_only(path: Path) -> None:
-    """Leave a log that is complete, which SQLite can not write: root writes a file whatever its mode is."""
-    connection = apsw.Connection(str(path))
-    connection.execute("PRAGMA journal_mode = delete")
-    connection.close()
+    apsw.Connection(str(path)).execute("PRAGMA wal_checkpoint(TRUNCATE)")
     remove(path, "-wal", "-shm")
     path.chmod(0o400)
 
@@ -91,10 +99,20 @@ def test_a_command_that_needs_the_state_says_so_in_one_line(machine: Machine, ki
 
 
 @posix
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root writes whatever the mode is")
-def test_a_state_that_can_not_be_written_costs_no_memories(machine: Machine) -> None:
+def test_a_state_that_can_not_be_written_costs_no_memories_and_is_still_read(machine: Machine) -> None:
+    assert machine.recall(QUESTION, session="one") == [ANSWER]
+    with read_only(machine.home):
+        ordinary = as_ordinary_user(machine)
     make_read_only(machine.home / "state.db")
-    assert machine.recall(QUESTION) == [ANSWER]
+    hook = [*ordinary, machine.command, "hook"]
+    assert ids_in(context_of(machine.start(hook, machine.asking(session="two")))) == [ANSWER]
+    assert machine.start(hook, machine.asking(session="one")).stdout == b""
+    assert (
+        "state.db can not be written; check its permissions; the hook goes on without it"
+        in (machine.home / "log" / "hook.log").read_text()
+    )
+    done = machine.start([*ordinary, machine.command, "pause"])
+    assert_one_line_error(done, 3)
 
 
 # ---- a process that is stopped while it writes ----------------------------------------------------------------------------
