@@ -32,7 +32,8 @@ def find_home(folder: str = "") -> tuple[Home, str]:
         raise StoreError("the home can not be told from a folder of this repository", "unset SUBCOG_HOME") from error
     variable = "SUBCOG_HOME" if named else "HOME"
     fault = f"{variable} leads into this repository, to a home that `subcog init` has not accepted"
-    return own, f"{fault}, so it is ignored; the home is {own.root}"
+    remedy = "; to accept it, run `subcog init` in a terminal of your own" if named else ""
+    return own, f"{fault}, so it is ignored; the home is {own.root}{remedy}"
 
 
 def _is_accepted(home: Home) -> bool:

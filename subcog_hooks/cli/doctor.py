@@ -126,7 +126,7 @@ def _home(home: Home, findings: Findings) -> None:
     if at is not None and is_inside(home.root, at.root) and not is_accepted_home(home.root):
         findings.is_silenced = True
         findings.note(
-            f"{home.root} lies in this repository, which could have named it: the hook leaves it alone; "
+            f"{home.root} lies in this repository, which could have named it: the hook leaves it alone and takes ~/.subcog; "
             "`subcog init`, typed by you with the same SUBCOG_HOME, accepts it"
         )
     if not os.path.isdir(home.root) and not os.path.exists(home.root):

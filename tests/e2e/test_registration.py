@@ -368,7 +368,8 @@ def test_shell_of_an_agent_accepts_no_home(bare: Machine, repository: Path) -> N
     bare.environment |= {"SUBCOG_HOME": str(repository / ".memories"), "CLAUDECODE": "1"}
     done = bare.run("init", cwd=repository)
     assert (done.code, b"run `subcog init` in a terminal of your own" in done.stderr) == (0, True)
-    assert LEFT_ALONE in said(bare.run("doctor", cwd=repository))
+    assert not (bare.root / "user" / ".subcog" / "homes.json").exists()
+    assert b"SUBCOG_HOME leads into this repository" in bare.run("doctor", cwd=repository).stderr
 
 
 def test_home_outside_of_repositories_needs_no_record(bare: Machine, repository: Path) -> None:

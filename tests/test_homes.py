@@ -1,0 +1,96 @@
+"""The home in force: the variables' where no repository can have set them, else the user's own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.errors import StoreError
+from subcog_hooks.homes import STARTED_IN, find_home
+
+pwd = pytest.importorskip("pwd", reason="the user's folder is found in another way on Windows")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository that one works in; the user's folder lies outside of it."""
+    folder = tmp_path / "code" / "shop"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "sub").mkdir()
+    (tmp_path / "user").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.delenv(STARTED_IN, raising=False)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("where", ["", "sub", "sub/deeper"])
+def test_a_home_inside_of_the_repository_gives_way_wherever_one_is_in_it(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setenv("SUBCOG_HOME", str(repository / ".memories"))
+    home, ignored = find_home(str(repository / where))
+    assert home.root == str(tmp_path / "user" / ".subcog")
+    assert ignored.startswith("SUBCOG_HOME leads into this repository")
+
+
+def test_it_gives_way_also_when_the_session_has_gone_elsewhere(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUBCOG_HOME", str(repository / ".memories"))
+    monkeypatch.setenv(STARTED_IN, str(repository))
+    monkeypatch.chdir(tmp_path / "user")
+    assert find_home(str(tmp_path / "user"))[0].root == str(tmp_path / "user" / ".subcog")
+
+
+def test_a_link_that_leads_into_the_repository_gives_way(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / ".memories").mkdir()
+    (tmp_path / "link").symlink_to(repository / ".memories")
+    monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "link"))
+    assert find_home()[1] != ""
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_home_beside_the_repository_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "code" / "memories"))
+    home, ignored = find_home()
+    assert (home.root, ignored) == (str(tmp_path / "code" / "memories"), "")
+
+
+def test_where_the_users_folder_leads_into_the_repository_the_systems_record_counts(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = pwd.getpwuid(os.getuid())
+    record = pwd.struct_passwd((*known[:5], str(tmp_path / "user"), known[6]))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: record)
+    monkeypatch.delenv("SUBCOG_HOME")
+    monkeypatch.setenv("HOME", str(repository / "sub"))
+    home, ignored = find_home()
+    assert home.root == str(tmp_path / "user" / ".subcog")
+    assert ignored.startswith("HOME leads into this repository")
+
+
+def test_a_user_whose_own_folder_is_a_repository_keeps_the_usual_home(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "user" / ".git").mkdir()
+    known = pwd.getpwuid(os.getuid())
+    record = pwd.struct_passwd((*known[:5], str(tmp_path / "user"), known[6]))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: record)
+    monkeypatch.delenv("SUBCOG_HOME")
+    monkeypatch.chdir(tmp_path / "user")
+    home, ignored = find_home(str(repository))
+    assert (home.root, ignored) == (str(tmp_path / "user" / ".subcog"), "")
+
+
+def test_a_user_whom_the_system_does_not_know_has_no_home_then(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.delenv("SUBCOG_HOME")
+    monkeypatch.setenv("HOME", str(repository))
+    with pytest.raises(StoreError, match="can not be told from a folder of this repository"):
+        find_home()
