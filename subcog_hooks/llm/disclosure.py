@@ -37,15 +37,17 @@ _SAID = frozenset(
 )
 
 # What known tokens begin with; behind it, so many characters that a token has.
-_PREFIXES = """
+_PREFIXES = frozenset(
+    """
     AKIA ASIA ABIA ACCA A3T AKC AIza AGE-SECRET-KEY-1 EAAA GOCSPX- PMAK- SG. eyJ dckr_pat_ dop_v1_ doo_v1_ dor_v1_ gho_ ghp_
     ghr_ ghs_ ghu_ github_pat_ glpat- gldt- glft- glsoat- glrt- glcbt- glptt- glagent- gloas- glimt- GR1348941 glsa_ gsk_
     hf_ hvb. hvs. lin_api_ nfp_ npm_ ntn_ nvapi- pk_live_ pplx- pypi- pul- rk_live_ rk_test_ sbp_ shpat_ shpca_ shppa_
     shpss_ sk- sk_live_ sk_test_ sntrys_ tfp_ whsec_ xai- xapp- ya29.
     """.split()
+)
 _LEAST_BEHIND = 8
 # And those that names begin with as well: what follows is judged. Their first two letters find most texts that have none.
-_OTHER_PREFIXES = tuple(prefix for prefix, _ in (*prefixes.opaque(), *prefixes.wide()) if prefix not in _PREFIXES)
+_OTHER_PREFIXES = {prefix for prefix, _ in (*prefixes.opaque(), *prefixes.wide())} - _PREFIXES
 _LONGEST_TOKEN = 60  # characters of a token that are judged
 # What stands in nothing but a secret, or beside one; in small letters.
 _TELLTALES = (
