@@ -12,6 +12,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from subcog_hooks.capture import record_status
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE
 
 MAX_SECTION = 2_000  # characters, with its heading line: what one injection holds; longer ones are cut at paragraphs
@@ -58,7 +59,7 @@ def read(text: str, *, title: str) -> Document:
         namespace,
         tuple(dict.fromkeys(tag for tag in tags if tag and len(tag) <= _LONGEST_TAG)),
         _milliseconds(_first(fields, "date", "created") or (_dated(text) if is_record else "")),
-        _first_word(_first(fields, "status") or (_state(text) if is_record else "")),
+        record_status.read(_first(fields, "status")) or (record_status.stated(text) if is_record else ""),
     )
 
 
@@ -148,22 +149,6 @@ def _dated(text: str) -> str:
     return found[1] if found else ""
 
 
-def _state(text: str) -> str:
-    """A decision record's status: `Status: Superseded by 4`, or the paragraph below that heading; "" unless there is one."""
-    found = _STATUS.findall(text)
-    return found[0] if len(found) == 1 else ""
-
-
-def _first_word(text: str) -> str:
-    found = _WORD.search(text)
-    return found[0].lower() if found else ""
-
-
-_WORD = re.compile(r"[A-Za-z]+")
-_STATUS = re.compile(
-    r"^(?:#{1,4}[ \t]*Status[ \t]*\n\s*|[ \t]*(?:[-*][ \t]+)?(?:\*\*Status:\*\*|\*\*Status\*\*:|Status:)[ \t]*)(\S.{0,80})",
-    re.MULTILINE | re.IGNORECASE,
-)
 _PREAMBLE = 2_000  # characters in which a record is dated
 _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}-\d{2})[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
