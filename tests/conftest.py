@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(background.SWITCH, "0")
-    for name in [name for name in os.environ if name in ("EDITOR", "VISUAL", "NO_COLOR", "COLUMNS")]:
+    for name in [name for name in os.environ if name in ("CLAUDECODE", "EDITOR", "VISUAL", "NO_COLOR", "COLUMNS")]:
         monkeypatch.delenv(name)
     return Home(str(tmp_path / "subcog"))
 

@@ -1,5 +1,8 @@
-"""Memories that say nearly the same: found by their words, compared by the words that they share."""
+"""Memories that say nearly the same, or the opposite: found by their words, compared by the words that they share."""
 
+from typing import NamedTuple
+
+from subcog_hooks.capture import contradictions
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store, audience_of
@@ -10,18 +13,35 @@ CANDIDATES = 10
 MAX_READ = 4_000  # characters compared
 
 
-def near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[tuple[Memory, float]]:
-    """Active memories of the same audience that share at least half of their words with `memory`, most similar first.
+class Near(NamedTuple):
+    """A memory that a person should look at before a new one is stored.
 
-    Each comes with its similarity, 0.0 to 1.0.
+    share: of the words that both have together, 0.0 to 1.0; contradiction: how it contradicts the new one, None where it does
+    not.
+    """
+
+    memory: Memory
+    share: float
+    contradiction: str | None
+
+
+def near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[Near]:
+    """Return the active memories of the same audience that share at least half of their words with `memory`, or contradict it.
+
+    What contradicts it comes first, then the most similar.
     """
     asked = query.analyse(memory.content[:MAX_READ], index)
     audience = Filter(audiences=(audience_of(memory.scope, memory.project),))
     found = lexical.search(index, lexical.any_of(index, asked), audience, CANDIDATES)
     rows = store.by_seqs([seq for _, seq in found[:CANDIDATES]])
-    mine = _words(memory, index)
-    compared = [(other, _jaccard(mine, _words(other, index))) for other in rows.values() if other.id != memory.id]
-    return sorted(((other, share) for other, share in compared if share >= SIMILAR), key=lambda pair: (-pair[1], pair[0].id))
+    mine, stems = _words(memory, index), index.analysers.body_terms
+    compared = [
+        Near(other, _jaccard(mine, _words(other, index)), contradictions.contradiction(memory.content, other.content, stems))
+        for other in rows.values()
+        if other.id != memory.id
+    ]
+    near = [one for one in compared if one.share >= SIMILAR or one.contradiction]
+    return sorted(near, key=lambda one: (one.contradiction is None, -one.share, one.memory.id))
 
 
 def _words(memory: Memory, index: LexicalIndex) -> set[str]:

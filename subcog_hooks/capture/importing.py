@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import Removed, cleaned, safe_id, storable, to
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.errors import InvalidMemory, UsageError
 from subcog_hooks.memory.cue_tables import Room
-from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.memory.model import MAX_UNPINNED_PRIORITY, USER, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.regular_files import NotRegular, read_regular
@@ -52,13 +52,26 @@ class Problem:
 class Report:
     """What an import did."""
 
-    __slots__ = ("added", "archived", "files", "owners", "problems", "removed", "replaced", "set_aside", "skipped", "unknown")
+    __slots__ = (
+        "added",
+        "archived",
+        "files",
+        "hidden",
+        "owners",
+        "problems",
+        "removed",
+        "replaced",
+        "set_aside",
+        "skipped",
+        "unknown",
+    )
 
     def __init__(self) -> None:
         self.added = 0
         self.archived = 0
         self.set_aside = 0  # of the added: what the file itself calls superseded or rejected
         self.files: set[str] = set()  # the Markdown files that were read
+        self.hidden: dict[str, tuple[str, str]] = {}  # by file: the title and status of what is hidden from now on
         self.owners: Counter[str] = Counter()
         self.replaced = 0
         self.skipped = 0
@@ -68,12 +81,12 @@ class Report:
 
 
 class Options:
-    """How to import. trusted: `--trust user`.
+    """How to import. trusted: `--trust user`; keeps_users: what the user wrote or vouched for is left as it is.
 
     project, root: whose Markdown it is, and where its files are named from; names: all names of that project.
     """
 
-    __slots__ = ("dry_run", "names", "project", "replace", "root", "trusted")
+    __slots__ = ("dry_run", "keeps_users", "names", "project", "replace", "root", "trusted")
 
     def __init__(
         self,
@@ -84,7 +97,9 @@ class Options:
         trusted: bool = False,
         replace: bool = False,
         dry_run: bool = False,
+        keeps_users: bool = False,
     ) -> None:
+        self.keeps_users = keeps_users
         self.project = project
         self.root = root
         self.names = names
@@ -125,7 +140,11 @@ def _archive_what_is_gone(store: Store, imported: set[str], files: set[str], opt
     gone = [
         memory.replaced(status="archived")
         for memory in store.select(Filter(audiences=audiences, statuses=("active",)))
-        if memory.id.startswith(SECTION) and memory.id not in imported and _is_untouched(memory) and _file_of(memory) in files
+        if memory.id.startswith(SECTION)
+        and memory.id not in imported
+        and _is_untouched(memory)
+        and _file_of(memory) in files
+        and not (options.keeps_users and memory.trust == USER)
     ]
     report.archived = len(gone)
     if gone and not options.dry_run:
@@ -321,6 +340,9 @@ def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Op
         break
     report.added += len(found.new)
     report.set_aside += sum(memory.status != "active" for memory in found.new.values())
+    for memory in (*found.new.values(), *found.changed.values()):
+        if memory.status != "active" and memory.id.startswith(SECTION):
+            report.hidden[_file_of(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], memory.status)
     report.owners.update(memory.project or memory.scope for memory in found.new.values())
     report.replaced += len(found.changed)
     report.skipped += found.skipped
@@ -371,7 +393,7 @@ def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
         return (*cleaned(memory), [])
     except InvalidMemory:
         kept, faults = _without_faults(memory)
-        is_wider = not (kept.triggers or kept.paths) and (memory.when or memory.priority > MAX_IMPORTED_PRIORITY)
+        is_wider = not (kept.triggers or kept.paths) and (memory.when or memory.is_pinnable)
         if not faults or is_wider:
             raise
         return (*cleaned(kept), faults)
@@ -409,6 +431,8 @@ def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -
 
 def _replacement(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> Memory:
     """What takes the place of `before`. Raises InvalidMemory unless --replace, or the file itself, allows it."""
+    if options.keeps_users and before.trust == USER:
+        raise InvalidMemory(f"{memory.id} is the person's own", "ask the person, then give --as-user")
     if not row.is_section:
         if options.replace:
             return memory
@@ -426,8 +450,8 @@ def _updated(before: Memory, section: Memory) -> Memory:
     after = before.replaced(**fields)
     if section.trust == "user" or before.content_hash != section.content_hash:
         after.trust = section.trust
-    if after.trust != "user":
-        after.priority = min(after.priority, MAX_IMPORTED_PRIORITY)
+    if not after.is_pinnable:
+        after.priority = min(after.priority, MAX_UNPINNED_PRIORITY)
     return after
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_IMPORTED_PRIORITY, Memory
+from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_UNPINNED_PRIORITY, Memory
 from subcog_hooks.memory.project import identity_of
 
 TYPE_CHECKING = False
@@ -149,7 +149,7 @@ def _numbers(given: dict[str, object], values: dict[str, object], trusted: bool)
     priority = given.get("priority", 0)
     if not isinstance(priority, int) or isinstance(priority, bool):
         raise InvalidMemory(f"priority is {_shown(priority)}", "expected a whole number, 0 to 100")
-    values["priority"] = priority if trusted or priority > 100 else min(priority, MAX_IMPORTED_PRIORITY)
+    values["priority"] = priority if trusted or priority > 100 else min(priority, MAX_UNPINNED_PRIORITY)
     when = given.get("when", {})
     if not isinstance(when, dict):
         raise InvalidMemory(f"when is {_shown(when)}", "expected an object of state conditions")

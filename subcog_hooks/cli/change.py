@@ -8,13 +8,13 @@ import typer
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import expiry
-from subcog_hooks.cli.support import completion, conditions, embedding, session
+from subcog_hooks.cli.support import author, completion, conditions, embedding, session
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.errors import UsageError
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.memory import sync
-from subcog_hooks.memory.model import STATUSES, now_ms
+from subcog_hooks.memory.model import AGENT, STATUSES, Memory, now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.redaction.redact import describe
@@ -89,15 +89,20 @@ def edit(
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
     ] = None,
+    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Change a memory: by the options given, or in $EDITOR when there are none.
+    """Change a memory: by the options given, or in $EDITOR when there are none. An agent needs --as-user for what the
+    person wrote.
 
     Example: subcog edit 1m7x59 --tag auth --tag spa
     """
     if trust not in (None, "user"):
         raise UsageError(f"--trust is {trust!r}", "expected user")
+    if trust and author.is_agent() and not as_user:
+        raise author.needs_consent("--trust user says that the person vouches for it")
     with session.writing() as store:
         before = session.find(store, id_)
+        author.require_consent([before], as_user=as_user)
         changes: dict[str, object] = {
             name: value
             for name, value in (
@@ -122,10 +127,12 @@ def edit(
             session.note_unknown_namespaces(store, [namespace], is_given=True)
         removed: list[Removed] = []
         if changes:
-            after = amend(before, lambda stored: changed(stored, changes), store, removed)
+            after = amend(before, lambda stored: _by_author(stored, changed(stored, changes), as_user=as_user), store, removed)
         else:
             with Editor(before) as edited:
-                after = amend(before, lambda stored: changed(stored, edited), store, removed)
+                after = amend(
+                    before, lambda stored: _by_author(stored, changed(stored, edited), as_user=as_user), store, removed
+                )
         if after is None:
             terminal.say("nothing changed")
             return
@@ -136,6 +143,12 @@ def edit(
         state.note_unset(after.when)
     terminal.result(after.id)
     embedding.afterwards()
+
+
+def _by_author(before: Memory, after: Memory, *, as_user: bool) -> Memory:
+    """The memory with the trust that its new text deserves: an agent's words are an agent's, whoever had the old ones."""
+    is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
+    return after.replaced(trust=AGENT) if is_agents else after
 
 
 def _all_of(given: list[str] | None) -> tuple[str, ...] | None:
@@ -162,13 +175,19 @@ def forget(
     purge: Annotated[
         bool, typer.Option("--purge", help="Erase the text from the disk too. It can not be brought back.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Purge several memories without a question.")] = False,
+    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
+    You are asked before several are purged. An agent needs --as-user for what the person wrote.
 
     Example: subcog forget 1m7x59 1m7x60
     """
     with session.writing() as store:
         memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
+        author.require_consent(memories, as_user=as_user)
+        if purge and len(memories) > 1 and not yes:
+            _confirm_purge(memories)
         if purge:
             store.purge([memory.id for memory in memories])
             with ExitStack() as then:  # from the last to the first, each whatever becomes of the others
@@ -185,6 +204,19 @@ def forget(
         terminal.say(f"{'purged' if purge else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
 
 
+def _confirm_purge(memories: list[Memory]) -> None:
+    """Ask whether all these memories may go. Raises UsageError where nobody can be asked, typer.Exit where they may not."""
+    if not terminal.interactive:
+        raise UsageError(
+            f"{len(memories)} memories would be purged, which can not be undone", "give --yes, or purge them one by one"
+        )
+    for memory in memories:
+        terminal.say(f"  {memory.id} {safe(memory.content)[:80]}")
+    if not typer.confirm(f"Purge these {len(memories)} memories? They can not be brought back.", err=True):
+        terminal.say("nothing was purged")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
 def supersede(
     old: Annotated[
         str,
@@ -193,8 +225,10 @@ def supersede(
     new: Annotated[
         str, typer.Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)
     ],
+    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Replace one memory by another. The old one stays in the store, but the agent is no longer given it.
+    An agent needs --as-user where the person wrote the old one.
 
     Example: subcog supersede 1m7x59 1m7x60
     """
@@ -202,6 +236,7 @@ def supersede(
         before, after = session.find(store, old), session.find(store, new)
         if before.id == after.id:
             raise UsageError(f"{before.id} can not supersede itself", "give two ids")
+        author.require_consent([before], as_user=as_user)
         if after.superseded_by == before.id and after.status == "superseded":
             raise UsageError(f"{after.id} is itself superseded by {before.id}", "swap them, or edit the status first")
         store.modify(

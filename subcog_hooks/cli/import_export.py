@@ -8,17 +8,19 @@ from typing import Annotated, TextIO
 import typer
 
 from subcog_hooks.capture import importing, jsonl
-from subcog_hooks.cli.support import embedding, progress, session
+from subcog_hooks.cli.support import author, embedding, progress, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
-from subcog_hooks.memory.model import STATUSES, Memory
+from subcog_hooks.memory.model import STATUSES, USER, Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.redaction.redact import describe
 
 SHOWN_PROBLEMS = 20
 SHOWN_OWNERS = 3
 SHOWN_NAME = 80  # characters of a field that means nothing
+SHOWN_HIDDEN = 20  # documents
+LONGEST_TITLE = 120  # characters
 
 
 def register(app: typer.Typer) -> None:
@@ -46,6 +48,7 @@ def import_(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and import nothing.")] = False,
     user: Annotated[bool, typer.Option("--user", help="Import Markdown for all your projects, not only this one.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
+    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Import memories from JSONL or Markdown.
 
@@ -58,6 +61,9 @@ def import_(
     """
     if trust not in ("user", "import"):
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
+    is_agents = author.is_agent() and not as_user
+    if trust == USER and is_agents:
+        raise author.needs_consent("--trust user says that the person vouches for the file")
     at = None if user else session.here()
     options = importing.Options(
         project=at.identity if at else None,
@@ -66,6 +72,7 @@ def import_(
         trusted=trust == "user",
         replace=replace,
         dry_run=dry_run,
+        keeps_users=is_agents,
     )
     importing.check_source(source)
     if dry_run:
@@ -125,6 +132,7 @@ def _tell(report: importing.Report, *, dry_run: bool) -> None:
         terminal.say(f"fields without a meaning were left out: {', '.join(shown)}{more}")
     if report.removed:
         terminal.say(describe(report.removed))
+    _tell_hidden(report, dry_run=dry_run)
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     parts = [f"{added} ({_owners(report)})" if report.added else added]
     parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
@@ -134,6 +142,18 @@ def _tell(report: importing.Report, *, dry_run: bool) -> None:
     refused = sum(not problem.is_entry for problem in report.problems)
     parts += [f"refused {refused}"] if refused else []
     terminal.result(", ".join(parts))
+
+
+def _tell_hidden(report: importing.Report, *, dry_run: bool) -> None:
+    """Name the documents that call themselves superseded or rejected: their memories are stored and never handed over."""
+    hidden = sorted(report.hidden.items())
+    for file, (title, status) in hidden[:SHOWN_HIDDEN]:
+        shown = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words"
+        terminal.say(f"{safe(title)[:LONGEST_TITLE]} ({safe(file)}) {shown}")
+    if len(hidden) > SHOWN_HIDDEN:
+        terminal.say(f"and {len(hidden) - SHOWN_HIDDEN} more are hidden")
+    if hidden and not dry_run:
+        terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
 
 
 def _owners(report: importing.Report) -> str:

@@ -50,6 +50,7 @@ def init(
     if plugin is not None and not beside_plugin:
         if not dry_run:
             _prepare_home()
+        session.upgrade()
         terminal.say(
             f"not registered: the plugin {visible(plugin)} runs the hook already, and it would run twice; "
             f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support import completion, conditions, inputs, session
 from subcog_hooks.cli.support.output import DIM, day, memories_view, safe, terminal, where
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
-from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, STATUSES, Memory
+from subcog_hooks.memory.model import STATUSES, Memory
 from subcog_hooks.memory.store import Filter, Store
 
 _PREVIEW = 300  # characters of a memory in the table
@@ -66,7 +66,7 @@ def list_(
         typer.Option(
             "--project",
             metavar="NAME",
-            help="List another project than that of this folder.",
+            help="List the memories of this project alone, without those for all projects.",
             autocompletion=completion.projects,
         ),
     ] = None,
@@ -95,6 +95,7 @@ def list_(
         all_projects=all_projects,
         since=None,
         statuses=statuses(status),
+        alone=True,
     )
     with session.reading() as store:
         memories, total = _page(store, wanted, keyword or [], trigger, (page - 1) * limit, limit) if store else ([], 0)
@@ -109,7 +110,8 @@ def list_(
         terminal.page(memories_view(memories, _PREVIEW))
     else:
         for memory in memories:
-            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}")
+            noted = f"  ({memory.noted})" if memory.noted else ""
+            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{noted}")
     if total > len(memories) > 0:
         terminal.say(
             f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
@@ -187,9 +189,9 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
         *_one_a_line("triggers", memory.triggers),
         *_one_a_line("paths", memory.paths),
         *_one_a_line("when", conditions.written(memory.when)),
-        ("priority", str(memory.priority) + (", pinned" if _is_pinned(memory) else "") if memory.priority else ""),
+        ("priority", str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""),
         ("source", memory.source),
-        ("trust", memory.trust),
+        ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
     ]
     return [row for row in rows if row[1]]
 
@@ -197,7 +199,3 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
 def _one_a_line(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
     """A field of several values that may have commas and blanks in them, its name beside the first."""
     return [("" if number else name, value) for number, value in enumerate(values)]
-
-
-def _is_pinned(memory: Memory) -> bool:
-    return memory.priority > MAX_IMPORTED_PRIORITY and memory.trust == "user"

@@ -7,18 +7,27 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
-from subcog_hooks.capture.duplicates import near_duplicates
+from subcog_hooks.capture.duplicates import Near, near_duplicates
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import completion, conditions, embedding, session
+from subcog_hooks.cli.support import author, completion, conditions, embedding, moments, session
 from subcog_hooks.cli.support.amendment import amend, changed, joined
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.errors import InvalidMemory, StoreError, UsageError
-from subcog_hooks.memory.model import DEFAULT_NAMESPACE, NAMESPACES, IdMaker, Memory, now_ms
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, StoreError, UsageError
+from subcog_hooks.memory.model import (
+    DEFAULT_NAMESPACE,
+    MAX_UNPINNED_PRIORITY,
+    NAMESPACES,
+    USER,
+    IdMaker,
+    Memory,
+    now_ms,
+)
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Store
 from subcog_hooks.redaction.redact import describe
 
-_PREVIEW = 100  # characters of a similar memory
+_MOST_SHOWN = 3  # similar memories
+_KEEP, _CANCEL = "k", "c"
 _TAKEN_OVER = {  # what a memory that has the text already takes over, and what it is called
     "tags": "tags",
     "keywords": "keywords",
@@ -118,7 +127,8 @@ def remember(
     """Remember a text.
 
     In a git repository it belongs to that project, elsewhere to all your projects. Secrets and <private> blocks are not stored.
-    If the same text is remembered already, your options are added to that memory.
+    If the same text is remembered already, your options are added to that memory. Memories that say
+    nearly the same, or that contradict it, are shown; on a terminal you are asked first. An agent's memory is marked as one.
 
     Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
     """
@@ -140,11 +150,17 @@ def remember(
             paths=tuple(path or ()),
             when=conditions.read(when or ()),
             priority=priority or 0,
+            trust=author.trust(),
             created_at=now,
             updated_at=now,
             expires_at=expiry(expires, now) if expires else None,
         )
     )
+    if memory.priority > MAX_UNPINNED_PRIORITY and not memory.is_pinnable:
+        raise InvalidMemory(
+            f"priority is {memory.priority}, and an agent's note may have {MAX_UNPINNED_PRIORITY} at most",
+            "the person can pin it afterwards: subcog edit ID --priority 90 --trust user",
+        )
     with session.writing() as store:
         session.note_unknown_namespaces(store, [memory.namespace], is_given=True)
         memory = _store(memory, store, supersedes, has_priority=priority is not None)
@@ -160,25 +176,24 @@ def remember(
 
 
 def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:
+    old = session.find(store, supersedes) if supersedes else None
+    if old:
+        author.require_consent([old], as_user=False)
     for same in store.by_hash(memory.content_hash):
         if session.audience(same) == session.audience(memory) and same.is_live(memory.created_at):
-            old = session.find(store, supersedes) if supersedes else None
             after = _add_to(same, _given(memory, has_priority=has_priority), store)
             if old and old.id != same.id:
                 _supersede(old, after, store)
             return after
-    old = session.find(store, supersedes) if supersedes else None
-    store.add([memory])  # first of all: whatever is wrong with the index, the memory is safe
-    similar = [] if old else _similar(memory, store)
-    if similar and terminal.interactive:
-        old = _offer(similar)
-        similar = []
+    is_asked = terminal.interactive and old is None
+    if is_asked and (similar := _similar(memory, store)):
+        old = _offer(similar)  # before anything is stored: Ctrl-C leaves all as it was
+    store.add([memory])
     if old:
         _supersede(old, memory, store)
-    for other, share in similar:
-        terminal.say(f"similar ({share:.0%}): {other.id} {safe(other.content)[:_PREVIEW]}")
-    if similar:
-        terminal.say(f"if it takes the place of one: subcog supersede {similar[0][0].id} {memory.id}")
+    elif not is_asked and (similar := _similar(memory, store)):
+        _tell(similar, memory)
+    terminal.say(moments.told(memory))
     session.follow(store)
     return memory
 
@@ -191,6 +206,8 @@ def _given(memory: Memory, *, has_priority: bool) -> dict[str, object]:
 
 def _add_to(same: Memory, given: dict[str, object], store: Store) -> Memory:
     """Give a memory that has the text already what was said beside it. Raises InvalidMemory as `edit` does."""
+    if author.is_agent() and same.trust == USER and joined(same, given):
+        raise author.needs_consent(f"{same.id} has this text already and was written by the person")
     fields = [_TAKEN_OVER[field] for field in joined(same, given)]
     after = amend(same, lambda stored: changed(stored, joined(stored, given)), store, [])
     if after is None:
@@ -208,21 +225,43 @@ def _supersede(old: Memory, new: Memory, store: Store) -> None:
     terminal.say(f"superseded {old.id}")
 
 
-def _similar(memory: Memory, store: Store) -> list[tuple[Memory, float]]:
+def _similar(memory: Memory, store: Store) -> list[Near]:
     try:
-        return near_duplicates(memory, session.index_of(store), store)[:3]
+        return near_duplicates(memory, session.index_of(store), store)[:_MOST_SHOWN]
     except StoreError as error:
         terminal.say(f"similar memories were not looked for ({error.message})")
         return []
 
 
-def _offer(similar: list[tuple[Memory, float]]) -> Memory | None:
-    """Ask which similar memory the new one takes the place of."""
-    terminal.say("Similar memories:")
-    for number, (other, share) in enumerate(similar, 1):
-        terminal.say(f"  {number}. ({share:.0%}) {other.id} {safe(other.content)[:_PREVIEW]}")
-    answer = typer.prompt("Supersede which? (number, or 0 to keep all)", default=0, type=int, err=True)
-    return similar[answer - 1][0] if 1 <= answer <= len(similar) else None
+def _tell(similar: list[Near], memory: Memory) -> None:
+    """Show what says nearly the same, or the opposite, and the command that replaces it."""
+    for near in similar:
+        terminal.say(f"{_likeness(near)}: {near.memory.id} {safe(near.memory.content)}")
+    terminal.say(f"if it takes the place of one: subcog supersede {similar[0].memory.id} {memory.id}")
+
+
+def _offer(similar: list[Near]) -> Memory | None:
+    """Ask what to do about memories like the new one; return the one that it takes the place of. Raises typer.Abort."""
+    terminal.say("There are memories like it:")
+    for number, near in enumerate(similar, 1):
+        terminal.say(f"  {number}. {near.memory.id} ({_likeness(near)})\n     {safe(near.memory.content)}")
+    numbers = [str(number) for number in range(1, len(similar) + 1)]
+    which = numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    question = f"Keep both ({_KEEP}), supersede the old one ({which}), or cancel ({_CANCEL})?"
+    while True:
+        answer = str(typer.prompt(question, default=_KEEP, err=True)).strip().lower()
+        if answer == _KEEP:
+            return None
+        if answer == _CANCEL:
+            terminal.say("nothing is stored")
+            raise typer.Exit(EXIT_NOTHING_FOUND)
+        if answer in numbers:
+            return similar[int(answer) - 1].memory
+        terminal.say(f"{answer[:20]!r} is none of these")
+
+
+def _likeness(near: Near) -> str:
+    return f"contradicts it: {near.contradiction}" if near.contradiction else f"{near.share:.0%} alike"
 
 
 def _text(words: list[str]) -> str:

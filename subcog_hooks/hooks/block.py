@@ -4,6 +4,7 @@ import time
 from _collections_abc import Sequence  # collections.abc is the same class, but loads collections (2 ms)
 
 from subcog_hooks.hooks.sanitise import cut, disarm, neutralise, one_line, utf16_units
+from subcog_hooks.memory.model import NOTED, USER
 from subcog_hooks.redaction.leaks import mask
 from subcog_hooks.wire import quote
 
@@ -25,15 +26,19 @@ _RAW_MARGIN = 4_096  # and never shown where a text was bounded: a secret may be
 
 
 class Entry:
-    """A memory as the block shows it: `date` is in milliseconds since the epoch, `content` is the stored text."""
+    """A memory as the block shows it: `date` is in milliseconds since the epoch, `content` is the stored text.
 
-    __slots__ = ("content", "date", "id", "namespace")
+    trust: whose word it is, which the block says where it is not the user's.
+    """
 
-    def __init__(self, namespace: str, date: int, id: str, content: str) -> None:
+    __slots__ = ("content", "date", "id", "namespace", "trust")
+
+    def __init__(self, namespace: str, date: int, id: str, content: str, trust: str = USER) -> None:
         self.namespace = namespace
         self.date = date
         self.id = id
         self.content = content
+        self.trust = trust
 
 
 class Rendered:
@@ -109,7 +114,8 @@ def _place(entries: Sequence[Entry], room: int) -> tuple[list[_Line], int]:
     bound = _RAW_PER_UNIT * max(room, 0) // max(len(entries), 1) + _RAW_MARGIN
     needed = 0
     for entry in entries:
-        head = f"[{_label(entry.namespace)} {_day(entry.date)} {_label(entry.id)}] "
+        noted = f", {NOTED[entry.trust]}" if entry.trust in NOTED else ""
+        head = f"[{_label(entry.namespace)} {_day(entry.date)} {_label(entry.id)}{noted}] "
         left = room - needed - len(head) - 1
         if left < _SHORTEST_TEXT:
             continue

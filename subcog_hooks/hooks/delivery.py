@@ -98,8 +98,8 @@ def _render(offer: "Offer", judged: "Sequence[Judged]") -> Rendered:
     wanted = chosen(judged)
     block = render_block(
         [
-            Entry(one.hit.memory.namespace, one.hit.memory.created_at, one.hit.memory.id, one.hit.memory.content)
-            for one in wanted
+            Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.trust)
+            for memory in (one.hit.memory for one in wanted)
         ],
         about=offer.about,
         max_units=offer.units,

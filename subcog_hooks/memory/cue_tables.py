@@ -7,6 +7,7 @@ and the memory is as it was.
 
 from subcog_hooks import wire
 from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory.model import PINNING_PRIORITY, USER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _MANY = 400
 _HEAD = 7  # characters
 
 _TABLES = ("trigger_keys", "triggers", "path_globs", "mentions")
+_IS_PINNABLE = f"trust = '{USER}' AND priority >= {PINNING_PRIORITY}"  # Memory.is_pinnable, in the words of the index
 _AUDIENCE = "CASE scope WHEN 'project' THEN 'project:' || project ELSE scope END"
 
 
@@ -153,7 +155,7 @@ def pinned(audiences: tuple[str, ...], now_ms: int) -> str:
     Its values are the audiences and how many are wanted at most.
     """
     return (
-        "INDEXED BY memories_pinned WHERE status = 'active' AND trust = 'user' AND priority >= 90 AND triggers = '[]'"
+        f"INDEXED BY memories_pinned WHERE status = 'active' AND {_IS_PINNABLE} AND triggers = '[]'"
         f" AND conditions = '{{}}' AND {_AUDIENCE} IN ({_marks(audiences)}){_unexpired('', now_ms)}"
         " ORDER BY priority DESC, seq DESC LIMIT ?"
     )

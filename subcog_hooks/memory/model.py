@@ -22,13 +22,23 @@ NAMESPACES = (
 DEFAULT_NAMESPACE = "learnings"
 SCOPES = ("project", "user", "org")
 STATUSES = ("active", "pending", "superseded", "archived", "deleted")
-TRUSTS = ("user", "file", "import", "transcript", "tool", "team")
+USER, AGENT = "user", "agent"  # of TRUSTS: the person's own word; what an agent has stored
+TRUSTS = (USER, AGENT, "file", "import", "transcript", "tool", "team")
+NOTED = {  # by trust: who noted a memory, where that was not the user
+    AGENT: "noted by an agent",
+    "file": "from a file",
+    "import": "imported",
+    "transcript": "from a transcript",
+    "tool": "from a tool",
+    "team": "by a colleague",
+}
 
 MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
 MAX_ENTRY = 1_000  # characters of one of them
 FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # milliseconds: the years 1 to 9999, what ISO 8601 can write
-MAX_IMPORTED_PRIORITY = 89  # 90 and more pin a memory: only the user's own word does that (DESIGN 7.9)
+PINNING_PRIORITY = 90  # and more pin a memory: only the user's own word does that (DESIGN 7.9)
+MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
 
 _ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
@@ -116,6 +126,16 @@ class Memory:
     @property
     def urn(self) -> str:
         return f"subcog://{self.scope}/{self.namespace}/{self.id}"
+
+    @property
+    def is_pinnable(self) -> bool:
+        """Whether its priority puts it before all others: as high as that, and given by the user himself."""
+        return self.priority >= PINNING_PRIORITY and self.trust == USER
+
+    @property
+    def noted(self) -> str:
+        """Who noted it, in a few words; "" for the user."""
+        return NOTED.get(self.trust, "")
 
     def is_live(self, now_ms: int) -> bool:
         """Active and not expired at `now_ms`: the only memories that are ever injected."""

@@ -111,6 +111,10 @@ CREATE INDEX memories_pinned ON memories (priority, seq, scope, project, expires
 WHERE status = 'active' AND trust = 'user' AND priority >= 90 AND triggers = '[]' AND conditions = '{}';
 """
 
+_VERSION_4 = ""  # `_allow_agents` does all of it
+_TRUSTS = "CHECK (trust IN ('user', 'file', 'import', 'transcript', 'tool', 'team'))"
+_TRUSTS_WITH_AGENTS = "CHECK (trust IN ('user', 'agent', 'file', 'import', 'transcript', 'tool', 'team'))"
+
 
 def _derive_cues(connection: "apsw.Connection") -> None:
     from subcog_hooks.memory import cue_tables  # only the store's writers migrate it
@@ -118,8 +122,27 @@ def _derive_cues(connection: "apsw.Connection") -> None:
     cue_tables.rebuild(connection)
 
 
+def _allow_agents(connection: "apsw.Connection") -> None:
+    """Let `trust` be `agent`: the condition's text is changed alone, as SQLite's page on ALTER TABLE describes it.
+
+    To copy the table, which is the other way, takes seconds among 100,000 memories, and leaves the old texts in free pages.
+    """
+    version = connection.pragma("schema_version")
+    connection.pragma("writable_schema", True)
+    connection.execute(
+        "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE type = 'table' AND name = 'memories'",
+        (_TRUSTS, _TRUSTS_WITH_AGENTS),
+    )
+    connection.pragma("schema_version", version + 1)
+    connection.pragma("writable_schema", "RESET")
+
+
 MARKS_SINCE = 2  # the version that brought the marks
 CUES_SINCE = 3  # the version that brought triggers, path_globs, mentions, and the indexes of what is conditional or pinned
+AGENTS_SINCE = 4  # the version that brought the trust `agent`
 SCHEMA = Schema(
-    migrations=(_VERSION_1, _VERSION_2, _VERSION_3), synchronous="FULL", readable_from=1, then={CUES_SINCE: _derive_cues}
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4),
+    synchronous="FULL",
+    readable_from=1,
+    then={CUES_SINCE: _derive_cues, AGENTS_SINCE: _allow_agents},
 )

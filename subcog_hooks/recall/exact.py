@@ -6,7 +6,7 @@ is known of the session. They bring few memories and are sure of them: an intent
 
 import time
 
-from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, Memory
+from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall.hits import PATTERN, STATE, Hit
 
 TYPE_CHECKING = False
@@ -77,7 +77,7 @@ class Exact:
     def pin(self, hits: "Sequence[Hit]") -> None:
         """Pin those that a trigger has found, and to which the user himself has given the priority for it (DESIGN 7.9)."""
         found = self.channels.get(PATTERN, ())
-        pinned = {memory.seq for memory in found if memory.priority > MAX_IMPORTED_PRIORITY and memory.trust == "user"}
+        pinned = {memory.seq for memory in found if memory.is_pinnable}
         for hit in hits:
             hit.is_pinned = hit.memory.seq in pinned
 

@@ -69,7 +69,7 @@ class Ask:
         if not written:
             return []
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
-        return [line.split("]")[0].split()[-1] for line in context.splitlines()[1:-1]]
+        return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
 
 
 @pytest.fixture

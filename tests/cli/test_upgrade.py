@@ -51,7 +51,9 @@ def test_it_is_read_and_stays_as_it_is(subcog: Run, ask: Ask, home: Home) -> Non
 
 
 @pytest.mark.usefixtures("old")
-@pytest.mark.parametrize("command", [("why", "--bad", "keys"), ("remember", "The vault is opened at nine."), ("doctor",)])
+@pytest.mark.parametrize(
+    "command", [("why", "--bad", "keys"), ("remember", "The vault is opened at nine."), ("doctor",), ("init",)]
+)
 def test_whatever_writes_upgrades_it(subcog: Run, ask: Ask, home: Home, command: tuple[str, ...]) -> None:
     assert ask(QUESTION, "first") == ["keys"]
     assert subcog(*command).code == 0

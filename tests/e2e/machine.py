@@ -193,7 +193,7 @@ def ids_in(context: str) -> list[str]:
     begin, *lines, end = context.splitlines()
     assert begin.startswith("<subcog-memories ")
     assert end == "</subcog-memories>"
-    return [line.split("]")[0].split()[2] for line in lines]
+    return [line.split("]")[0].split()[2].rstrip(",") for line in lines]
 
 
 def assert_harmless(done: Done) -> None:

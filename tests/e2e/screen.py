@@ -118,6 +118,10 @@ class OnTerminal:
         assert text in self.written, self.written
         return self.written
 
+    def type(self, text: str) -> None:
+        """Type on its keyboard."""
+        os.write(self._ours, text.encode())
+
     def end(self) -> int:
         """Wait for the end; the exit code."""
         self._read(None)

@@ -37,4 +37,4 @@ def shown(outputs: list[bytes]) -> list[str]:
     if not outputs:
         return []
     context = json.loads(outputs[0])["hookSpecificOutput"]["additionalContext"]
-    return [line.split("]")[0].split()[-1] for line in context.splitlines()[1:-1]]
+    return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]

@@ -54,7 +54,7 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
         if not written:
             return []
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
-        return [line.split("]")[0].split()[-1] for line in context.splitlines()[1:-1]]
+        return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
 
     return asked
 

@@ -6,7 +6,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, cleaned
 from subcog_hooks.capture.importing import adds_to_section
 from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory.model import MAX_IMPORTED_PRIORITY, Memory, now_ms
+from subcog_hooks.memory.model import MAX_UNPINNED_PRIORITY, Memory, now_ms
 from subcog_hooks.memory.store import Store
 
 
@@ -34,9 +34,9 @@ def changed(memory: Memory, changes: Mapping[str, object]) -> Memory:
     if changes.get("status", "superseded") != "superseded":
         changes = {**changes, "superseded_by": None}
     after = memory.replaced(**changes)
-    if "priority" in changes and after.priority > MAX_IMPORTED_PRIORITY and after.trust != "user":
+    if "priority" in changes and after.priority > MAX_UNPINNED_PRIORITY and not after.is_pinnable:
         raise InvalidMemory(
-            f"priority is {after.priority} and trust is {after.trust}, which may have {MAX_IMPORTED_PRIORITY} at most",
+            f"priority is {after.priority} and trust is {after.trust}, which may have {MAX_UNPINNED_PRIORITY} at most",
             f"`subcog edit {memory.id} --priority {after.priority} --trust user` vouches for it",
         )
     return after

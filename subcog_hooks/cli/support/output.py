@@ -152,10 +152,10 @@ def visible(text: str) -> str:
     )
 
 
-def memories_view(memories: Sequence[Memory], most: int) -> RenderableType:
+def memories_view(memories: Sequence[Memory], most: int, confidence: Sequence[Text] = ()) -> RenderableType:
     """Memories for a terminal: a table where it is wide enough, else a line about each with its text below.
 
-    most: characters of a text that are shown in the table; below a line, three lines of it.
+    most: characters of a text that are shown in the table; below a line, three lines of it. confidence: how sure it is of each.
     """
     wide = terminal.out.width >= WIDE
     owners = len({where(memory) for memory in memories}) > 1
@@ -167,18 +167,24 @@ def memories_view(memories: Sequence[Memory], most: int) -> RenderableType:
         )
     if owners:
         table.add_column("of", max_width=24, overflow="fold")
+    if confidence:
+        table.add_column("confidence", no_wrap=True)
     table.add_column("memory", ratio=1, overflow="fold")
     blocks: list[RenderableType] = []
-    for memory in memories:
+    for number, memory in enumerate(memories):
+        sure = confidence[number : number + 1]
         about = [memory.id, memory.namespace, day(memory.created_at), *([safe(where(memory))] if owners else [])]
         tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
+        if memory.noted:
+            tags.append(f"  {memory.noted}", style=DIM)
         if wide:
-            table.add_row(*map(Text, about), Text(cut(safe(memory.content), most)).append_text(tags))
+            table.add_row(*map(Text, about), *sure, Text(cut(safe(memory.content), most)).append_text(tags))
         else:
             head = (
                 Text("  ".join(about[:1]), style=DIM)
                 + Text(f"  {about[1]}", style=ACCENT)
                 + Text("  " + "  ".join(about[2:]), style=DIM)
+                + Text("  ").join([Text(), *sure])
                 + tags
             )
             head.overflow = "fold"

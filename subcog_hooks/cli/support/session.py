@@ -68,6 +68,13 @@ def writing() -> Iterator[Store]:
         yield store
 
 
+def upgrade() -> None:
+    """Bring a store of an earlier version to this one, so that no hook has to do without what is new. Raises StoreError."""
+    if has_store(home()):
+        with writing():
+            pass
+
+
 def has_store(at: Home) -> bool:
     """Return whether there is a store in this home. Raises StoreError when that can not be seen, or when it has lost all."""
     try:
@@ -142,14 +149,21 @@ def wanted(
     all_projects: bool,
     since: int | None,
     statuses: tuple[str, ...] = ("active",),
+    alone: bool = False,
 ) -> Filter:
-    """The filter that a command's options describe: by default this project, the user and the organisation."""
+    """The filter that a command's options describe: by default this project, the user and the organisation.
+
+    alone: a project that is named is wanted without the user's and the organisation's memories.
+    """
     if project_name and all_projects:
         raise UsageError("--project and --all-projects exclude each other", "give one of them")
     at = None if project_name else here()
     names = (project.identity_of(project_name),) if project_name else at.names if at else ()
+    audiences = audiences_of(*names)
+    if alone and project_name:
+        audiences = tuple(audience_of("project", name) for name in names)
     return Filter(
-        audiences=None if all_projects else audiences_of(*names),
+        audiences=None if all_projects else audiences,
         statuses=statuses,
         namespaces=tuple(namespaces or ()),
         tags=tuple(tags or ()),

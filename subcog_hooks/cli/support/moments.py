@@ -1,0 +1,50 @@
+"""Where a memory went and when it will come, in one sentence."""
+
+from collections.abc import Sequence
+
+from subcog_hooks.cli.support import conditions
+from subcog_hooks.cli.support.output import day, safe
+from subcog_hooks.memory.model import Memory
+
+SHOWN = 5  # triggers, globs or conditions of one memory
+
+
+def told(memory: Memory) -> str:
+    """Return where a memory is kept, and when it is handed over.
+
+    >>> told(Memory(id="a", content="x", scope="project", project="github.com/acme/shop", paths=("src/**",)))
+    'kept in learnings of github.com/acme/shop; it comes when a prompt is about it, or when a tool touches src/**'
+    >>> told(Memory(id="a", content="x", namespace="config", when={"branch": "main"}))
+    'kept in config, for all your projects; it comes as soon as branch=main'
+    """
+    owner = f" of {safe(memory.project)}" if memory.project else ", for all your projects"
+    by = f", {memory.noted}" if memory.noted else ""
+    return f"kept in {memory.namespace}{owner}{by}; it comes {_moments(memory)}"
+
+
+def _moments(memory: Memory) -> str:
+    when = " and ".join(_some(conditions.written(memory.when)))
+    until = f", until {day(memory.expires_at)}" if memory.expires_at is not None else ""
+    has_cues = bool(memory.triggers or memory.paths)
+    if when and not has_cues:
+        return f"as soon as {when}{until}"
+    moments = ["at the start of every session"] if memory.is_pinnable and not has_cues else []
+    moments.append("when a prompt is about it")
+    if memory.keywords:
+        moments.append(f"when it names {_any(memory.keywords)}")
+    if memory.triggers:
+        moments.append(f"when a prompt or a command matches {_any(memory.triggers)}")
+    if memory.paths:
+        moments.append(f"when a tool touches {_any(memory.paths)}")
+    joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
+    return joined + (f", only while {when}" if when else "") + until
+
+
+def _any(values: Sequence[str]) -> str:
+    return " or ".join(_some(values))
+
+
+def _some(values: Sequence[str]) -> list[str]:
+    """The values, of many the first and how many more there are."""
+    more = [f"{len(values) - SHOWN} more"] if len(values) > SHOWN else []
+    return [*map(safe, values[:SHOWN]), *more]

@@ -1,0 +1,89 @@
+"""What an agent stores is the agent's, and never pinned; what the person wrote it changes only with the person's word."""
+
+import json
+
+import pytest
+
+from tests.e2e.machine import ABOUT_IT, CONTENT, Machine
+
+
+@pytest.fixture
+def agent(bare: Machine) -> Machine:
+    """The machine as the client's Bash tool has it, with a memory of the person's under the id `mine`."""
+    bare.imports({"id": "filler", "content": "Invoices are rounded to whole cents per line."})
+    file = bare.root / "mine.jsonl"
+    file.write_text(json.dumps({"id": "mine", "content": "Deploys happen on Tuesdays."}) + "\n")
+    assert bare.run("import", str(file), "--trust", "user").code == 0
+    bare.environment["CLAUDECODE"] = "1"
+    return bare
+
+
+def fields(machine: Machine, id_: str) -> "dict[str, object]":
+    found: dict[str, object] = json.loads(machine.run("show", id_, "--json").stdout)
+    return found
+
+
+def test_what_an_agent_remembers_is_its_own_and_shown_so(agent: Machine) -> None:
+    done = agent.run("remember", CONTENT)
+    id_ = done.stdout.decode().strip()
+    assert (done.code, fields(agent, id_)["trust"]) == (0, "agent")
+    assert b"noted by an agent" in done.stderr
+    assert b"agent (noted by an agent)" in agent.run("show", id_).stdout
+    assert f"{CONTENT}  (noted by an agent)".encode() in agent.run("list").stdout
+    context = agent.answer(agent.asking(ABOUT_IT))
+    assert f" {id_}, noted by an agent] {CONTENT}" in context
+    del agent.environment["CLAUDECODE"]
+    assert fields(agent, agent.run("remember", "A person's own.").stdout.decode().strip())["trust"] == "user"
+
+
+def test_an_agent_does_not_pin(agent: Machine) -> None:
+    done = agent.run("remember", "Always ask first.", "--priority", "95", "--trigger", "deploy")
+    assert (done.code, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    id_ = agent.run("remember", "Always ask first.", "--priority", "80").stdout.decode().strip()
+    for options in (("--priority", "95"), ("--trust", "user"), ("--priority", "95", "--trust", "user")):
+        assert agent.run("edit", id_, *options).code == 2
+    assert (fields(agent, id_)["priority"], fields(agent, id_)["trust"]) == (80, "agent")
+    assert agent.run("import", "-", "--trust", "user", stdin=b'{"content": "x", "priority": 95}').code == 2
+    assert agent.run("edit", id_, "--priority", "95", "--trust", "user", "--as-user").code == 0
+    assert b"95, pinned" in agent.run("show", id_).stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("edit", "mine", "--content", "Deploys happen daily."),
+        ("edit", "mine", "--tag", "deploys"),
+        ("forget", "mine"),
+        ("forget", "mine", "--purge"),
+        ("supersede", "mine", "filler"),
+    ],
+)
+def test_an_agent_needs_the_persons_word_to_change_what_the_person_wrote(agent: Machine, command: tuple[str, ...]) -> None:
+    before = agent.run("export").stdout
+    done = agent.run(*command)
+    assert (done.code, done.stdout) == (2, b"")
+    assert done.stderr.decode() == (
+        "subcog: mine was written by the person, and this command is run by an agent (CLAUDECODE=1); "
+        "ask the person, then give --as-user; the client's permission rules can allow it\n"
+    )
+    assert agent.run("export").stdout == before
+    assert agent.run(*command, "--as-user").code == 0
+    assert agent.run("export").stdout != before
+
+
+def test_an_agent_overwrites_nothing_of_the_persons_by_the_way(agent: Machine) -> None:
+    before = fields(agent, "mine")
+    row = json.dumps({"id": "mine", "content": "Deploys happen daily."}).encode()
+    assert agent.run("import", "-", "--replace", stdin=row).code == 2
+    assert agent.run("remember", "Deploys happen on Tuesdays.", "--priority", "50").code == 2
+    assert agent.run("remember", "Deploys happen daily.", "--supersedes", "mine").code == 2
+    assert fields(agent, "mine") == before
+
+
+def test_an_agent_changes_what_it_noted_itself(agent: Machine) -> None:
+    id_ = agent.run("remember", CONTENT).stdout.decode().strip()
+    assert agent.run("edit", id_, "--tag", "harbour").code == 0
+    assert agent.run("edit", "filler", "--content", "Invoices are not rounded.").code == 0
+    assert fields(agent, "filler")["trust"] == "agent"  # the words are an agent's by now
+    assert agent.run("supersede", id_, "filler").code == 0
+    assert agent.run("forget", id_).code == 0

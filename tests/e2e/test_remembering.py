@@ -1,0 +1,109 @@
+"""What `remember` says and asks, whose memories `list` shows, and when `forget` asks first."""
+
+import signal
+
+import pytest
+
+from tests.e2e.machine import OTHER_REMOTE, PROJECT, REMOTE, Machine, posix
+from tests.e2e.screen import OnTerminal
+
+OLD = (
+    "The upload timeout is 30 seconds, because the load balancer drops idle sockets; large files are sent in parts."
+    + " Ask ops." * 20
+)
+NEW = "The upload timeout is 45 s."
+ASKED = "Keep both (k), supersede the old one (1), or cancel (c)?"
+
+
+def remembered(machine: Machine, *arguments: str) -> str:
+    done = machine.run("remember", *arguments)
+    assert done.code == 0, done.stderr
+    return done.stdout.decode().strip()
+
+
+def ids(machine: Machine, *options: str) -> list[str]:
+    return machine.run("list", "--ids", *options).stdout.decode().split()
+
+
+def test_it_says_where_a_memory_went_and_when_it_comes(bare: Machine) -> None:
+    shop = bare.repository("harbour", REMOTE)
+    done = bare.run("remember", "Cranes are tested every March.", "-s", "decisions", cwd=shop)
+    assert done.stderr.decode() == f"kept in decisions of {PROJECT}; it comes when a prompt is about it\n"
+    done = bare.run("remember", "Berths have numbers.", "--trigger", r"\bberth", "--path", "src/db/**", "--when", "branch=main")
+    told = done.stderr.decode().splitlines()[0]
+    assert told == (
+        "kept in learnings, for all your projects; it comes when a prompt is about it, "
+        r"when a prompt or a command matches \bberth, or when a tool touches src/db/**, only while branch=main"
+    )
+
+
+def test_a_project_that_is_named_is_listed_without_what_is_everybodys(bare: Machine) -> None:
+    mine = remembered(bare, "Use tabs in all my projects.", "--user")
+    theirs = remembered(bare, "The shop is closed on Mondays.", "--project", OTHER_REMOTE)
+    assert ids(bare, "--project", OTHER_REMOTE) == [theirs]
+    assert set(ids(bare, "--all-projects")) == {mine, theirs}
+
+
+def test_several_memories_are_purged_only_when_that_is_confirmed(bare: Machine) -> None:
+    two = [remembered(bare, "Cranes are tested every March."), remembered(bare, "The gate code is changed weekly.")]
+    done = bare.run("forget", "--purge", *two)
+    assert (done.code, done.stderr.count(b"\n"), b"--yes" in done.stderr) == (2, 1, True)
+    assert sorted(ids(bare)) == sorted(two)
+    assert bare.run("forget", "--purge", "--yes", *two).code == 0
+    assert ids(bare) == []
+
+
+@posix
+def test_a_terminal_asks_before_several_are_purged(bare: Machine) -> None:
+    two = [remembered(bare, "Cranes are tested every March."), remembered(bare, "The gate code is changed weekly.")]
+    for answer, left in (("n\n", 2), ("y\n", 0)):
+        asked = OnTerminal([bare.command, "forget", "--purge", *two], bare.folder, bare.environment)
+        asked.read_until("They can not be brought back.")
+        asked.type(answer)
+        assert asked.end() == (1 if left else 0)
+        assert len(ids(bare)) == left
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        (OLD, NEW, "30 s there, 45 s here"),
+        ("We use Redis for the session cache, because it is fast.", "We do not use Redis.", "it says the opposite"),
+        ("Deploys happen on Fridays.", "Deploys never happen on Fridays.", "it says the opposite"),
+    ],
+)
+def test_a_note_that_contradicts_an_older_one_is_shown_with_it_whole(
+    bare: Machine, old: str, new: str, difference: str
+) -> None:
+    before = remembered(bare, old)
+    done = bare.run("remember", new)
+    told = done.stderr.decode()
+    assert f"contradicts it: {difference}: {before} {old.strip()}\n" in told
+    assert f"subcog supersede {before} {done.stdout.decode().strip()}" in told
+
+
+def test_another_subject_contradicts_nothing(bare: Machine) -> None:
+    remembered(bare, "The upload timeout is 30 seconds.")
+    for text in ("The download timeout is 45 seconds.", "The upload timeout is logged.", "We do not use Redis."):
+        assert b"contradicts" not in bare.run("remember", text).stderr
+
+
+@posix
+@pytest.mark.parametrize(
+    ("answer", "code", "kept", "superseded"), [("k\n", 0, 2, 0), ("1\n", 0, 1, 1), ("c\n", 1, 1, 0), (None, 130, 1, 0)]
+)
+def test_a_terminal_asks_what_to_do_before_anything_is_stored(
+    bare: Machine, answer: str | None, code: int, kept: int, superseded: int
+) -> None:
+    before = remembered(bare, OLD)
+    asked = OnTerminal([bare.command, "remember", NEW], bare.folder, bare.environment)
+    shown = asked.read_until(ASKED)
+    assert before in shown
+    assert "".join(OLD.split()) in "".join(shown.split())
+    assert ids(bare) == [before]
+    if answer is None:
+        asked.process.send_signal(signal.SIGINT)
+    else:
+        asked.type(answer)
+    assert asked.end() == code
+    assert (len(ids(bare)), len(ids(bare, "--status", "superseded"))) == (kept, superseded)
