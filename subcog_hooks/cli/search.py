@@ -9,7 +9,7 @@ import typer
 from rich.live import Live
 
 from subcog_hooks.capture.jsonl import read_time
-from subcog_hooks.cli.support import answers, completion, inputs, session, sources
+from subcog_hooks.cli.support import answers, completion, hidden, inputs, session, sources
 from subcog_hooks.cli.support.output import first_screen, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
@@ -146,7 +146,9 @@ def search(
             with _words_first(request, store, settings, count, offset) if is_seen else nullcontext():
                 answer = _answer(request, store, settings, count, offset, fast=fast)
         elapsed = (time.perf_counter() - started) * 1000
-        answers.show(text, answer, elapsed, shape, offset=offset, explain=explain)
+        is_empty = store is None or not any(store.counts().values())
+        lost = hidden.matching(text, wanted, store, session.index_of(store)) if store and not status and not offset else []
+        answers.show(text, answer, elapsed, shape, offset=offset, explain=explain, is_empty=is_empty, hidden=lost)
         if store and not answer.hits:
             session.note_unknown_project(store, project)
             session.note_unknown_namespaces(store, namespace or ())

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.support import completion, decisions, remedies, session
+from subcog_hooks.cli.support import completion, decisions, hidden, remedies, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.cli.support.remedies import Question, Remedy
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, SubcogError, UsageError
@@ -14,7 +14,7 @@ from subcog_hooks.hooks import pre_tool_use, session_start
 from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
-from subcog_hooks.memory.store import Mark, Store
+from subcog_hooks.memory.store import Filter, Mark, Store, audiences_of
 from subcog_hooks.recall import marks
 from subcog_hooks.state import cut_offs, decision_log, ledger, silent_calls
 from subcog_hooks.state.connection import State
@@ -112,6 +112,16 @@ def why(
                 _tell_missed(missed, found, state, store)
             else:
                 terminal.page(decisions.view(found, _shown_of(found, given, state, store, is_explained=explain)))
+            _tell_hidden(found, store)
+
+
+def _tell_hidden(decision: Decision, store: Store | None) -> None:
+    """Say which memories would have matched the prompt of a decision, if they still held."""
+    if store is None or not decision.prompt:
+        return
+    scope = Filter(audiences=audiences_of(*filter(None, [decision.project])))
+    if lost := hidden.matching(decision.prompt, scope, store, session.index_of(store)):
+        terminal.say(hidden.told(lost))
 
 
 def _list_tool_calls(limit: int, *, as_json: bool) -> None:

@@ -5,10 +5,11 @@ For people alone. A prompt that nothing answers is answered by silence.
 
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import audience_of, audiences_of
-from subcog_hooks.recall import exact, lexical, pipeline, suggestions
+from subcog_hooks.recall import chance, exact, lexical, pipeline, suggestions
 from subcog_hooks.recall.candidates import HYBRID, Net, Request, Sources
 from subcog_hooks.recall.eligibility import Eligibility
-from subcog_hooks.recall.hits import LOW, PATTERN, SPECULATIVE, Answer
+from subcog_hooks.recall.hits import LOW, PATTERN, SEMANTIC, SPECULATIVE, Answer
+from subcog_hooks.recall.semantic import Semantic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,18 +25,34 @@ STAGES = (  # (label, net, share of the time that is left then: S1's 100 of 150 
 def search(request: Request, sources: Sources, deadline: "Deadline", limit: int, offset: int = 0) -> Answer:
     """As pipeline.search; what it finds is widened stage by stage until something is found, and labelled so.
 
-    Raises IndexUnusable, StoreError.
+    What meaning alone finds counts only where it is nearer than chance brings a memory; words and tags that begin as the
+    query's do come before it. Raises IndexUnusable, StoreError.
     """
     request = _with_patterns(request, sources, deadline)
-    answer = pipeline.search(request, sources, deadline.share(PRIMARY_SHARE), limit, offset)
+    by_chance = _Chance(request, sources)
+    if offset:  # a page is of the stage that has the first one
+        stage = _widened(request, sources, deadline, by_chance, 1).stage
+        net = next((net for label, net, _, _ in STAGES if label == stage), request.net)
+        page = by_chance.leave_out(pipeline.search(request.wider(net), sources, deadline, limit, offset))
+        page.stage = stage
+        return page
+    return _widened(request, sources, deadline, by_chance, limit)
+
+
+def _widened(request: Request, sources: Sources, deadline: "Deadline", by_chance: "_Chance", limit: int) -> Answer:
+    """The first page of the first stage that finds something."""
+    answer = pipeline.search(request, sources, deadline.share(PRIMARY_SHARE), limit)
+    is_far = answer.by_meaning_alone and request.mode == HYBRID
+    answer = by_chance.leave_out(answer)
     notes = [answer.note]
     for label, net, share, note in STAGES:
         if answer.is_degraded and not deadline.work_left_ms():
             break
-        if answer.hits or (offset and _finds(request, sources, deadline)):  # a page behind the last is empty, whatever is there
+        if answer.hits and not (is_far and label == LOW):
             break
-        request = request.wider(net)
-        wider = pipeline.search(request, sources, deadline.share(share), limit, offset)
+        wider = by_chance.leave_out(pipeline.search(request.wider(net), sources, deadline.share(share), limit))
+        if answer.hits and (wider.by_meaning_alone or not wider.hits):
+            break
         wider.stage = label
         wider.is_degraded = wider.is_degraded or answer.is_degraded
         notes += [note if wider.hits else None, wider.note]
@@ -44,6 +61,27 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
         answer.suggestions = suggestions.near(request, sources.index)
     answer.note = "; ".join(dict.fromkeys(filter(None, notes))) or None
     return answer
+
+
+class _Chance:
+    """Leaves out what chance may have brought, by a bar that is looked for once, and only where it is needed."""
+
+    __slots__ = ("_bar", "_request", "_sources")
+
+    def __init__(self, request: Request, sources: Sources) -> None:
+        self._request = request
+        self._sources = sources
+        self._bar: float | None = None
+
+    def leave_out(self, answer: Answer) -> Answer:
+        """The answer without the hits that meaning alone has found, unless they are nearer than chance brings a memory."""
+        space = self._sources.space
+        if space is None or self._request.mode != HYBRID or all(hit.found_by != (SEMANTIC,) for hit in answer.hits):
+            return answer
+        if self._bar is None:
+            self._bar = chance.bar(Semantic(space, self._sources.store, -1.0), self._request.scope)
+        answer.hits = [hit for hit in answer.hits if hit.found_by != (SEMANTIC,) or hit.scores[SEMANTIC] >= self._bar]
+        return answer
 
 
 def _with_patterns(request: Request, sources: Sources, deadline: "Deadline") -> Request:
@@ -55,7 +93,3 @@ def _with_patterns(request: Request, sources: Sources, deadline: "Deadline") -> 
         audiences = (*audiences_of(), *(audience_of("project", name) for name in sources.store.projects()))
     found, _ = exact.by_patterns(request.text, sources.store, Eligibility(audiences, now_ms()), deadline)
     return request.with_further(exact.Exact({PATTERN: found}).lists())
-
-
-def _finds(request: Request, sources: Sources, deadline: "Deadline") -> bool:
-    return bool(pipeline.search(request, sources, deadline, 1).hits)

@@ -105,12 +105,13 @@ class Answer:
     not. stage: the most that any of its hits can be called, which is less when only looser matching found them. query_type,
     read_as, alpha, alpha_reason: how the query was taken, the text whose meaning was compared, and the share that meaning had.
     corrections: words that were taken for misspelt ones, with what they were taken for; suggestions: words and tags of the
-    store to try instead.
+    store to try instead. by_meaning_alone: nothing else has found any memory.
     """
 
     __slots__ = (
         "alpha",
         "alpha_reason",
+        "by_meaning_alone",
         "corrections",
         "hits",
         "is_degraded",
@@ -144,6 +145,7 @@ class Answer:
         self.alpha_reason = alpha_reason
         self.corrections = corrections or {}
         self.suggestions: list[str] = []
+        self.by_meaning_alone = False
 
     @property
     def confidence(self) -> str:

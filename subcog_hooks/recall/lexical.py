@@ -8,7 +8,7 @@ by words alone, nothing when fused (measured with irregular forms and the label 
 
 import tantivy
 
-from subcog_hooks.memory.index import LABELS, LexicalIndex
+from subcog_hooks.memory.index import LABEL, LABELS, LexicalIndex
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Filter
 from subcog_hooks.recall.hits import LEXICAL
@@ -32,9 +32,10 @@ LABEL_BOOST = 0.2  # at least, of a tag or keyword; 1.0 where no text has the wo
 MOST_TERMS = 8  # of a query that some memory may have all of; a prompt has more
 UNKNOWN_SHARE = 0.25  # of what the rarest word is worth; .5 and 1.0 cost dialogue .002 to .005
 PHRASE_BOOST = 2.0  # words that the query quotes, in their order
-BEGINNING, ENDING = 4, 3  # letters of a word's beginning at least, and of an ending that may be another
+BEGINNING, ENDING = 5, 3  # letters of a word's beginning at least, and of an ending that may be another
 PIECE = 3  # letters of a word that is looked for inside others
 MOST_EDITS = 2
+AN_EDIT = 4  # letters of a word for each edit that it may have: two in five make any word of any other
 MOST_PATTERNS = 8  # words of one query that are looked for so; each reads the whole dictionary
 ACRONYM_BOOST = 0.8  # what an acronym stands for, in order
 
@@ -83,14 +84,16 @@ class Exact(_ByWords):
 
 
 class Beginnings(_ByWords):
-    """Memories that have a word which begins as one of the query's does, when no memory has any of them."""
+    """Memories that have a word, a tag or a keyword which begins with one of the query's words, or nearly so."""
 
     __slots__ = ()
     name = "lexical_beginnings"
 
     def _matching(self, query: Query) -> tantivy.Query | None:
-        beginnings = [word[: max(BEGINNING, len(word) - ENDING)] for word in _letters(query, BEGINNING)]
-        return _like(self._index, [f"{start}.*" for start in beginnings])
+        cut = [word[: max(BEGINNING, len(word) - ENDING)] for word in _letters(query, BEGINNING)]
+        words = _letters(query, PIECE)
+        labels = [tantivy.Query.regex_query(self._index.schema, LABEL, f"(.* )?{word}.*") for word in words]
+        return _like(self._index, [f"{start}.*" for start in (*words, *cut)], labels)
 
 
 class Pieces(_ByWords):
@@ -102,9 +105,9 @@ class Pieces(_ByWords):
     def _matching(self, query: Query) -> tantivy.Query | None:
         words = _letters(query, PIECE)
         close = [
-            tantivy.Query.fuzzy_term_query(self._index.schema, analysis.EXACT, word, MOST_EDITS)
+            tantivy.Query.fuzzy_term_query(self._index.schema, analysis.EXACT, word, min(MOST_EDITS, len(word) // AN_EDIT))
             for word in words
-            if len(word) > 2 * MOST_EDITS
+            if len(word) > PIECE + 1
         ]
         return _like(self._index, [f".*{word}.*" for word in words], close)
 

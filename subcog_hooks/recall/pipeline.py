@@ -7,7 +7,7 @@ from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.recall import diversity, lexical, logit, prior, ranking, relevance
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather
-from subcog_hooks.recall.hits import PATTERN, STATE, Answer, Hit
+from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE, Answer, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
     order = diversity.apart([memory.content for memory, _, _ in kept], [score for _, score, _ in kept], tuning.mmr)
     page = [kept[place] for place in order[offset : offset + limit]]
     answer = _answer([found.hit(memory, score, factor) for memory, score, factor in page], found, alpha, why)
+    answer.by_meaning_alone = not any(ranks for name, ranks in found.lists.items() if name != SEMANTIC)
     answer.query_type = found.query.type
     answer.read_as = found.query.meant
     return answer

@@ -75,6 +75,12 @@ class Semantic:
             self._space.vectors.expire_at(None)
         return [hit for hit in near if hit[0] >= self._least]
 
+    def nearest(self, text: str, scope: Filter) -> float | None:
+        """Return the cosine of the memory that is nearest to a text, None without one. Raises StoreError, ModelError."""
+        vector = self._space.encode(text)
+        near = self._near(vector, scope, 1) if vector else []
+        return near[0][0] if near else None
+
     def _near(self, vector: bytes, scope: Filter, k: int) -> "Ranked":
         if scope.namespaces or scope.tags or scope.paths or scope.since is not None:
             found = self._space.vectors.cosines(vector, self._store.matching_seqs(scope))

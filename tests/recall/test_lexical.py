@@ -99,10 +99,11 @@ def test_relaxed_finds_what_has_any_of_it(found: Callable[..., list[str]], text:
         ("configures", ["base"]),
         ("flusher", ["wal"]),
         ("releasing", ["log"]),
-        ("confxyz", ["base"]),  # four letters are enough for a beginning
+        ("configxy", ["base"]),  # five letters are enough for a beginning
         ("confixyz", ["base"]),
         ("confwxyz", []),  # three may be another ending
-        ("con", []),
+        ("con", ["base"]),
+        ("co", []),  # too short for a beginning
         ("zonk", []),
         ("", []),
     ],
@@ -118,7 +119,7 @@ def test_beginnings_finds_words_with_another_ending(found: Callable[..., list[st
         ("chedul", ["base"]),
         ("tab", ["base"]),
         ("ta", []),  # too short to be a piece
-        ("comitt", ["wal"]),
+        ("comitt", []),  # two edits, and too short for that
         ("relaese", ["log"]),
         ("haxx", []),  # two letters off `hand`: too short for that
         ("zz", []),

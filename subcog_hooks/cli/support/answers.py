@@ -1,14 +1,20 @@
 """How an answer of recall is shown: as JSON, as ids, in lines, as a table, with its reasons."""
 
+from collections.abc import Sequence
+
 from rich.console import RenderableType
+from rich.text import Text
 
 from subcog_hooks.capture.jsonl import written_time
-from subcog_hooks.cli.support.output import day, memories_view, safe, terminal
+from subcog_hooks.cli.support.hidden import told
+from subcog_hooks.cli.support.output import DIM, day, memories_view, safe, terminal
 from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import UsageError
-from subcog_hooks.recall.hits import LOW, SEMANTIC, VERY_HIGH, Answer, Hit
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.recall.hits import LOW, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer, Hit
 
 PREVIEW = 600  # characters of a memory in the table; `show` has all of it
+WEAK = "yellow"
 TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
@@ -20,15 +26,29 @@ def form(*, as_json: bool, jsonl: bool, ids: bool) -> str:
     return asked[0] if asked else TABLE
 
 
-def show(text: str, answer: Answer, elapsed: float, shape: str, *, offset: int = 0, explain: bool = False) -> None:
-    """Print one page of an answer. elapsed: milliseconds that it took."""
+def show(
+    text: str,
+    answer: Answer,
+    elapsed: float,
+    shape: str,
+    *,
+    offset: int = 0,
+    explain: bool = False,
+    is_empty: bool = False,
+    hidden: Sequence[Memory] = (),
+) -> None:
+    """Print one page of an answer.
+
+    elapsed: milliseconds that it took; is_empty: there are no memories at all; hidden: those that match and hold no more.
+    """
+    remarks = _remarks(answer, offset, is_empty=is_empty, hidden=hidden)
     if shape != JSON:
-        for remark in _remarks(answer, offset):
+        for remark in remarks:
             terminal.say(remark)
         if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
             terminal.say("low confidence: nothing else speaks for the first of these but that it is the nearest")
     if shape == JSON:
-        terminal.json(_described(text, answer, elapsed, offset), indent=1)
+        terminal.json(_described(text, answer, elapsed, remarks), indent=1)
     elif shape == JSONL:
         rows = [result(answer, hit, explain=explain) for hit in answer.hits]
         terminal.raw("".join(to_json(row) + "\n" for row in rows))
@@ -48,7 +68,13 @@ def show(text: str, answer: Answer, elapsed: float, shape: str, *, offset: int =
 
 def view(answer: Answer) -> RenderableType:
     """The hits of an answer, for a terminal."""
-    return memories_view([hit.memory for hit in answer.hits], PREVIEW)
+    return memories_view([hit.memory for hit in answer.hits], PREVIEW, [_confidence(answer, hit) for hit in answer.hits])
+
+
+def _confidence(answer: Answer, hit: Hit) -> Text:
+    """How sure the answer is of a hit: its label and its relevance; what is weak stands out."""
+    label = answer.confidence_of(hit)
+    return Text(f"{label.replace('_', ' ')} {hit.relevance:.2f}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
 
 
 def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:
@@ -81,14 +107,14 @@ def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, obje
     return known
 
 
-def _described(text: str, answer: Answer, elapsed: float, offset: int) -> dict[str, object]:
+def _described(text: str, answer: Answer, elapsed: float, remarks: Sequence[str]) -> dict[str, object]:
     hits = answer.hits
     return {
         "query": text,
         "query_type": answer.query_type,
         "confidence": answer.confidence,
         "degraded": answer.is_degraded,
-        "note": "; ".join(_remarks(answer, offset)) or None,
+        "note": "; ".join(remarks) or None,
         "suggestions": answer.suggestions,
         "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
         "agreement_scores": {hit.memory.id: round(hit.agreement, 4) for hit in hits},
@@ -97,17 +123,21 @@ def _described(text: str, answer: Answer, elapsed: float, offset: int) -> dict[s
     }
 
 
-def _remarks(answer: Answer, offset: int) -> list[str]:
+def _remarks(answer: Answer, offset: int, *, is_empty: bool, hidden: Sequence[Memory]) -> list[str]:
     """What there is to say of an answer beside its hits."""
     remarks = [answer.note] if answer.note else []
     if answer.corrections:
         remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
-    if not answer.hits and offset:
+    if is_empty:
+        remarks.append('nothing has been remembered yet; remember something first: subcog remember "the text"')
+    elif not answer.hits and offset:
         remarks.append("there are no results that far")
     elif not answer.hits:
         remarks.append("nothing found; try fewer or other words, --all-projects, or --status all")
     if answer.suggestions:
         remarks.append("the memories here know: " + ", ".join(map(safe, answer.suggestions)))
+    if hidden:
+        remarks.append(told(hidden))
     return remarks
 
 

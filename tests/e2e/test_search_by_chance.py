@@ -1,0 +1,77 @@
+"""`subcog search` of nonsense gives advice alone; the beginning of a word finds it; an empty store says what to do first."""
+
+import json
+
+import pytest
+
+from tests.e2e.machine import Machine, posix
+from tests.e2e.screen import OnTerminal
+
+ROWS: list[dict[str, object]] = [
+    {"id": "migration", "content": "Every migration of the database is written so that it can be rolled back."},
+    {"id": "hooks", "content": "Stripe calls our webhook twice when the first answer takes longer than ten seconds."},
+    {"id": "cluster", "content": "The staging environment is rebuilt from scratch each night.", "tags": ["kubernetes"]},
+    {"id": "cat", "content": "The office cat sleeps on the warm server rack in winter."},
+    {"id": "cents", "content": "Invoices are rounded to whole cents per line, never on the total."},
+    {"id": "pool", "content": "Idle connections are closed after 30 seconds because the load balancer drops them."},
+]
+NONSENSE = ["xyzzyplugh", "qwrtzpsdf", "glorbnak frimble", "zxcvbnm asdfgh", "wuggle snorfin plib"]
+MODES = [[], ["--fast"]]
+
+
+@pytest.fixture
+def noted(bare: Machine) -> Machine:
+    bare.imports(*({"created_at": "2026-03-02", **row} for row in ROWS))
+    return bare
+
+
+@pytest.mark.parametrize("options", MODES)
+def test_nonsense_finds_nothing_and_gets_advice_alone(noted: Machine, options: list[str]) -> None:
+    for text in NONSENSE:
+        done = noted.run("search", *options, "--ids", text)
+        assert (done.code, done.stdout) == (1, b""), text
+        assert b"nothing found; try fewer or other words" in done.stderr
+        assert b"the memories here know: " in done.stderr
+        told = json.loads(noted.run("search", *options, "--json", text).stdout)
+        assert (told["confidence"], told["results"], bool(told["suggestions"])) == ("no_results", [], True)
+
+
+def test_a_question_in_other_words_is_answered_still(noted: Machine) -> None:
+    done = noted.run("search", "--ids", "Where do kittens nap?")
+    assert (done.code, done.stdout.split()[:1]) == (0, [b"cat"])
+
+
+@pytest.mark.parametrize("options", [*MODES, ["--mode", "lexical"]])
+@pytest.mark.parametrize(("beginning", "id_"), [("migrati", "migration"), ("webho", "hooks"), ("kuber", "cluster")])
+def test_a_beginning_finds_words_and_tags(noted: Machine, options: list[str], beginning: str, id_: str) -> None:
+    done = noted.run("search", *options, "--ids", beginning)
+    assert (done.code, done.stdout.decode().split()[0]) == (0, id_)
+
+
+def test_a_beginning_comes_before_a_weak_neighbour_by_meaning(noted: Machine) -> None:
+    noted.imports(
+        {"id": "near", "content": "Containers are scheduled on nodes by an orchestrator.", "created_at": "2026-03-02"}
+    )
+    for beginning, id_ in (("kuber", "cluster"), ("kubern", "cluster")):
+        assert noted.run("search", "--ids", beginning).stdout.decode().split()[0] == id_
+
+
+def test_an_empty_store_is_answered_with_what_to_do_first(bare: Machine) -> None:
+    for _ in range(2):
+        done = bare.run("search", "anything")
+        assert (done.code, done.stdout) == (1, b"")
+        assert b'remember something first: subcog remember "the text"' in done.stderr
+        assert b"nothing found; try" not in done.stderr
+        id_ = bare.run("remember", "A text.").stdout.decode().strip()
+        assert bare.run("forget", "--purge", id_).code == 0  # a store without memories is as empty as none
+
+
+@posix
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_terminal_shows_how_sure_each_result_is(noted: Machine, columns: int) -> None:
+    for query, label in (("invoices rounded to whole cents per line", "very high"), ("invoicesque", "low")):
+        shown = OnTerminal([noted.command, "search", "--fast", query], noted.folder, noted.environment, columns=columns)
+        assert shown.end() == 0
+        line = next(line for line in shown.screen().lines if line.startswith("cents"))
+        relevance = line.split(label + " ")[1].split()[0]
+        assert 0.0 <= float(relevance) <= 1.0
