@@ -50,7 +50,6 @@ def init(
     if plugin is not None and not beside_plugin:
         if not dry_run:
             _prepare_home()
-        session.upgrade()
         terminal.say(
             f"not registered: the plugin {visible(plugin)} runs the hook already, and it would run twice; "
             f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
@@ -132,9 +131,13 @@ def _settings_file(scope: str) -> str:
 
 
 def _prepare_home() -> None:
-    """Make the home. Accept one that lies in a repository, which the hook would leave alone. Raises StoreError."""
+    """Make the home, and bring a store in it to this version. Raises StoreError.
+
+    A home that lies in a repository, which the hook would leave alone, is accepted.
+    """
     home = session.home()
     home.create()
+    session.upgrade()
     if not is_in_repository(home.root) or is_accepted_home(home.root):
         return
     if os.environ.get(IN_AN_AGENT):

@@ -161,6 +161,7 @@ def remember(
             f"priority is {memory.priority}, and an agent's note may have {MAX_UNPINNED_PRIORITY} at most",
             "the person can pin it afterwards: subcog edit ID --priority 90 --trust user",
         )
+    new = memory.id
     with session.writing() as store:
         session.note_unknown_namespaces(store, [memory.namespace], is_given=True)
         memory = _store(memory, store, supersedes, has_priority=priority is not None)
@@ -168,6 +169,8 @@ def remember(
         terminal.say(describe(removed))
     if when:
         state.note_unset(memory.when)
+    if memory.id == new:
+        terminal.say(moments.told(memory))
     if json_:
         terminal.raw(jsonl.dump(memory) + "\n")
     else:
@@ -193,7 +196,6 @@ def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority
         _supersede(old, memory, store)
     elif not is_asked and (similar := _similar(memory, store)):
         _tell(similar, memory)
-    terminal.say(moments.told(memory))
     session.follow(store)
     return memory
 

@@ -33,9 +33,9 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
     if offset:  # a page is of the stage that has the first one
         stage = _widened(request, sources, deadline, by_chance, 1).stage
         net = next((net for label, net, _, _ in STAGES if label == stage), request.net)
-        page = by_chance.leave_out(pipeline.search(request.wider(net), sources, deadline, limit, offset))
+        page = pipeline.search(request.wider(net), sources, deadline, limit, offset)
         page.stage = stage
-        return page
+        return by_chance.leave_out(page) if page.by_meaning_alone or stage in (LOW, SPECULATIVE) else page
     return _widened(request, sources, deadline, by_chance, limit)
 
 
@@ -43,7 +43,8 @@ def _widened(request: Request, sources: Sources, deadline: "Deadline", by_chance
     """The first page of the first stage that finds something."""
     answer = pipeline.search(request, sources, deadline.share(PRIMARY_SHARE), limit)
     is_far = answer.by_meaning_alone and request.mode == HYBRID
-    answer = by_chance.leave_out(answer)
+    if is_far:
+        answer = by_chance.leave_out(answer)
     notes = [answer.note]
     for label, net, share, note in STAGES:
         if answer.is_degraded and not deadline.work_left_ms():

@@ -4,15 +4,15 @@ import os
 from collections.abc import Iterable
 
 from subcog_hooks.errors import UsageError
+from subcog_hooks.homes import IN_AN_AGENT
 from subcog_hooks.memory.model import AGENT, USER, Memory
 
-VARIABLE = "CLAUDECODE"  # the client sets it to 1 for the commands of its Bash tool
 AS_USER_HELP = "For an agent: the person has allowed to change what is the person's own."
 
 
 def is_agent() -> bool:
     """Whether an agent's client runs this command."""
-    return os.environ.get(VARIABLE) == "1"
+    return os.environ.get(IN_AN_AGENT) == "1"
 
 
 def trust() -> str:
@@ -32,6 +32,6 @@ def require_consent(memories: Iterable[Memory], *, as_user: bool) -> None:
 def needs_consent(what: str) -> UsageError:
     """The error for what an agent may not do by the way."""
     return UsageError(
-        f"{what}, and this command is run by an agent ({VARIABLE}=1)",
+        f"{what}, and this command is run by an agent ({IN_AN_AGENT}=1)",
         "ask the person, then give --as-user; the client's permission rules can allow it",
     )
