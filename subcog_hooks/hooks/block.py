@@ -28,17 +28,21 @@ _RAW_MARGIN = 4_096  # and never shown where a text was bounded: a secret may be
 class Entry:
     """A memory as the block shows it: `date` is in milliseconds since the epoch, `content` is the stored text.
 
-    trust: whose word it is, which the block says where it is not the user's.
+    trust: whose word it is, which the block says where it is not the user's. relevance: to the prompt, None where nothing was
+    asked.
     """
 
-    __slots__ = ("content", "date", "id", "namespace", "trust")
+    __slots__ = ("content", "date", "id", "namespace", "relevance", "trust")
 
-    def __init__(self, namespace: str, date: int, id: str, content: str, trust: str = USER) -> None:
+    def __init__(
+        self, namespace: str, date: int, id: str, content: str, trust: str = USER, relevance: float | None = None
+    ) -> None:
         self.namespace = namespace
         self.date = date
         self.id = id
         self.content = content
         self.trust = trust
+        self.relevance = relevance
 
 
 class Rendered:
@@ -61,15 +65,6 @@ class _Line:
         self.head = head
         self.text = text
         self.units = units
-
-
-def of_intent(intent: str, confidence: float) -> dict[str, str]:
-    """What the block for a prompt says of itself.
-
-    >>> of_intent("howto", 0.8237), of_intent("general", float("nan"))
-    ({'intent': 'howto', 'confidence': '0.82'}, {'intent': 'general', 'confidence': '0.00'})
-    """
-    return {"intent": intent, "confidence": f"{_probability(confidence):.2f}"}
 
 
 def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_units: int) -> Rendered:
@@ -114,8 +109,7 @@ def _place(entries: Sequence[Entry], room: int) -> tuple[list[_Line], int]:
     bound = _RAW_PER_UNIT * max(room, 0) // max(len(entries), 1) + _RAW_MARGIN
     needed = 0
     for entry in entries:
-        noted = f", {NOTED[entry.trust]}" if entry.trust in NOTED else ""
-        head = f"[{_label(entry.namespace)} {_day(entry.date)} {_label(entry.id)}{noted}] "
+        head = f"[{_label(entry.namespace)} {_day(entry.date)} {_label(entry.id)}{_told(entry)}] "
         left = room - needed - len(head) - 1
         if left < _SHORTEST_TEXT:
             continue
@@ -127,6 +121,12 @@ def _place(entries: Sequence[Entry], room: int) -> tuple[list[_Line], int]:
             room -= len(head) + 1
             needed += least
     return placed, room
+
+
+def _told(entry: Entry) -> str:
+    """Return what stands behind the id: how relevant the memory is, and who noted it where that was not the user."""
+    relevance = "" if entry.relevance is None else f", relevance {_probability(entry.relevance):.2f}"
+    return f"{relevance}, {NOTED[entry.trust]}" if entry.trust in NOTED else relevance
 
 
 def _harmless(content: str, bound: int) -> str:
@@ -167,8 +167,8 @@ def _label(text: str) -> str:
     return "".join(filter(_LABEL.__contains__, text[:_LONGEST_LABEL])) or "-"
 
 
-def _probability(confidence: float) -> float:
-    return confidence if 0.0 <= confidence <= 1.0 else float(confidence > 1.0)
+def _probability(number: float) -> float:
+    return number if 0.0 <= number <= 1.0 else float(number > 1.0)
 
 
 def _day(date: int) -> str:

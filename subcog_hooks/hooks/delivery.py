@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hooks.gate import Judged
     from subcog_hooks.hooks.occasion import Occasion
     from subcog_hooks.hooks.verdict import Offer
+    from subcog_hooks.recall.hits import Hit
 
 
 class Delivery:
@@ -97,10 +98,7 @@ def _render(offer: "Offer", judged: "Sequence[Judged]") -> Rendered:
     """Return the block of what was chosen; what does not fit into it is judged anew."""
     wanted = chosen(judged)
     block = render_block(
-        [
-            Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.trust)
-            for memory in (one.hit.memory for one in wanted)
-        ],
+        [_entry(one.hit, tells_relevance=offer.tells_relevance) for one in wanted],
         about=offer.about,
         max_units=offer.units,
     )
@@ -108,3 +106,9 @@ def _render(offer: "Offer", judged: "Sequence[Judged]") -> Rendered:
         if one.hit.memory.id not in block.ids:
             one.outcome = ROOM
     return block
+
+
+def _entry(hit: "Hit", *, tells_relevance: bool) -> Entry:
+    memory = hit.memory
+    relevance = hit.relevance if tells_relevance else None
+    return Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.trust, relevance)

@@ -23,8 +23,8 @@ _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin":
 def session_facts(payload: "Mapping[str, object]", here: "Project | None", state: "State", now_ms: int) -> "dict[str, Scalar]":
     """Return what is known when a hook is called; what is not known is not in it. Raises StoreError.
 
-    To be asked for before the prompt at hand is counted (`sessions.note_prompt`): it is counted here, so that the first prompt is
-    the first one also for the tools that work on it. The user's flags are in it, none of them in a fact's place.
+    Ask for it before the prompt at hand is noted (`sessions.note_prompt`): it is counted here, so that the first prompt is the
+    first one also for the tools that work on it. The user's flags are in it, none of them in a fact's place.
     """
     session = session_of(payload)
     facts = {name: value for name, value in flags.find_all(state).items() if name not in KNOWN}

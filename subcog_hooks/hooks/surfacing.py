@@ -5,7 +5,6 @@ import os
 from subcog_hooks.embed import static
 from subcog_hooks.errors import StoreError, SubcogError
 from subcog_hooks.hooks import gate
-from subcog_hooks.hooks.block import of_intent
 from subcog_hooks.hooks.turn import SETTLE_MS
 from subcog_hooks.hooks.verdict import Offer, Verdict
 from subcog_hooks.intent.kinds import GENERAL, NONE
@@ -155,7 +154,8 @@ def _offer(
         gate.ceiling(examined.certainty, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
         lambda relevant: pipeline.without_repeats(relevant, numbers),
-        about=of_intent(intent.type if intent.type != NONE else GENERAL, intent.confidence),
+        about={"intent": intent.type if intent.type != NONE else GENERAL},
+        tells_relevance=True,
         is_enough=examined.is_enough(settings),
         others=others,
     )

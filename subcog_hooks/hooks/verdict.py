@@ -19,11 +19,12 @@ class Offer:
 
     hits: in the order in which they are judged; least: the relevance that one needs; most: how many; units: UTF-16 units that
     they have room in; distinct: of hits, those that do not repeat a better one; about: what the block says of itself; again:
-    whether what the session has been given is given again; is_enough: whether the intent is sure; others: hits that are held
+    whether what the session has been given is given again; tells_relevance: whether the block names it, since something was
+    asked; is_enough: whether the intent is sure; others: hits that are held
     back whatever becomes of these.
     """
 
-    __slots__ = ("about", "again", "distinct", "hits", "is_enough", "least", "most", "others", "units")
+    __slots__ = ("about", "again", "distinct", "hits", "is_enough", "least", "most", "others", "tells_relevance", "units")
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class Offer:
         *,
         about: "Mapping[str, str] | None" = None,
         again: bool = False,
+        tells_relevance: bool = False,
         is_enough: bool = True,
         others: "Sequence[Judged]" = (),
     ) -> None:
@@ -45,6 +47,7 @@ class Offer:
         self.distinct = distinct
         self.about = about or {}
         self.again = again
+        self.tells_relevance = tells_relevance
         self.is_enough = is_enough
         self.others = tuple(others)
 

@@ -38,7 +38,7 @@ from tests.eval.systems import FROZEN_MS, PATIENCE_MS
 THRESHOLD = "surfacing.min_relevance"
 DEFAULT_THRESHOLD = float(KEYS[THRESHOLD].default)
 
-_HEAD = re.compile(r"^\[\S+ \d{4}-\d\d-\d\d (\S+)\] ", re.MULTILINE)  # of a memory's line in the block
+_HEAD = re.compile(r"^\[\S+ \d{4}-\d\d-\d\d ([^\s,\]]+)[^\]]*\] ", re.MULTILINE)  # of a memory's line in the block
 
 
 class Candidate(NamedTuple):
