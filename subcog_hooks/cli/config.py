@@ -14,7 +14,7 @@ from subcog_hooks.cli.support import completion, decisions, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, terminal
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
-from subcog_hooks.hooks.turn import EVENT
+from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.llm import providers
 from subcog_hooks.paths import create_private_file
 from subcog_hooks.settings import files, loading
@@ -163,7 +163,7 @@ def _preview(bar: float) -> None:
         return
     try:
         with decisions.opened() as state:
-            asked = decision_log.latest(state, LOOKED_AT, event=EVENT)
+            asked = decision_log.latest(state, LOOKED_AT, event=PROMPT_EVENT)
     except StoreError as error:  # the setting is kept all the same
         terminal.say(error.message)
         return

@@ -15,8 +15,8 @@ from subcog_hooks.cli.support.decisions import GONE, WORDS, counted, moment
 from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, terminal
 from subcog_hooks.cli.support.usage import Usage
 from subcog_hooks.errors import UsageError
+from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.sanitise import cut
-from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.intent import detection
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
@@ -95,7 +95,7 @@ def stats(
         terminal.raw("".join(_exposition(family, found[family.name]) for family in FAMILIES if found[family.name]))
         return
     cut_off = cut_offs.read(session.home(), now_ms())
-    used = Usage(kept, date.today(), EVENT)  # noqa: DTZ011 - the days of the person who looks
+    used = Usage(kept, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
     shelf = _shelf(used)
     if as_json:
         known = {family.name: _described(family, found[family.name]) for family in FAMILIES if found[family.name]}

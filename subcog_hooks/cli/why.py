@@ -11,7 +11,7 @@ from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.cli.support.remedies import Question, Remedy
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, SubcogError, UsageError
 from subcog_hooks.hooks import pre_tool_use, session_start
-from subcog_hooks.hooks.turn import EVENT
+from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Mark, Store, audiences_of
@@ -218,7 +218,7 @@ def _mark(id_: str, decision: str | None) -> None:
     """Call a memory wrong for the prompt of a decision. Raises NoDecision, NoMemory, UsageError."""
     with decisions.opened() as state:
         found = _meant(state, id_, decision)
-    if found.event != EVENT:
+    if found.event != PROMPT_EVENT:
         raise UsageError(
             f"{found.id} was {decisions.occasion_of(found)}, and no prompt that others could be like", _instead(found, id_)
         )
@@ -248,7 +248,7 @@ def _meant(state: State, id_: str, decision: str | None) -> Decision:
     if decision:
         return decisions.find(state, decision)
     for one in decision_log.latest(state, MAX_DECISIONS):
-        if one.event == EVENT or (id_ and any(given.startswith(id_) for given in one.injected)):
+        if one.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in one.injected)):
             return one
     return decisions.find_prompt(state, None, "")
 

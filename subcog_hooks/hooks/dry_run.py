@@ -2,7 +2,8 @@
 
 from subcog_hooks.hooks import delivery, record
 from subcog_hooks.hooks.occasion import Occasion
-from subcog_hooks.hooks.turn import EVENT, Turn
+from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.hooks.turn import Turn
 from subcog_hooks.hooks.user_prompt_submit import decide
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.settings.loading import Settings
@@ -46,7 +47,7 @@ def decide_dry(
 
     here: the project at hand; state: read, never written.
     """
-    payload = {"session_id": asked.session, "cwd": here.root if here else "", "hook_event_name": EVENT}
+    payload = {"session_id": asked.session, "cwd": here.root if here else "", "hook_event_name": PROMPT_EVENT}
     plain = _without_llm(settings)
     occasion = Occasion(payload, asked.session, here, plain, state, home, deadline, given=asked.given)
     turn = Turn(occasion, asked.prompt, asked.earlier, is_alone=asked.earlier is None)

@@ -4,7 +4,7 @@ import os
 import sys
 
 from subcog_hooks.cues.conditions import KNOWN
-from subcog_hooks.hooks.payload import session_of, text_of
+from subcog_hooks.hooks.payload import PROMPT_EVENT, session_of, text_of
 from subcog_hooks.memory import project
 from subcog_hooks.state import flags, sessions
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from subcog_hooks.memory.project import Project
     from subcog_hooks.state.connection import State
 
-PROMPT = "UserPromptSubmit"
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
 
@@ -57,7 +56,7 @@ def _history_facts(
 ) -> "dict[str, Scalar]":
     known = sessions.find(state, session)
     days = sessions.days_since_last(state, session, project_name, now_ms)
-    prompts = (known.prompts if known else 0) + (text_of(payload, "hook_event_name") == PROMPT)
+    prompts = (known.prompts if known else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)
     facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1, "first_session": days is None}
     if source := text_of(payload, "source") or (known.source if known else ""):
         facts["source"] = source

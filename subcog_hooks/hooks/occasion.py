@@ -4,11 +4,9 @@ import os
 
 from subcog_hooks.errors import StoreCorrupt
 from subcog_hooks.hooks.payload import TRIAL, session_of, text_of
-from subcog_hooks.hooks.stages import Stages
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import IdMaker, now_ms
 from subcog_hooks.memory.store import Store, audiences_of
-from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.settings import loading
 from subcog_hooks.state import ledger
 from subcog_hooks.state.compiled_settings import CompiledSettings
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.project import Project
     from subcog_hooks.paths import Home
+    from subcog_hooks.recall.eligibility import Eligibility
     from subcog_hooks.settings.loading import Settings
 
 LOGGED_FAULTS = 3  # of the settings, in one line; `doctor` names all
@@ -32,6 +31,23 @@ PRINT_MS = 5.0  # what rendering and writing need at the end
 LEAST_WAIT_MS = 20.0  # for a file that another process is writing, also where no time is left to wait
 
 _left_open: list[State | Store] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
+
+
+class Stages:
+    """The stages that are over. rows: each a name and its milliseconds."""
+
+    __slots__ = ("_deadline", "_spent_ms", "rows")
+
+    def __init__(self, deadline: "Deadline") -> None:
+        self._deadline = deadline
+        self._spent_ms = 0.0
+        self.rows: list[tuple[str, float]] = []
+
+    def done(self, name: str) -> None:
+        """End the stage of this name, which began when the one before it ended."""
+        spent_ms = self._deadline.spent_ms()
+        self.rows.append((name, round(spent_ms - self._spent_ms, 2)))
+        self._spent_ms = spent_ms
 
 
 class Occasion:
@@ -94,16 +110,18 @@ class Occasion:
         return self._store
 
     @property
-    def eligible(self) -> Eligibility:
+    def eligible(self) -> "Eligibility":
         """Which memories may be handed over, as it was when this was first asked. Raises StoreError."""
         if self._eligible is None:
             self._eligible = self.eligible_to(self.here)
         return self._eligible
 
-    def eligible_to(self, owner: "Project | None") -> Eligibility:
+    def eligible_to(self, owner: "Project | None") -> "Eligibility":
         """Return which memories may be handed over to a project, None outside of any. Raises StoreError."""
+        from subcog_hooks.recall import eligibility  # a prompt that asks for nothing has no use for it
+
         audiences = audiences_of(*owner.names) if owner else audiences_of()
-        return Eligibility(audiences, self.at, self.given(), self.holds)
+        return eligibility.Eligibility(audiences, self.at, self.given(), self.holds)
 
     @property
     def project(self) -> str:

@@ -4,6 +4,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+PROMPT_EVENT = "UserPromptSubmit"  # the event of a prompt
 MAX_SESSION = 200  # characters of a session id that are kept
 TRIAL = "doctor-"  # begins the id of a session in which `subcog doctor` tries the hook; a client's ids are UUIDs
 

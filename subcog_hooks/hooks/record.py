@@ -1,7 +1,7 @@
 """The one place that records a run of the hook: from its verdict to the decision that is kept, with what may be kept of it."""
 
 from subcog_hooks.errors import StoreBusy, StoreError
-from subcog_hooks.hooks.turn import EVENT
+from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.state import decision_log, kept_texts, sessions
 from subcog_hooks.state.decision import (
     INJECTED,
@@ -113,7 +113,7 @@ def decision_of_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | N
     """
     was_read = verdict.detected is not None or verdict.outcome == NOT_TYPED
     shown = may_be_kept(turn.prompt) if was_read and turn.keeps_texts else None
-    decision = _decision(turn.occasion, EVENT, verdict, delivery)
+    decision = _decision(turn.occasion, PROMPT_EVENT, verdict, delivery)
     if decision.bars is None:
         decision.bars = _usual_bars(turn.occasion.settings)
     decision.prompt = shown[:MAX_PROMPT] if shown is not None else None

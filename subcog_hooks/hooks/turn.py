@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.exact import Exact
     from subcog_hooks.state.sessions import Earlier
 
-EVENT = "UserPromptSubmit"
 SETTLE_MS = 20.0  # left of the deadline when an LLM is waited for no longer: 2 ms of work, 15 for a machine that is busy
 FEW = 2  # topics: that of a follow-up, and a word such as "second", which points at something
 

@@ -2,7 +2,8 @@
 
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks import turn as turns
-from subcog_hooks.hooks.turn import EVENT, SETTLE_MS, Turn
+from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.hooks.turn import SETTLE_MS, Turn
 from subcog_hooks.hooks.verdict import Verdict
 from subcog_hooks.intent import detection
 from subcog_hooks.state import pause
@@ -49,7 +50,7 @@ def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes],
         from subcog_hooks.hooks.delivery import deliver  # most prompts have ended before
 
         try:
-            delivery = deliver(occasion, EVENT, verdict.offer, write)
+            delivery = deliver(occasion, PROMPT_EVENT, verdict.offer, write)
         except Exception as error:  # noqa: BLE001 - recorded, then raised again
             verdict.fail(*_told(error), error, occasion.eligible.given)
     from subcog_hooks.hooks import record  # the answer, if there is one, has been written

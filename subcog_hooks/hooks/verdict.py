@@ -1,6 +1,5 @@
 """What a hook has decided before anything is handed over: an offer of memories, or silence with its reason. No writing here."""
 
-from subcog_hooks.hooks import gate
 from subcog_hooks.state.decision import INJECTED
 
 TYPE_CHECKING = False
@@ -53,11 +52,15 @@ class Offer:
 
     def judge(self, given: "AbstractSet[str]") -> "list[Judged]":
         """Return what becomes of each hit. given: ids that the session has been given."""
+        from subcog_hooks.hooks import gate  # loaded by whoever makes an offer, as below
+
         known = frozenset() if self.again else given
         return [*gate.judge(self.hits, known, self.least, self.most, self.distinct), *self.others]
 
     def silence(self, judged: "Sequence[Judged]") -> str:
         """Return why nothing is handed over, where the hits are the reason."""
+        from subcog_hooks.hooks import gate
+
         return gate.silence(judged, is_enough=self.is_enough)
 
 

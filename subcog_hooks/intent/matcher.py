@@ -30,72 +30,81 @@ Element = frozenset[str] | None  # the words of which one must stand there; None
 
 
 class Pattern:
-    """A pattern. place: where the table has it; is_head: it only fits where a request begins; below: it needs fewer words.
+    """A pattern as it is matched.
 
-    What stands behind its first word is taken apart when that word has been met: most patterns never are.
+    is_head: it only fits where a request begins; below: it needs fewer words, 0 for any number; rest: what has to stand behind
+    its first word.
     """
 
-    __slots__ = ("_elements", "_rest", "below", "is_head", "place")
+    __slots__ = ("below", "is_head", "rest")
 
-    def __init__(self, place: int, rest: str, below: int, *, is_head: bool) -> None:
-        """rest: what is written behind the first word."""
-        self.place = place
-        self.below = below
-        self.is_head = is_head
-        self._rest = rest
-        self._elements: tuple[Element, ...] | None = None
-
-    def rest(self, classes: "dict[str, frozenset[str]]") -> tuple[Element, ...]:
-        """What has to stand behind the first word."""
-        if self._elements is None:
-            self._elements = tuple(_element(part, classes) for part in self._rest.split())
-        return self._elements
+    def __init__(self, written: str, classes: "dict[str, frozenset[str]]") -> None:
+        """written: as in the table; classes: words by the class's name."""
+        first, *rest = written.split(" ")
+        self.below = 0
+        if first[0] == "<":
+            self.below = int(first[1:])
+            first, *rest = rest
+        self.is_head = first[0] == "^"
+        self.rest = tuple(_element(part, classes) for part in rest)
 
 
 class Matcher:
-    """The patterns of a table, by the words or classes that they begin with."""
+    """The patterns of a table, by the words or classes that they begin with.
 
-    __slots__ = ("_by_class", "_by_word", "_classes", "_openers")
+    A pattern is read when its first word has been met: most never are, and to read all takes a millisecond of each process.
+    """
+
+    __slots__ = ("_by_class", "_by_word", "_classes", "_openers", "_read", "_table")
 
     def __init__(self, patterns: "list[str]", classes: "dict[str, frozenset[str]]", openers: frozenset[str]) -> None:
         """patterns: as in the table; what is found is told by its place there. classes: words by the class's name."""
         self._openers = openers
         self._classes = classes
-        self._by_word: dict[str, list[Pattern]] = {}
-        by_class: dict[str, list[Pattern]] = {}
+        self._table = patterns
+        self._read: dict[int, Pattern] = {}
+        by_word: dict[str, list[int]] = {}
+        by_class: dict[str, list[int]] = {}
         for place, written in enumerate(patterns):
-            first, _, rest = written.partition(" ")
-            below = 0
-            if first[0] == "<":
-                below = int(first[1:])
-                first, _, rest = rest.partition(" ")
-            pattern = Pattern(place, rest, below, is_head=first[0] == "^")
-            for choice in first.removeprefix("^").split("|"):
+            first = written.split(" ", 2)[1 if written[0] == "<" else 0].removeprefix("^")
+            for choice in first.split("|") if "|" in first else (first,):
                 if choice[0] == "@":
-                    by_class.setdefault(choice[1:], []).append(pattern)
+                    by_class.setdefault(choice[1:], []).append(place)
+                elif choice in by_word:
+                    by_word[choice].append(place)
                 else:
-                    self._by_word.setdefault(choice, []).append(pattern)
+                    by_word[choice] = [place]
+        self._by_word = by_word
         self._by_class = [(classes[name], begun) for name, begun in by_class.items()]
 
     def find(self, words: "list[str]") -> "dict[int, str]":
-        """The places of the patterns that fit somewhere in `words`, each with the words of its first fit."""
+        """Return the places of the patterns that fit somewhere in `words`, each with the words of its first fit."""
         found: dict[int, str] = {}
         count = count_of(words)
         head = True
-        known: dict[str, list[Pattern]] = {}
+        known: dict[str, list[int]] = {}
         for start, word in enumerate(words):
             if word not in known:
                 known[word] = [
                     *self._by_word.get(word, ()),
-                    *(one for of, begun in self._by_class if word in of for one in begun),
+                    *(place for of, begun in self._by_class if word in of for place in begun),
                 ]
-            for pattern in known[word]:
-                if (head or not pattern.is_head) and pattern.place not in found and not 0 < pattern.below <= count:
-                    end = _fits(pattern.rest(self._classes), words, start)
+            for place in known[word]:
+                if place in found:
+                    continue
+                pattern = self._pattern(place)
+                if (head or not pattern.is_head) and not 0 < pattern.below <= count:
+                    end = _fits(pattern.rest, words, start)
                     if end:
-                        found[pattern.place] = " ".join(words[start:end])
+                        found[place] = " ".join(words[start:end])
             head = word in (END, QUESTION) or (head and word in self._openers)
         return found
+
+    def _pattern(self, place: int) -> Pattern:
+        pattern = self._read.get(place)
+        if pattern is None:
+            pattern = self._read[place] = Pattern(self._table[place], self._classes)
+        return pattern
 
 
 def words_of(text: str) -> list[str]:

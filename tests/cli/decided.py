@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from subcog_hooks.hooks.turn import EVENT
+from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.paths import Home
 from subcog_hooks.state import decision_log
@@ -30,7 +30,7 @@ def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = ()
     """A decision about PROMPT, with these fields."""
     values: dict[str, object] = {
         "at": now_ms(),
-        "event": EVENT,
+        "event": PROMPT_EVENT,
         "session": "s",
         "project": "github.com/acme/shop",
         "prompt": PROMPT,

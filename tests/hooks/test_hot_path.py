@@ -53,9 +53,8 @@ OF_ANY = {  # event that looks into the store
     *("__main__", "database", "deadline", "errors", "homes", "paths", "regular_files", "wire"),
     *("settings", "settings.keys", "settings.loading"),
     *("state", "state.compiled_settings", "state.connection", "state.decision", "state.ledger"),
-    *("hooks", "hooks.occasion", "hooks.payload", "hooks.runner", "hooks.stages"),
+    *("hooks", "hooks.occasion", "hooks.payload", "hooks.runner"),
     *("memory", "memory.cue_tables", "memory.model", "memory.project", "memory.schema", "memory.store"),
-    *("recall", "recall.eligibility"),
 }
 RECORDED = {"hooks.record", "hooks.turn", "state.decision_log", "state.kept_texts", "state.metrics", "state.sessions"}
 SILENT = (
@@ -70,16 +69,24 @@ SILENT = (
             "llm",
             "llm.disclosure",
         ),  # for the record of the decision
-        *("hooks.gate", "hooks.user_prompt_submit", "hooks.verdict", "state.pause"),
+        *("hooks.user_prompt_submit", "hooks.verdict", "state.pause"),
         *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape", "intent.signals"),
         *("intent.topics", "text", "text.pasted", "text.typed", "text.vocabulary"),
     }
 )
 OF_TOOLS = OF_ANY | {
     *("cues", "cues.globs", "cues.tools", "text", "text.familiar", "text.mentions"),
-    *("hooks.pre_tool_use", "hooks.tool_globs", "hooks.touched", "recall.hits", "state.pause"),
+    *("hooks.pre_tool_use", "hooks.tool_globs", "hooks.touched", "recall", "recall.eligibility", "recall.hits", "state.pause"),
 }
-OF_STARTS = OF_ANY | {"hooks.session_start", "recall.hits", "state.kept_texts", "state.pause", "state.sessions"}
+OF_STARTS = OF_ANY | {
+    "hooks.session_start",
+    "recall",
+    "recall.eligibility",
+    "recall.hits",
+    "state.kept_texts",
+    "state.pause",
+    "state.sessions",
+}
 HANDED_OVER = RECORDED | {  # by these two
     *(
         "redaction",
@@ -95,7 +102,7 @@ HANDED_OVER = RECORDED | {  # by these two
 }
 OWN = SILENT | {
     *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
-    *("hooks.block", "hooks.delivery", "hooks.sanitise", "hooks.surfacing"),
+    *("hooks.block", "hooks.delivery", "hooks.gate", "hooks.sanitise", "hooks.surfacing", "recall", "recall.eligibility"),
     *("memory.index", "memory.vector_file", "text.analysis", "text.irregular", "text.stopwords"),
     *("memory.vectors", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
     *(
@@ -261,7 +268,7 @@ def test_re2_is_loaded_where_the_words_of_a_trigger_stand_and_nowhere_else(store
         done = run(asked)
         assert done.out == b""
         of_facts = {"hooks.facts", "state.flags", "state.kept_texts", "state.sessions"}
-        assert done.own == more | of_facts | {"recall.exact", "recall.hits", *OF_CUES}
+        assert done.own == more | of_facts | {"recall", "recall.eligibility", "recall.exact", "recall.hits", *OF_CUES}
         assert not {"tantivy", "re2"} & done.modules
     done = run(edit("/srv/a.py", "deploy it, to production, prod"))
     assert (done.out, "re2" in done.modules, "tantivy" in done.modules) == (b"", True, False)

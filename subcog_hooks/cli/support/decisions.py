@@ -16,8 +16,8 @@ from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, term
 from subcog_hooks.cli.support.remedies import Remedy, Words
 from subcog_hooks.errors import NoDecision, UsageError
 from subcog_hooks.hooks import pre_tool_use, session_start
+from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.sanitise import cut
-from subcog_hooks.hooks.turn import EVENT
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.state import decision as outcomes
 from subcog_hooks.state import decision_log
@@ -104,10 +104,10 @@ def find_prompt(state: State, id_or_prefix: str | None, hint: str) -> Decision:
     """The same among prompts alone. hint: what to do where the id is another event's. Raises NoDecision, UsageError."""
     if id_or_prefix:
         found = find(state, id_or_prefix)
-        if found.event != EVENT:
+        if found.event != PROMPT_EVENT:
             raise UsageError(f"{found.id} was {occasion_of(found)}, and no prompt", hint)
         return found
-    latest = decision_log.latest(state, 1, event=EVENT)
+    latest = decision_log.latest(state, 1, event=PROMPT_EVENT)
     if not latest:
         raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
     return latest[0]
@@ -172,7 +172,7 @@ def sentence(decision: Decision) -> str:
         why = f"the best of {looked_at} reached {against(best, limits.needed)} was needed"
         if marked := sum(candidate.outcome == outcomes.BAD for candidate in decision.candidates):
             why += f"; {marked} marked as wrong for such prompts"
-    return f"silent: {why}" + (f": {safe(decision.reason)}" if decision.reason and decision.event == EVENT else "")
+    return f"silent: {why}" + (f": {safe(decision.reason)}" if decision.reason and decision.event == PROMPT_EVENT else "")
 
 
 def against(value: float, bar: float) -> str:
@@ -222,7 +222,7 @@ def cut_off_line(cut_off: CutOff) -> str:
 
 def prompt_of(decision: Decision, most: int) -> str:
     """The prompt; where none was typed the event, and of what: the tool, or how the session began."""
-    if decision.event != EVENT:
+    if decision.event != PROMPT_EVENT:
         return safe(f"{decision.event}: {decision.reason}" if decision.reason else decision.event)
     return NOT_KEPT if decision.prompt is None else cut(safe(decision.prompt), most)
 
@@ -267,7 +267,7 @@ class Shown(NamedTuple):
 def view(decision: Decision, shown: Shown) -> RenderableType:
     """A decision with all that it was made of."""
     where = f"in {safe(decision.project)}" if decision.project else "in no project"
-    if decision.event != EVENT:
+    if decision.event != PROMPT_EVENT:
         where += f", at {occasion_of(decision)}"
     parts: list[RenderableType] = [
         Text(f"{safe(decision.id)}  {moment(decision.at)}  {where}", style=DIM),
