@@ -1,7 +1,18 @@
 """The one entry point: `subcog hook` runs the hook without loading the terminal; everything else is the terminal's."""
 
+import marshal
 import os
 import sys
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import MAGIC_NUMBER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+_TAG = sys.implementation.cache_tag
+_UNHASHED = bytes(4)  # the flags of bytecode that is checked by its source's time
 
 
 def main() -> None:
@@ -24,11 +35,69 @@ def main() -> None:
         sys.exit(130)
 
 
+class DirectFinder:
+    """Finds this package's modules where their bytecode lies, without what makes the usual way general.
+
+    Of 70 modules of some kilobytes each the usual way takes a tenth of the hook. Bytecode counts on the usual terms: it is of
+    this interpreter, and its source has the time and the size that it names. Anything else is left to the usual way.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def find_spec(name: str, path: "Sequence[str] | None" = None, _: object = None) -> "ModuleSpec | None":
+        """Return where a module of this package is, None for any other. path: the package's folders."""
+        if not path or not name.startswith("subcog_hooks."):
+            return None
+        place = f"{path[0]}/{name.rpartition('.')[2]}"
+        folder, _, file = place.rpartition("/")
+        for source, cached in (
+            (f"{place}.py", f"{folder}/__pycache__/{file}.{_TAG}.pyc"),
+            (f"{place}/__init__.py", f"{place}/__pycache__/__init__.{_TAG}.pyc"),
+        ):
+            try:
+                with open(cached, "rb", 0) as opened:
+                    data = opened.read()
+                status = os.stat(source)
+            except OSError:
+                continue
+            if data[:16] != b"".join((MAGIC_NUMBER, _UNHASHED, _word(int(status.st_mtime)), _word(status.st_size))):
+                return None
+            spec = ModuleSpec(name, _Loader(data), origin=source, is_package=source.endswith("__init__.py"))  # type: ignore[arg-type]  # it duck-types importlib.abc.Loader
+            if spec.submodule_search_locations is not None:
+                spec.submodule_search_locations.append(place)
+            spec.has_location = True
+            return spec
+        return None
+
+
+class _Loader:
+    """Runs the bytecode that was read when the module was found."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    @staticmethod
+    def create_module(_: "ModuleSpec") -> None:
+        """Leave it to the interpreter."""
+
+    def exec_module(self, module: "ModuleType") -> None:
+        """Run a module's bytecode."""
+        exec(marshal.loads(memoryview(self._data)[16:]), module.__dict__)  # noqa: S102, S302 - what an import does
+
+
+def _word(number: int) -> bytes:
+    return (number & 0xFFFFFFFF).to_bytes(4, "little")
+
+
 def _make_light() -> None:
     """Spare the hook what its process of some milliseconds has no use for."""
     import gc
 
     gc.disable()
+    sys.meta_path.insert(0, DirectFinder())
     if sys.version_info < (3, 12):
         # there datetime is 1 ms of Python around the C module, which is all that tantivy asks for
         import _datetime  # type: ignore[import-not-found]  # typeshed leaves it out
