@@ -39,7 +39,7 @@ _NAME_MARKS = frozenset("_-.")
 
 
 def check(when: "dict[str, object]") -> None:
-    """Raises InvalidMemory naming the first condition that does not hold, and what is expected of it.
+    """Raise InvalidMemory for the first condition that can not hold. The message says what is expected of it.
 
     >>> check({"branch": "main", "prompts": {"gte": 3, "not": [5, 7]}, "clinician_mode": True})
     """
@@ -52,7 +52,7 @@ def check(when: "dict[str, object]") -> None:
 
 
 def is_name(name: str) -> bool:
-    """Whether a fact or a flag may be called so."""
+    """Return whether a fact or a flag may have this name."""
     return 0 < len(name) <= MAX_NAME and name[0].isalpha() and all(each.isalnum() or each in _NAME_MARKS for each in name)
 
 
@@ -92,7 +92,10 @@ def _check_operator(name: str, operator: str, operand: object, depth: int) -> No
 
 
 def _check_value(name: str, before: str, value: object, kind: str) -> None:
-    """Raises InvalidMemory unless a fact of this kind can be this value. before: what stands before it in the message."""
+    """Raise InvalidMemory unless a fact of this kind can be this value.
+
+    before: what stands before it in the message.
+    """
     choices = CHOICES.get(name)
     if choices and value not in choices:
         raise fault(name, before + cut(value), "expected one of " + ", ".join(choices))
@@ -104,7 +107,7 @@ def _check_value(name: str, before: str, value: object, kind: str) -> None:
 
 
 def _check_can_hold(name: str, before: str, value: object) -> None:
-    """Raises InvalidMemory where no session has this value, although it is of the right kind."""
+    """Raise InvalidMemory where no session has this value, although it is of the right kind."""
     known = TOOLS if name == "tool" else MODES if name == "permission_mode" else ()
     if known and value not in known:
         meant = next((each for each in known if each.lower() == str(value).lower()), "")
@@ -156,12 +159,12 @@ def _check_glob(name: str, glob: object, kind: str) -> None:
 
 
 def fault(name: str, what: str, expected: str) -> InvalidMemory:
-    """What is wrong with the condition of this name, and what is expected."""
+    """Return the error of a condition: its name, what is wrong with it, and what is expected."""
     return InvalidMemory(f"when has {name!r}: {what}", expected)
 
 
 def cut(value: object) -> str:
-    """A value as a message shows it.
+    """Return a value as a message shows it.
 
     >>> cut("main"), len(cut("m" * 100)), cut([["main"]])
     ("'main'", 80, 'a list')

@@ -32,7 +32,7 @@ _SIGN_CHARACTERS = frozenset("=<>!~")
 
 
 def from_text(text: str) -> "tuple[str, object]":
-    """A condition's name and the condition itself. Raises InvalidMemory as `check` does.
+    """Return a condition's name and the condition itself. Raises InvalidMemory as `condition_checks.check` does.
 
     `=` and `!=` take one value or several with commas; a text in double quotes is taken as it is.
 
@@ -80,7 +80,9 @@ def _condition(sign: str, given: str, kind: str) -> object:
 
 
 def from_texts(texts: "Sequence[str]") -> "dict[str, object]":
-    """The conditions of several texts: all of a name's hold. Raises InvalidMemory, also where two of a name can not be joined.
+    """Return the conditions of several texts, by name: all of a name's hold.
+
+    Raises InvalidMemory, also where two of a name can not be joined.
 
     >>> from_texts(["prompts>=3", "prompts<=9", "tool!=Bash", "tool!=Edit"])
     {'prompts': {'gte': 3, 'lte': 9}, 'tool': {'not': ['Bash', 'Edit']}}
@@ -94,7 +96,7 @@ def from_texts(texts: "Sequence[str]") -> "dict[str, object]":
 
 
 def _both(name: str, first: object, second: object) -> object:
-    """One condition that holds where both do."""
+    """Return one condition that holds where both of these do."""
     if first == second:
         return first
     joined = dict(_by_operator(first))
@@ -119,7 +121,9 @@ def _listed(condition: object) -> "list[object]":
 
 
 def flag_from_text(text: str) -> "tuple[str, Scalar]":
-    """A flag's name and its value, true when it has none. Raises UsageError, also for a fact that is known without being set.
+    """Return a flag's name and its value, true when it has none.
+
+    Raises UsageError, also for a fact that is known without being set.
 
     >>> flag_from_text("clinician_mode=true"), flag_from_text("mood=tired, but well"), flag_from_text('build="7"')
     (('clinician_mode', True), ('mood', 'tired, but well'), ('build', '7'))
@@ -136,7 +140,7 @@ def flag_from_text(text: str) -> "tuple[str, Scalar]":
 
 
 def check_flag(name: str) -> None:
-    """Raises UsageError unless `name` can be a flag's."""
+    """Raise UsageError unless `name` can be a flag's."""
     if name in KNOWN:
         raise UsageError(f"{name} is known without being set", "a flag has a name of its own, for instance clinician_mode")
     if not is_name(name):
@@ -144,7 +148,9 @@ def check_flag(name: str) -> None:
 
 
 def near(name: str, flags: "Collection[str]") -> str | None:
-    """The fact that was probably meant by a name that is neither one nor a flag that is set; None where none is like it.
+    """Return the known name that a misspelt one is nearest to.
+
+    None for the name of a fact or of a flag that is set, and where none is like it.
 
     >>> near("brnach", ()), near("permision-mode", ()), near("days_since", ()), near("tools", ["tools"]), near("mood", ())
     ('branch', 'permission_mode', 'days_since_last_session', None, None)
@@ -159,7 +165,7 @@ def near(name: str, flags: "Collection[str]") -> str | None:
 
 
 def _distance(one: str, other: str) -> int:
-    """Levenshtein's: how many characters are put in, left out or changed."""
+    """Return Levenshtein's distance: how many characters are put in, left out or changed."""
     row = list(range(len(other) + 1))
     for place, character in enumerate(one, 1):
         diagonal, row[0] = row[0], place
@@ -169,13 +175,13 @@ def _distance(one: str, other: str) -> int:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The name, and the rest from its sign on."""
+    """Return the name that a text begins with, and the rest from its sign on."""
     end = next((place for place, character in enumerate(text) if character in _SIGN_CHARACTERS), len(text))
     return text[:end].strip(), text[end:]
 
 
 def _value(text: str, kind: str) -> "Scalar":
-    """What a text says to a fact of this kind: true, false and numbers as JSON writes them, else a text.
+    """Return the value that a text gives a fact of this kind: true, false and numbers as JSON writes them, else a text.
 
     >>> _value("7", NUMBER), _value("7", TEXT), _value('"7"', FLAG), _value("007", FLAG), _value("NaN", FLAG)
     (7, '7', '7', '007', 'NaN')

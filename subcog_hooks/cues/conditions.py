@@ -43,8 +43,9 @@ _ENDLESS = float("inf")
 
 
 def holds(when: "dict[str, object]", facts: "Mapping[str, Scalar]") -> bool:
-    """Whether all conditions hold. Texts compare exactly; true is not 1. A glob is one of `memory.globs` for a path, and of
-    `memory.wildcards` for any other text.
+    """Return whether all conditions hold. Texts compare exactly; true is not 1.
+
+    A glob is one of `cues.globs` for a path, and of `cues.wildcards` for any other text.
 
     A condition that can not be judged does not hold, and neither does its opposite: the fact is unknown, or what an import has
     brought here makes no sense. Never raises.
@@ -58,7 +59,7 @@ def holds(when: "dict[str, object]", facts: "Mapping[str, Scalar]") -> bool:
 
 
 def _judged(name: str, condition: object, fact: "Scalar", depth: int) -> bool | None:
-    """Whether a condition holds, None where that can not be judged."""
+    """Return whether a condition holds, None where that can not be judged."""
     if isinstance(condition, list):
         return _judged_by(name, IN, condition, fact, depth)
     if not isinstance(condition, dict):
@@ -97,12 +98,12 @@ def _is(value: object, fact: "Scalar") -> bool | None:
 
 
 def is_scalar(value: object) -> bool:
-    """Whether a value is a text, a finite number, true or false."""
+    """Return whether a value is a text, a finite number, true or false."""
     return isinstance(value, str) or is_number(value) or isinstance(value, bool)
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a finite number; true and false are none."""
+    """Return whether a value is a finite number; true and false are none."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _ENDLESS
 
 

@@ -20,7 +20,7 @@ _WILD = frozenset("*?[")
 
 
 def check(glob: str) -> None:
-    """Raises InvalidMemory unless `glob` is one; the message has the place of a fault, counted in characters from 1."""
+    """Raise InvalidMemory unless `glob` is a glob; the message has the place of a fault, counted in characters from 1."""
     if not glob.strip() or not glob.strip("/"):
         raise _invalid(glob, "it names no file", _HINT)
     if len(glob) > MAX_GLOB:
@@ -43,7 +43,7 @@ def check(glob: str) -> None:
 
 
 def is_absolute(glob: str) -> bool:
-    """Whether `glob` is held against absolute paths.
+    """Return whether `glob` is held against absolute paths.
 
     >>> is_absolute("/etc/*.conf"), is_absolute("~/notes/**"), is_absolute("C:/work/**"), is_absolute("src/**")
     (True, True, True, False)
@@ -52,7 +52,7 @@ def is_absolute(glob: str) -> bool:
 
 
 def absolute(glob: str, home: str = "") -> str:
-    """`glob` with the folder `home`, the user's own if there is none, in place of `~`.
+    """Return `glob` with a home folder in place of `~`. home: that folder, the user's own if there is none.
 
     >>> absolute("~/notes/*.md", "/home/ann/"), absolute("src/*.py", "/home/ann")
     ('/home/ann/notes/*.md', 'src/*.py')
@@ -66,7 +66,9 @@ def absolute(glob: str, home: str = "") -> str:
 
 
 def matches(glob: str, path: str) -> bool:
-    """Whether `glob` means the file `path`, which has slashes and is absolute where the glob is. False for what is no glob.
+    """Return whether `glob` means the file `path`.
+
+    path: with slashes, absolute where the glob is. False for a text that is no glob.
 
     >>> matches("src/db/**", "src/db/a/pool.py"), matches("src/**/x.py", "src/x.py"), matches("src/*", "src/a/b")
     (True, True, False)
@@ -79,7 +81,9 @@ def matches(glob: str, path: str) -> bool:
 
 
 def key_of(glob: str) -> str:
-    """What every path that `glob` matches has: a folder's or the file's name, else the name's ending, else an empty text.
+    """Return the name that every path which `glob` matches has.
+
+    It is a folder's or the file's name, else the name's ending, else an empty text.
 
     >>> key_of("src/database/*.py"), key_of("**/*.test.ts"), key_of("*_test.go"), key_of("**")
     ('database', '.test.ts', '.go', '')
@@ -95,7 +99,7 @@ def key_of(glob: str) -> str:
 
 
 def keys_of(path: str) -> list[str]:
-    """The keys that a glob may have which matches `path`: its parts, its name's endings, and the empty text last.
+    """Return the keys of all globs that may match `path`: its parts, its name's endings, and the empty text last.
 
     >>> keys_of("src/app/page.test.ts")
     ['src', 'app', 'page.test.ts', '.test.ts', '.ts', '']
@@ -107,7 +111,9 @@ def keys_of(path: str) -> list[str]:
 
 
 def relative(path: str, root: str) -> str | None:
-    """The absolute `path` from the folder `root`, with slashes; None where it does not lie below. Windows' separators too.
+    """Return the absolute `path` from the folder `root`, with slashes; None where it does not lie below.
+
+    Windows' separators are read too.
 
     >>> relative("/w/shop/src/a.py", "/w/shop"), relative("/w/shopping/a.py", "/w/shop"), relative("/w/shop/../a", "/w/shop")
     ('src/a.py', None, None)
@@ -133,7 +139,7 @@ def _is_windows(path: str) -> bool:
 
 
 def _parts(path: str, windows: bool) -> list[str] | None:
-    """The parts of an absolute path without `.` and `..`; None of another."""
+    """Return the parts of an absolute path without `.` and `..`; None for any other path."""
     if windows:
         path = path.replace("\\", "/")
         if not _is_windows(path) and not path.startswith("//"):
@@ -150,13 +156,16 @@ def _parts(path: str, windows: bool) -> list[str] | None:
 
 
 def _bracket_end(glob: str, at: int) -> int:
-    """Where the class ends that begins at `at`; 0 where none does. Its first character may be a bracket, a slash is in none."""
+    """Return where the class ends that begins at `at`; 0 where none does.
+
+    Its first character may be a bracket; no class contains a slash.
+    """
     end = glob.find("]", at + 2 + glob.startswith(("!", "^"), at + 1))
     return end + 1 if "/" not in glob[at:end] else 0
 
 
 def _unclosed(glob: str) -> tuple[int, int]:
-    """The places of an unclosed brace and of an unclosed bracket, from 1; 0 where there is none."""
+    """Return the places of an unclosed brace and of an unclosed bracket, from 1; 0 where there is none."""
     braces: list[int] = []
     at = 0
     while at < len(glob):
@@ -175,7 +184,7 @@ def _unclosed(glob: str) -> tuple[int, int]:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """The globs without braces that a glob stands for; a few more than MAX_ALTERNATIVES at most."""
+    """Return the globs without braces that a glob stands for; a few more than MAX_ALTERNATIVES at most."""
     done: list[str] = []
     waiting = [glob]
     while waiting and len(done) + len(waiting) <= MAX_ALTERNATIVES:
@@ -191,7 +200,7 @@ def _alternatives(glob: str) -> list[str]:
 
 
 def _first_brace(glob: str) -> list[int]:
-    """The places of the first brace, of its commas and of its end; none where there is no whole one."""
+    """Return the places of the first brace, of its commas and of its end; none where there is no whole one."""
     places: list[int] = []
     depth = at = 0
     while at < len(glob):
@@ -213,7 +222,10 @@ def _first_brace(glob: str) -> list[int]:
 
 
 def _normalised(glob: str) -> list[str]:
-    """The globs without braces, each for a whole path, with no needless part. What ends in a name may be a folder's."""
+    """Return the globs without braces that a glob stands for, each for a whole path, with no needless part.
+
+    A glob that ends in a name may mean a folder's files, too.
+    """
     if len(glob) > MAX_GLOB or "\\" in glob:
         return []
     found = _alternatives(glob) if "{" in glob else [glob]
@@ -233,7 +245,7 @@ def _whole(glob: str) -> str:
 
 
 def _is_met(glob: str, path: str) -> bool:
-    """Whether a normalised glob is all of a path. Its plain beginning and end refuse most paths at once."""
+    """Return whether a normalised glob matches all of a path. Its plain beginning and end refuse most paths at once."""
     first = next((at for at, char in enumerate(glob) if char in _WILD), -1)
     if first < 0:
         return glob == path
@@ -246,14 +258,14 @@ def _is_met(glob: str, path: str) -> bool:
 
 
 def _endings(name: str) -> list[str]:
-    """A name's last suffix and its last two, the longer one first."""
+    """Return a name's last suffix and its last two, the longer one first."""
     last = name.rfind(".")
     before = name.rfind(".", 0, max(last, 0))
     return [name[at:] for at in (before, last) if at >= 0]
 
 
 def _keys_of_one(glob: str) -> list[str]:
-    """The keys of a normalised glob; endings are marked by a slash, which sets them apart from parts."""
+    """Return the keys of a normalised glob; endings are marked by a slash, which sets them apart from parts."""
     parts = [part for part in glob.split("/") if part]
     keys = [part for part in parts if _WILD.isdisjoint(part)]
     name = parts[-1] if parts else ""
@@ -304,7 +316,7 @@ class _Machine:
         self._end = bit
 
     def runs(self, path: str) -> bool:
-        """Whether all of `path` leads to the last state."""
+        """Return whether all of `path` leads to the last state."""
         steps = dict.fromkeys(path, self._any)
         steps["/"] = 0
         for char in steps:
@@ -327,13 +339,13 @@ class _Machine:
         return states & self._end != 0
 
     def _opened(self, states: int) -> int:
-        """The states with those that follow without a character: behind `**`, then behind `*`."""
+        """Return the states and those that follow them without a character: behind `**`, then behind `*`."""
         states |= (states & self._before) << 2
         return states | (states & self._stars) << 1
 
 
 def _has(members: str, char: str) -> bool:
-    """Whether a class's text has a character.
+    """Return whether a class's text has a character.
 
     >>> _has("a-c_", "b"), _has("!a-c", "b"), _has("]-", "-")
     (True, False, True)

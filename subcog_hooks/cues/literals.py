@@ -1,4 +1,6 @@
-"""What RE2's syntax says that every match must contain. Reads patterns, never runs them; what it can't read requires nothing.
+"""The literals that every match of a RE2 pattern must contain.
+
+Reads patterns, never runs them; what it can't read requires nothing.
 
 A part of a pattern is known by its skeletons: every match of it, case-folded, is one of them, with any text in place of blanks.
 `colou?r \\d+` has the skeletons "color " and "colour ". They are multiplied where parts follow one another, united where they
@@ -37,7 +39,9 @@ class _Part:
 
 
 def literals(pattern: str) -> tuple[str, ...]:
-    """Case-folded runs of letters and digits of which every match of `pattern` has at least one, () where none is certain.
+    """Return case-folded runs of letters and digits of which every match of `pattern` has at least one.
+
+    They are () where none is certain.
 
     A literal has at least three characters, two where one is beyond ASCII. Of several sets that with the longest shortest
     literal is given, at most 64. What case-insensitive matching takes for the same letter is folded to the same, too.
@@ -56,7 +60,9 @@ def literals(pattern: str) -> tuple[str, ...]:
 
 
 def required(pattern: str) -> tuple[str, ...]:
-    """Such runs all of which every match of `pattern` has, the longest first, at most 8: a text without one is no match.
+    """Return case-folded runs of letters and digits all of which every match of `pattern` has.
+
+    The longest come first, at most 8: a text without one of them is no match.
 
     >>> required("kubectl (apply|delete) -f prod"), required("force[- ]?push(ing|ed)?"), required("foo|bar"), required("(a+)+")
     (('kubectl', 'prod'), ('force', 'push'), (), ())
@@ -71,7 +77,7 @@ def required(pattern: str) -> tuple[str, ...]:
 
 
 def _parsed(pattern: str) -> _Part:
-    """The pattern as one part. Groups are kept on a stack of lists: one list for each alternative so far."""
+    """Return the pattern as one part. Groups are kept on a stack of lists: one list for each alternative so far."""
     groups: list[list[list[_Part]]] = [[[]]]
     for kind, skeletons, bounds, _ in tokens(pattern):
         row = groups[-1][-1]
@@ -96,7 +102,7 @@ def _parsed(pattern: str) -> _Part:
 
 
 def _joined(parts: "Iterable[_Part]") -> _Part:
-    """Parts that follow one another."""
+    """Return the part that these parts are when they follow one another."""
     skeletons: tuple[str, ...] = _NOTHING
     best: tuple[str, ...] = ()
     for part in parts:
@@ -113,7 +119,7 @@ def _joined(parts: "Iterable[_Part]") -> _Part:
 
 
 def _product(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
-    """Each skeleton of the left before each of the right, () where that would be too many."""
+    """Return each skeleton of the left before each of the right, () where that would be too many."""
     if len(left) > 1 and len(right) > 1 and len(left) * len(right) > MAX_PRODUCT:
         return ()
     product = tuple(dict.fromkeys([a + b for a in left for b in right]))
@@ -121,7 +127,7 @@ def _product(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _either(parts: list[_Part]) -> _Part:
-    """Parts of which one is matched."""
+    """Return the part that is matched where one of these parts is."""
     if len(parts) == 1:
         return parts[0]
     skeletons = tuple(dict.fromkeys([skeleton for part in parts for skeleton in part.skeletons]))
@@ -131,7 +137,7 @@ def _either(parts: list[_Part]) -> _Part:
 
 
 def _repeated(part: _Part, least: int, most: int | None) -> _Part:
-    """A part that is matched several times in a row, without an upper bound where `most` is None."""
+    """Return the part that is several times this one in a row. most: None for no upper bound."""
     if most == 0:
         return _Part(_NOTHING)
     if not least:
@@ -143,12 +149,12 @@ def _repeated(part: _Part, least: int, most: int | None) -> _Part:
 
 
 def _literals_of(skeletons: tuple[str, ...]) -> tuple[str, ...]:
-    """The longest run of each skeleton, () where one has none that is long enough."""
+    """Return the longest run of each skeleton, () where one has none that is long enough."""
     runs = [max(skeleton.split(), key=len, default="") for skeleton in skeletons]
     enough = all(len(run) >= SHORTEST or (len(run) >= SHORTEST_WIDE and not run.isascii()) for run in runs)
     return tuple(dict.fromkeys(runs)) if enough and len(runs) <= MAX_BRANCHES else ()
 
 
 def _better(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Of two sets of literals that with the longer shortest one, then the smaller set."""
+    """Return the better of two sets of literals: its shortest one is longer, or the set is smaller."""
     return max(one, other, key=lambda each: (min(map(len, each), default=0), -len(each)))

@@ -30,7 +30,7 @@ class Unread(ValueError):
 
 
 def tokens(pattern: str) -> "Iterator[tuple[int, tuple[str, ...], Bounds, int]]":
-    """The pattern's tokens: the kind, the skeletons of a text, the bounds of a repeat, and where it starts."""
+    """Yield the pattern's tokens: the kind, the skeletons of a text, the bounds of a repeat, and where it starts."""
     at, end = 0, len(pattern)
     while at < end:
         start, char = at, pattern[at]
@@ -64,7 +64,7 @@ def tokens(pattern: str) -> "Iterator[tuple[int, tuple[str, ...], Bounds, int]]"
 
 
 def unclosed(pattern: str) -> int:
-    """The place of the innermost group that is opened and not closed, from 1; 0 where there is none.
+    """Return the place of the innermost group that is opened and not closed, from 1; 0 where there is none.
 
     >>> unclosed("a(b"), unclosed("(a[(]b)\\\\("), unclosed("((a)(b")
     (2, 0, 5)
@@ -82,7 +82,7 @@ def unclosed(pattern: str) -> int:
 
 
 def deaf_boundary(pattern: str) -> int:
-    """The place, from 1, of the first `\\b` with a letter beyond ASCII beside it; 0 where there is none.
+    """Return the place, from 1, of the first `\\b` with a letter beyond ASCII beside it; 0 where there is none.
 
     RE2 counts only ASCII among the letters there: `\\büben` does not match "zu üben".
 
@@ -101,7 +101,7 @@ def deaf_boundary(pattern: str) -> int:
 
 
 def single_byte(pattern: str) -> int:
-    """The place, from 1, of the first `\\C`, 0 where there is none.
+    """Return the place, from 1, of the first `\\C`, 0 where there is none.
 
     >>> single_byte("a\\\\C"), single_byte("\\\\\\\\C"), single_byte(r"\\Qa\\C\\E")
     (2, 0, 0)
@@ -116,7 +116,9 @@ def single_byte(pattern: str) -> int:
 
 
 def choices(pattern: str) -> int:
-    """How often a match may go several ways: its groups, its repeats, and what stands for several characters.
+    """Return how often a match may go several ways.
+
+    Counted are its groups, its repeats, and whatever stands for several characters.
 
     RE2 has at most about two to this power of states for it. What is repeated by a number, or can't be read, has very many.
 
@@ -135,7 +137,9 @@ def choices(pattern: str) -> int:
 
 
 def places(pattern: str) -> int:
-    """How many characters a match goes through at most, each alternative and each time of a counted repeat among them.
+    """Return how many characters a match goes through at most.
+
+    Each alternative and each time of a counted repeat is among them.
 
     What can't be read has as many as the largest.
 
@@ -160,7 +164,10 @@ def places(pattern: str) -> int:
 
 
 def _plain(pattern: str, at: int) -> int:
-    """Where a run of plain characters ends that began before `at`; a repeat behind it has the last one for itself."""
+    """Return where a run of plain characters ends that began before `at`.
+
+    A repeat behind the run has its last character for itself.
+    """
     start, end = at, len(pattern)
     while at < end and pattern[at] not in _SPECIAL:
         at += 1
@@ -168,7 +175,7 @@ def _plain(pattern: str, at: int) -> int:
 
 
 def _group(pattern: str, at: int) -> tuple[int, bool]:
-    """Where a group's beginning ends, and whether a group begins: flags alone open none."""
+    """Return where a group's beginning ends, and whether a group begins: flags alone open none."""
     if not pattern.startswith("?", at):
         return at, True
     name = at + 3 if pattern.startswith("?P<", at) else at + 2 if pattern.startswith("?<", at) else 0
@@ -186,7 +193,7 @@ def _group(pattern: str, at: int) -> tuple[int, bool]:
 
 
 def _repeat(pattern: str, at: int) -> "tuple[Bounds | None, int]":
-    """The bounds of a repeat and where it ends; no bounds where a brace begins none and stands for itself."""
+    """Return the bounds of a repeat and where it ends; no bounds where a brace begins none and stands for itself."""
     bounds = _REPEATS.get(pattern[at])
     end = at + 1
     if not bounds:
@@ -204,7 +211,7 @@ def _is_count(text: str) -> bool:
 
 
 def _escape(pattern: str, at: int) -> tuple[str, int]:
-    """The skeleton of an escape outside of classes, and where it ends."""
+    """Return the skeleton of an escape outside of classes, and where it ends."""
     char = pattern[at : at + 1]
     if char in _WIDTHLESS:
         return "", at + 1
@@ -218,7 +225,7 @@ def _escape(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _unicode_class(pattern: str, at: int) -> int:
-    """Where an escape that stands for many characters ends, 0 where it is none."""
+    """Return where an escape that stands for many characters ends, 0 where it is none."""
     char = pattern[at : at + 1]
     if char in _CLASSES:
         return at + 1
@@ -233,7 +240,7 @@ def _unicode_class(pattern: str, at: int) -> int:
 
 
 def _character(pattern: str, at: int) -> tuple[str, int]:
-    """The character that an escape stands for, and where it ends."""
+    """Return the character that an escape stands for, and where it ends."""
     char = pattern[at : at + 1]
     if char in _CONTROLS:
         return " ", at + 1
@@ -258,7 +265,10 @@ def _character(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _class(pattern: str, at: int) -> tuple[tuple[str, ...], int]:
-    """The skeletons of a class in brackets and where it ends: its characters where they are few, else a blank."""
+    """Return the skeletons of a class in brackets and where it ends.
+
+    The skeletons are its characters where they are few, else a blank.
+    """
     few = not pattern.startswith("^", at)
     at += not few
     first = True
@@ -289,7 +299,9 @@ def _member(pattern: str, at: int) -> tuple[str, int]:
 
 
 def folded(text: str) -> str:
-    """Characters as they stand in a folded text, blanks for those that are no letters or digits, or fold to more than such.
+    """Return characters as they stand in a folded text.
+
+    Blanks stand for those that are no letters or digits, or fold to more than such.
 
     What RE2 takes for the same letter folds to the same: k, K and the Kelvin sign, s and the long s, all 2,927 with cases.
     """

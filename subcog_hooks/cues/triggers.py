@@ -46,7 +46,7 @@ _HINTS = (  # what follows in the pattern, the name of it, what to do
 
 
 def check(pattern: str) -> None:
-    """Raises InvalidMemory unless `pattern` is a trigger: in RE2's syntax, short, small, and not true of nearly every text.
+    """Raise InvalidMemory unless `pattern` is a trigger: in RE2's syntax, short, small, and not true of nearly every text.
 
     The message has the place of a fault, counted in characters from 1.
     """
@@ -86,7 +86,7 @@ def check(pattern: str) -> None:
 
 
 def _single(regexp: "re2._Regexp") -> str:
-    """A common character that matches wherever it stands, "" where none does."""
+    """Return a common character that matches wherever it stands, "" where none does."""
     if not any(sign in regexp.pattern for sign in _ENDS) and not regexp.search(_SINGLES_APART):
         return ""  # at once for most patterns
     for char in _SINGLES:
@@ -96,7 +96,9 @@ def _single(regexp: "re2._Regexp") -> str:
 
 
 def plain(text: str) -> str:
-    """`text` as triggers are matched against it, and read themselves: in normal form C, with plain quotes and blanks.
+    """Return `text` as triggers are matched against it, and read themselves.
+
+    That is normal form C, with plain quotes and blanks.
 
     >>> plain("can\u2019t\u00a0stop"), plain("a \u201ccafe\u0301\u201d")
     ("can't stop", 'a "caf\xe9"')
@@ -114,7 +116,7 @@ def plain(text: str) -> str:
 
 
 def compiled(pattern: str) -> "re2._Regexp":
-    """`pattern` as RE2 matches it: case-insensitive, linear in the text, in bounded memory, without groups.
+    """Return `pattern` as RE2 matches it: case-insensitive, linear in the text, in bounded memory, without groups.
 
     Give `search` the bytes of a text where many patterns are tried: a text is encoded anew each time. Raises re2.error for what
     `check` refuses.
@@ -130,7 +132,9 @@ def compiled(pattern: str) -> "re2._Regexp":
 
 
 def search(pattern: str, data: bytes) -> "re2._Match[bytes] | None":
-    """Where `pattern` first matches in `data`, the UTF-8 of a `plain` text; within `reach` bytes, half of them its last ones.
+    """Return where `pattern` first matches in `data`, the UTF-8 of a `plain` text.
+
+    Only `reach` bytes are searched, half of them the last ones.
 
     Raises re2.error for what `check` refuses.
     """
@@ -142,7 +146,7 @@ def search(pattern: str, data: bytes) -> "re2._Match[bytes] | None":
 
 
 def reach(pattern: str) -> int:
-    """How many bytes of a text `pattern` is matched against at most: beyond, 15 ms may not do.
+    """Return how many bytes of a text `pattern` is matched against at most: beyond, 15 ms may not do.
 
     RE2 is linear in the text, but takes for a byte up to as many steps as the pattern has places. What can go but few ways is
     quick however many it has.
@@ -156,7 +160,9 @@ def reach(pattern: str) -> int:
 
 
 def literals(pattern: str) -> tuple[str, ...]:
-    """Case-folded runs of letters and digits of which every match of `pattern` has at least one; none where none is certain.
+    """Return case-folded runs of letters and digits of which every match of `pattern` has at least one.
+
+    There are none where none is certain.
 
     >>> literals(r"\\bdata(base|bases)? (migration|schema)s?"), literals("[kc]aching"), literals(r"\\w+ing?")
     (('migration', 'schema'), ('kaching', 'caching'), ())
@@ -167,7 +173,9 @@ def literals(pattern: str) -> tuple[str, ...]:
 
 
 def required(pattern: str) -> tuple[str, ...]:
-    """Such runs all of which every match of `pattern` has: what a text must have beside a literal, before the pattern is tried.
+    """Return case-folded runs of letters and digits all of which every match of `pattern` has.
+
+    A text must have them beside a literal, before the pattern is tried.
 
     >>> required("kubectl (apply|delete) -f prod")
     ('kubectl', 'prod')
@@ -178,7 +186,7 @@ def required(pattern: str) -> tuple[str, ...]:
 
 
 def key_of(literal: str) -> str:
-    """What a literal is found by: its first four characters.
+    """Return the key by which a literal is found: its first four characters.
 
     >>> key_of("migration"), key_of("sql"), key_of("日本")
     ('migr', 'sql', '日本')
@@ -187,7 +195,7 @@ def key_of(literal: str) -> str:
 
 
 def keys_in(text: str) -> list[str]:
-    """The keys of all literals that may stand in `text`, each once: what a store is asked for. Linear in the text.
+    """Return the keys of all literals that may stand in `text`, each once, to ask a store for. Linear in the text.
 
     These are all runs of letters and digits of three and four characters, of two where one is beyond ASCII. Those of four come
     first, then those of three and two, each kind in the order of the text.
@@ -211,7 +219,7 @@ def _invalid(pattern: str, reason: str, hint: str) -> InvalidMemory:
 
 
 def _fault(pattern: str, error: "re2.error") -> tuple[str, str]:
-    """What is wrong with a pattern that RE2 refuses, where, and what to do."""
+    """Return the error for a pattern that RE2 refuses: what is wrong, where, and what to do."""
     words, detail = _parts(error)
     if words.startswith("pattern too large"):
         return "it is too large when it is compiled", _SMALLER
@@ -227,7 +235,7 @@ def _fault(pattern: str, error: "re2.error") -> tuple[str, str]:
 
 
 def _parts(error: "re2.error") -> tuple[str, str]:
-    """RE2's message: its words, and the part of the pattern that they are about."""
+    """Return the words of RE2's message, and the part of the pattern that they are about."""
     message = error.args[0]
     text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     words, _, detail = text.partition(": ")
@@ -235,7 +243,7 @@ def _parts(error: "re2.error") -> tuple[str, str]:
 
 
 def _place(pattern: str, words: str, detail: str) -> int:
-    """The place of a fault, from 1; 0 where it has none.
+    """Return the place of a fault, from 1; 0 where it has none.
 
     RE2 reads from left to right and stops at the first fault, but does not say where. The shortest beginning that has the
     same fault ends where it read to.

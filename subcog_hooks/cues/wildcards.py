@@ -2,7 +2,7 @@
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a pattern is all of a text, capitals told apart; one step a character, whatever the pattern.
+    """Return whether a pattern matches all of a text, capitals told apart; one step a character, whatever the pattern.
 
     >>> matches("release/*", "release/7/hotfix"), matches("v?", "v12"), matches("*a*", "banana")
     (True, False, True)
@@ -22,7 +22,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def _past_stars(reached: int, stars: int) -> int:
-    """The places that are reached, with those behind a star, which may stand for nothing."""
+    """Return the places that are reached, with those behind a star, which may stand for nothing."""
     while more := ((reached & stars) << 1) & ~reached:
         reached |= more
     return reached
