@@ -32,7 +32,7 @@ _FILLERS = frozenset("a also an are as commonly is it just often or simply the t
 
 
 def definitions(text: str) -> list[tuple[str, str]]:
-    """The acronyms that `text` spells out, each with its expansion, both in lower case, in order, without repeats.
+    """Return the acronyms that `text` spells out, each with its expansion, both in lower case, in order, without repeats.
 
     An acronym has 2 to 8 letters and digits, begins with a letter and has at least two capitals, and no more small letters than
     capitals. What stands between backticks is code and not read. The time is linear in the length of the text.
@@ -63,7 +63,7 @@ def definitions(text: str) -> list[tuple[str, str]]:
 
 
 def initials(words: "Sequence[str]") -> "Iterator[tuple[str, int, int]]":
-    """The acronyms that runs of 2 to 6 of a query's words may have, in lower case, each with where its run starts and ends.
+    """Yield the acronyms that runs of 2 to 6 of a query's words may have, in lower case, and where each run starts and ends.
 
     All initials; those without small words; those also without what follows a hyphen; those with 2 for `to`. No letters from
     inside a word are guessed. A word begins at most twenty candidates, and words beyond the first 200 none.
@@ -104,7 +104,7 @@ def initials(words: "Sequence[str]") -> "Iterator[tuple[str, int, int]]":
 
 
 def _prose(text: str) -> str:
-    """`text` with a lone backtick for each piece of code between backticks; one that is not closed ends with its paragraph."""
+    """Return `text` with a lone backtick for each piece of code between backticks; an open one ends with its paragraph."""
     if "`" not in text:
         return text
     paragraphs = "\n\n".join(text.split("```")[::2]).split("\n\n")
@@ -112,7 +112,7 @@ def _prose(text: str) -> str:
 
 
 def _at_parenthesis(prose: str, start: int, end: int) -> tuple[str, str] | None:
-    """`forward kinematics (FK)`, `forward kinematics (FK, see below)`, `FK (forward kinematics)`."""
+    """Find `forward kinematics (FK)`, `forward kinematics (FK, see below)`, `FK (forward kinematics)`."""
     if not prose[start - 1 : start].isspace():
         return None  # a call or a link
     close = prose.find(")", end, end + _SPAN)
@@ -124,13 +124,13 @@ def _at_parenthesis(prose: str, start: int, end: int) -> tuple[str, str] | None:
 
 
 def _at_verb(prose: str, start: int, end: int) -> tuple[str, str] | None:
-    """`FK stands for forward kinematics`, `FK, short for forward kinematics`."""
+    """Find `FK stands for forward kinematics`, `FK, short for forward kinematics`."""
     short = _short_before(prose, start)
     return _before_long_form(short, _tokens_after(prose, end, "\n\n")) if short else None
 
 
 def _at_mark(prose: str, start: int, end: int) -> tuple[str, str] | None:
-    """`WAL: write-ahead log`, `WAL = write-ahead log`: weak cues, and two letters fit much: `CI: cache images`."""
+    """Find `WAL: write-ahead log`, `WAL = write-ahead log`: weak cues, and two letters fit much: `CI: cache images`."""
     if not prose[start - 1 : start].isalnum():
         return None
     short = _short_before(prose, start)
@@ -143,7 +143,7 @@ def _at_mark(prose: str, start: int, end: int) -> tuple[str, str] | None:
 
 
 def _at_name(prose: str, start: int, end: int) -> tuple[str, str] | None:
-    """`write-ahead log (abbreviated as WAL)`, `write-ahead log, also known as WAL`."""
+    """Find `write-ahead log (abbreviated as WAL)`, `write-ahead log, also known as WAL`."""
     tokens = _tokens_after(prose, end, "\n\n")[:2]
     if tokens and tokens[0] in _FILLERS:
         del tokens[0]
@@ -151,7 +151,7 @@ def _at_name(prose: str, start: int, end: int) -> tuple[str, str] | None:
 
 
 def _at_or(prose: str, start: int, end: int) -> tuple[str, str] | None:
-    """`write-ahead log, or WAL, is`, not `we add primary keys, or PK lookups fail`."""
+    """Find `write-ahead log, or WAL, is`, not `we add primary keys, or PK lookups fail`."""
     token, _, following = prose[end : end + _SPAN].partition(" ")
     if token[-1:].isalnum() and following and not following.startswith("for short"):
         return None
@@ -183,7 +183,7 @@ _CUES: "dict[str, Callable[[str, int, int], tuple[str, str] | None]]" = {
 
 
 def _short(token: str) -> str:
-    """The acronym that a token is, in lower case and singular, or "".
+    """Return the acronym that a token is, in lower case and singular, or "".
 
     >>> [_short(token) for token in "FKs, mTLS IoU P2P OAuth It K8s CI/CD MAX_RUN CONFIGURATION".split()]
     ['fk', 'mtls', 'iou', 'p2p', '', '', '', '', '', '']
@@ -240,7 +240,10 @@ def _after_long_form(short: str, prose: str, start: int) -> tuple[str, str] | No
 
 
 def _before_long_form(short: str, tokens: list[str], *, whole: bool = False) -> tuple[str, str] | None:
-    """`whole`: the long form must end where a clause ends. With a letter from inside a word it always must."""
+    """Find the long form of an acronym in the tokens behind it.
+
+    whole: the long form must end where a clause ends. With a letter from inside a word it always must.
+    """
     if not short:
         return None
     run = _run(tokens, backwards=False)
@@ -264,7 +267,9 @@ def _first_part(short: str, run: list[tuple[str, bool, bool]], whole: bool) -> t
 
 
 def _run(tokens: list[str], *, backwards: bool) -> list[tuple[str, bool, bool]]:
-    """The first words that follow each other without a stop, code or bracket, or the last, also in order, if `backwards`.
+    """Return the first words that follow each other without a stop, code or bracket.
+
+    backwards: the last words instead, also in order.
 
     Each with whether it follows a hyphen and whether anything but a word follows it.
 
@@ -288,7 +293,7 @@ def _run(tokens: list[str], *, backwards: bool) -> list[tuple[str, bool, bool]]:
 
 
 def _parts(word: str) -> list[str]:
-    """The parts of a word between hyphens, none if it is something else: code, a number with a point."""
+    """Return the parts of a word between hyphens, none if it is something else: code, a number with a point."""
     if word.isalpha():
         return [word]
     if word == "&":
@@ -298,7 +303,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _readings(short: str) -> list[str]:
-    """An acronym's letters; a digit may also count the letter before it.
+    """Return the ways to read an acronym as letters; a digit may also count the letter before it.
 
     >>> _readings("ec2"), _readings("fk")
     (['ec2', 'ecc'], ['fk'])
@@ -310,7 +315,7 @@ def _readings(short: str) -> list[str]:
 
 
 def _spans(letters: str, run: list[tuple[str, bool, bool]], *, backwards: bool) -> list[tuple[int, int]]:
-    """How the words from the start of `run` on may spell `letters`: letters from inside a word, and how many words it takes.
+    """Return how the words from the start of `run` on may spell `letters`: letters from inside a word, and how many words.
 
     `backwards`: `run` begins with the word that gives the last letters.
 
@@ -343,7 +348,10 @@ def _spans(letters: str, run: list[tuple[str, bool, bool]], *, backwards: bool) 
 
 
 def _cost(given: str, word: str, capitals: str, optional: bool) -> int:
-    """How many letters from inside `word` are used where it gives the letters `given`; 2, too many, where it does not."""
+    """Return how many letters from inside `word` are used where it gives the letters `given`.
+
+    It is 2, too many, where the word does not give them.
+    """
     if len(given) == 1:
         return 0 if given == word[0] or _NUMERALS.get(given) == word or (given == "x" and word.startswith(_X)) else 2
     if given[0] != word[0]:
@@ -354,7 +362,7 @@ def _cost(given: str, word: str, capitals: str, optional: bool) -> int:
 
 
 def _is_plausible(letters: str, words: list[tuple[str, bool, bool]], inner: int) -> bool:
-    """Two words that are not small, three for a letter from inside; not `A B (AB)`."""
+    """Return whether words may be a long form: two that are not small, three for a letter from inside; not `A B (AB)`."""
     large = sum([word.lower() not in SMALL_WORDS for word, _, _ in words])
     return large >= 2 + inner and len(_written(words)) > 2 * len(letters)
 

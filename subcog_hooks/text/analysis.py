@@ -63,12 +63,12 @@ class Analysers:
         )
 
     def register(self, index: tantivy.Index) -> None:
-        """tantivy does not store analysers: they are registered at every open."""
+        """Register the analysers: tantivy does not store them, so this is done at every open."""
         index.register_tokenizer("subcog_body", self.body)
         index.register_tokenizer("subcog_exact", self.exact)
 
     def body_terms(self, text: str) -> list[str]:
-        """The terms of the `body` view of a raw text, in order.
+        """Return the terms of the `body` view of a raw text, in order.
 
         >>> Analysers().body_terms("HttpClient's retries")
         ['httpclient', 'http', 'client', 'retri']
@@ -76,7 +76,7 @@ class Analysers:
         return list(self.body.analyze(spread(fold(text))))
 
     def exact_terms(self, text: str) -> list[str]:
-        """The terms of the `exact` view of a raw text, in order.
+        """Return the terms of the `exact` view of a raw text, in order.
 
         >>> Analysers().exact_terms("see src/app/db.py, E0308.")
         ['see', 'src/app/db.py', 'db.py', 'e0308']
@@ -85,7 +85,9 @@ class Analysers:
 
 
 def fold(text: str) -> str:
-    """`text` without the possessive 's, apostrophes closed up and, outside ASCII, compatibility forms unified, diacritics off.
+    """Return `text` without the possessive 's, apostrophes closed up.
+
+    Outside ASCII compatibility forms are unified and diacritics taken off.
 
     Letters keep their case: identifiers are split by it later.
 
@@ -107,7 +109,10 @@ def _closed(text: str) -> str:
 
 
 def _apart(text: str) -> str:
-    """`text` with blanks where a script without spaces meets another one: `Redis` in `キャッシュにはRedisを使う` is a word."""
+    """Return `text` with blanks where a script without spaces meets another one.
+
+    `Redis` in `キャッシュにはRedisを使う` is a word.
+    """
     if not any(c > "\u0dff" for c in text):
         return text
     pieces: list[str] = []
@@ -122,7 +127,7 @@ def _apart(text: str) -> str:
 
 
 def spread(text: str) -> str:
-    """`text` with irregular forms as their base, and the parts of each camelCase or letter-digit word written behind it.
+    """Return `text` with irregular forms as their base, and behind each camelCase or letter-digit word its parts.
 
     >>> spread("we chose HttpClient or OAuth2, not utf8")
     'we choose HttpClient Http Client or OAuth2, Auth OAuth not utf8 utf'
@@ -153,7 +158,7 @@ def _is_plain(word: str) -> bool:
 
 
 def parts(word: str) -> "Iterator[str]":
-    """The humps of a word, and its stretches of letters without the digits: what it should also be found by.
+    """Yield the humps of a word, and its stretches of letters without the digits: the word is found by them, too.
 
     >>> list(parts("parseHTTPResponse2")), list(parts("snake_case"))
     (['parse', 'HTTP', 'Response', 'parseHTTPResponse'], [])
@@ -194,7 +199,7 @@ def _humps(stretch: str) -> list[str]:
 
 
 def wholes(text: str) -> list[str]:
-    """The whole tokens of a folded text: words, identifiers, versions, paths.
+    """Return the whole tokens of a folded text: words, identifiers, versions, paths.
 
     >>> wholes("in src/app/db.py:42, std::vec (C++) or foo.bar().")
     ['in', 'src/app/db.py', '42', 'std::vec', 'C++', 'or', 'foo.bar']
@@ -204,7 +209,7 @@ def wholes(text: str) -> list[str]:
 
 
 def label_form(label: str) -> str:
-    """A tag or keyword as it is compared: its words, folded, in lower case.
+    """Return a tag or keyword as it is compared: its words, folded, in lower case.
 
     >>> label_form("Area:Backend"), label_form("error-handling"), label_form(".NET"), label_form("Café menu")
     ('area backend', 'error handling', 'net', 'cafe menu')
@@ -213,7 +218,7 @@ def label_form(label: str) -> str:
 
 
 def exact_view(text: str) -> str:
-    """The `exact` view of a folded text: whole tokens, and of paths and dotted names the last component.
+    """Return the `exact` view of a folded text: whole tokens, and of paths and dotted names the last component.
 
     >>> exact_view("src/app/db.py calls Allocator.findBest v2.1")
     'src/app/db.py db.py calls Allocator.findBest findBest v2.1'
@@ -231,7 +236,7 @@ def exact_view(text: str) -> str:
 
 
 def unspaced_runs(text: str) -> list[str]:
-    """The runs of characters of scripts written without spaces.
+    """Return the runs of characters of scripts written without spaces.
 
     >>> unspaced_runs("use 東京都 and かな")
     ['東京都', 'かな']
@@ -254,7 +259,9 @@ def _is_unspaced(code_point: int) -> bool:
 
 
 def bigrams(run: str) -> list[str]:
-    """Each character with the next, and the last alone: every substring of two is a term, every character begins one.
+    """Return each character with the next, and the last alone.
+
+    Every substring of two is a term, every character begins one.
 
     >>> bigrams("東京都")
     ['東京', '京都', '都']
@@ -263,5 +270,8 @@ def bigrams(run: str) -> list[str]:
 
 
 def cjk_view(text: str) -> str:
-    """The `cjk` view of a folded text: bigrams between spaces, runs kept apart by a dot so that no phrase spans two."""
+    """Return the `cjk` view of a folded text: bigrams between spaces.
+
+    A dot keeps runs apart, so that no phrase spans two.
+    """
     return " · ".join([" ".join(bigrams(run)) for run in unspaced_runs(text)])

@@ -1,5 +1,6 @@
-"""What a text names exactly: files, identifiers and commands; and by which of these names a tool's file, command or pattern is
-looked up. The names of both sides must be the same texts, so both are made here. Plain words, addresses and versions are none.
+"""Names in a text of files, identifiers and commands; and the names by which a tool's file, command or pattern is looked up.
+
+The names of both sides must be the same texts, so both are made here. Plain words, addresses and versions are none.
 """
 
 from subcog_hooks.text.familiar import (
@@ -56,7 +57,7 @@ _DEFINING = (
 
 
 def mentions(text: str) -> tuple[str, ...]:
-    """The files, identifiers and commands that `text` names, as it writes them, each once, at most 50, in order.
+    """Return the files, identifiers and commands that `text` names, as it writes them, each once, at most 50, in order.
 
     A command is the first two words of a line of code, three for `npm run build` and `python manage.py migrate`. Code is
     `inline code`, or a fenced block that is in a shell's language or none; in prose only what is clearly a command is one. A
@@ -84,7 +85,9 @@ def mentions(text: str) -> tuple[str, ...]:
 
 
 def of_file(path: str) -> tuple[str, ...]:
-    """What a file is looked up by: its path from the project's root, with slashes, and the ends of that path.
+    """Return the names by which a file is looked up.
+
+    They are its path from the project's root, with slashes, and the ends of that path.
 
     The bare name is among them unless files of many folders have it, such as README.md.
 
@@ -101,7 +104,9 @@ def of_file(path: str) -> tuple[str, ...]:
 
 
 def of_command(command: str) -> tuple[str, ...]:
-    """What a shell's command is looked up by: the first two words of each of its parts, and the files and identifiers in it.
+    """Return the names by which a shell's command is looked up.
+
+    They are the first two words of each of its parts, and the files and identifiers in it.
 
     Settings of variables and `sudo` before a part are skipped. Of what stands in quotes only a single word may be a file or an
     identifier, the rest is said to somebody. 4,000 characters are read, at most 100 names given.
@@ -123,7 +128,9 @@ def of_command(command: str) -> tuple[str, ...]:
 
 
 def of_symbol(pattern: str) -> tuple[str, ...]:
-    """What a search's pattern is looked up by: itself where it is one identifier, also between anchors and behind `def`.
+    """Return the names by which a search's pattern is looked up.
+
+    It is itself one where it is one identifier, also between anchors and behind `def`.
 
     >>> of_symbol("parse_args"), of_symbol("\\\\bHttpClient\\\\b"), of_symbol("def connect\\\\("), of_symbol("foo.*bar")
     (('parse_args',), ('HttpClient',), ('connect',), ())
@@ -136,7 +143,7 @@ def of_symbol(pattern: str) -> tuple[str, ...]:
 
 
 def _passages(text: str) -> "Iterator[tuple[str, str]]":
-    """The text's passages as pairs: prose and nothing, or nothing and code."""
+    """Yield the text's passages as pairs: prose and nothing, or nothing and code."""
     if "`" not in text:
         yield text, ""
         return
@@ -154,7 +161,10 @@ def _passages(text: str) -> "Iterator[tuple[str, str]]":
 
 
 def _parts(command: str) -> "Iterator[str]":
-    """The commands of a line or of several: what stands between `&&`, `||`, `;`, `|` and line breaks outside of quotes."""
+    """Yield the commands of a line or of several.
+
+    They stand between `&&`, `||`, `;`, `|` and line breaks outside of quotes.
+    """
     if '"' in command or "'" in command:
         command = _without_quotes(command)
     for sign in ("|", ";", "&"):
@@ -165,7 +175,7 @@ def _parts(command: str) -> "Iterator[str]":
 
 
 def _without_quotes(command: str, has_words: bool = False) -> str:
-    """A command whose quoted texts are dots, so that nothing in them is taken for a sign or a word.
+    """Return a command whose quoted texts are dots, so that nothing in them is taken for a sign or a word.
 
     has_words: but a quoted text of one word is that word.
     """
@@ -185,7 +195,10 @@ def _without_quotes(command: str, has_words: bool = False) -> str:
 
 
 def _command_name(part: str, leads: "Collection[str]" = ()) -> str:
-    """A command's first word and the next that is no option; empty where that names none. leads: words that are left out."""
+    """Return a command's first word and the next that is no option; empty where that names none.
+
+    leads: words that are left out.
+    """
     words = part.split(None, 40)[:40]
     at = 0
     if words and words[0] in {"$", "%", ">", "#", "-"}:  # a prompt, a list's bullet
@@ -211,7 +224,10 @@ def _command_name(part: str, leads: "Collection[str]" = ()) -> str:
 
 
 def _behind(words: list[str], at: int) -> int:
-    """Where a command goes on behind the word at this place: behind a wrapper's options, and behind how long it may take."""
+    """Return where a command goes on behind the word at this place.
+
+    Skipped are a wrapper's options, and how long it may take.
+    """
     wrapper = words[at]
     at += 1
     if wrapper in WRAPPERS:
@@ -222,7 +238,7 @@ def _behind(words: list[str], at: int) -> int:
 
 
 def _next_argument(words: list[str], at: int) -> int:
-    """The place of the next word after `at` that is no option and no option's value; 0 where it is no plain word."""
+    """Return the place of the next word after `at` that is no option and no option's value; 0 where it is no plain word."""
     at += 1
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in VALUED or "".join(words[at + 1 : at + 2]).isdigit() else 1
@@ -235,7 +251,7 @@ def _is_setting(word: str) -> bool:
 
 
 def _is_word(word: str) -> bool:
-    """Whether a word may be a program's name."""
+    """Return whether a word may be a program's name."""
     plain = word.removeprefix("./").replace("-", "").replace("_", "").replace(".", "").replace("/", "").replace("+", "")
     return word.isascii() and plain.isalnum() and plain.islower() and len(word) <= 60 and (word[0].isalpha() or word[0] == ".")
 
@@ -246,7 +262,7 @@ def _is_argument(word: str) -> bool:
 
 
 def _names(text: str) -> "Iterator[str]":
-    """The files and identifiers of a text, in order."""
+    """Yield the files and identifiers of a text, in order."""
     for word in text.split():
         if word.isalpha():
             if not word.islower() and (
@@ -261,7 +277,7 @@ def _names(text: str) -> "Iterator[str]":
 
 
 def _names_of_word(word: str) -> "Iterator[str]":
-    """The names in a text without blanks: punctuation of prose and code sets them apart, an address has none."""
+    """Yield the names in a text without blanks: punctuation of prose and code sets them apart, an address has none."""
     if len(word) > MAX_WORD:
         return
     at = word.find("://")
@@ -298,12 +314,12 @@ def _names_of_piece(piece: str) -> "Iterator[str]":
 
 
 def _split(text: str) -> "Iterable[str]":
-    """The names between the dots and slashes of a text."""
+    """Return the names between the dots and slashes of a text."""
     return text.replace("/", ".").split(".") if "." in text or "/" in text else (text,)
 
 
 def _is_file(text: str) -> bool:
-    """Whether a text without blanks is a file's name or path.
+    """Return whether a text without blanks is a file's name or path.
 
     >>> [_is_file(text) for text in ("a/b.py", "pool.py", ".bashrc", "Dockerfile", ".env.example", "k8s/Dockerfile")]
     [True, True, True, True, True, True]
@@ -333,7 +349,7 @@ def _is_of_paths(text: str) -> bool:
 
 
 def _is_identifier(text: str) -> bool:
-    """Whether a text is written as only code is: parse_args, parseArgs, HTTPClient, MAX_SIZE, _cache, E0308.
+    """Return whether a text is written as only code is: parse_args, parseArgs, HTTPClient, MAX_SIZE, _cache, E0308.
 
     >>> [_is_identifier(text) for text in ("parse_args", "parseArgs", "HTTPClient", "E0308", "OPS-123", "_cache")]
     [True, True, True, True, True, True]
@@ -355,7 +371,7 @@ def _is_identifier(text: str) -> bool:
 
 
 def _has_hump(text: str) -> bool:
-    """Whether a capital follows a small letter, or a word follows capitals: parseArgs, HTTPClient, but not APIs, not DDoS."""
+    """Return whether a capital follows a small letter, or a word follows capitals: parseArgs, HTTPClient; not APIs, DDoS."""
     if len(text) < 5:
         return False
     capitals = [at for at, char in enumerate(text) if char.isupper()]
@@ -366,7 +382,7 @@ def _has_hump(text: str) -> bool:
 
 
 def _is_code(text: str) -> bool:
-    """Whether a text is the code of an error or a ticket: capitals, then three digits at least, such as CVE-2024-1234."""
+    """Return whether a text is the code of an error or a ticket: capitals, then at least three digits, as in CVE-2024-1234."""
     letters = text.rstrip("0123456789-")
     digits = len(text) - len(letters) - text.count("-")
     return digits > 2 and letters.isascii() and letters.isalpha() and letters.isupper() and letters not in STANDARDS

@@ -1,4 +1,4 @@
-"""Which lines of a prompt nobody has typed: code, logs, traces, tables, quotations. Pure.
+"""Tests for the lines of a prompt that nobody has typed: code, logs, traces, tables, quotations. Pure.
 
 A line is judged by how it begins and ends and by its signs, unless it reads as a sentence: what is wrongly kept adds a few
 words, what is wrongly taken out may be all that was asked.
@@ -42,7 +42,10 @@ _TIME_LETTERS = "[](){}<>0123456789:.,-/+tz"
 
 
 def is_pasted(line: str, written: str) -> bool:
-    """Whether a line is a log's, a program's, a shell's or a quotation. written: it without its edges, not empty."""
+    """Return whether a line is a log's, a program's, a shell's or a quotation.
+
+    written: the line without its edges, not empty.
+    """
     if written.isalnum():
         return written.endswith(("Error", "Exception"))
     bare = written.lower()
@@ -56,7 +59,10 @@ def is_pasted(line: str, written: str) -> bool:
 
 
 def goes_on(before: str, line: str, bare: str) -> bool:
-    """Whether a line belongs to the pasted one before it: by its indent, as what that announced, or for want of plain words."""
+    """Return whether a line belongs to the pasted one before it.
+
+    It does by its indent, as what that announced, or for want of plain words.
+    """
     if _addresses(bare):
         return False
     if line.startswith(("  ", "\t")):
@@ -68,13 +74,13 @@ def goes_on(before: str, line: str, bare: str) -> bool:
 
 
 def is_prose(written: str) -> bool:
-    """Whether a line, without its edges, is nothing but plain words, or a sentence."""
+    """Return whether a line, without its edges, is nothing but plain words, or a sentence."""
     bare = written.lower()
     return not is_pasted(written, written) and (all(map(_is_plain, bare.split())) or _reads_well(bare))
 
 
 def _is_import(bare: str) -> bool:
-    """Whether a line imports names in Python: after `import` they stand alone, or with another behind `as`."""
+    """Return whether a line imports names in Python: after `import` they stand alone, or with another behind `as`."""
     words = bare.split(None, 3)
     if words[0] != "from" or words[2:3] != ["import"]:
         return False
@@ -83,7 +89,10 @@ def _is_import(bare: str) -> bool:
 
 
 def _is_element(bare: str) -> bool:
-    """Whether a line is of HTML: the last tag closes, or no plain word follows the first as in `<Nav> overlaps the <Map>`."""
+    """Return whether a line is of HTML.
+
+    The last tag closes, or no plain word follows the first as in `<Nav> overlaps the <Map>`.
+    """
     if bare[0] != "<" or bare[-1] != ">":
         return False
     last = bare[bare.rfind("<") :]
@@ -91,7 +100,7 @@ def _is_element(bare: str) -> bool:
 
 
 def _is_json(bare: str) -> bool:
-    """Whether a line is of JSON: there is no word between its strings."""
+    """Return whether a line is of JSON: there is no word between its strings."""
     if '":' not in bare or bare[0] not in '"[{' or (bare[0] == '"' and '": ' not in bare):
         return False
     words = " ".join(bare.replace('\\"', "").split('"')[::2]).split()
@@ -99,7 +108,7 @@ def _is_json(bare: str) -> bool:
 
 
 def _is_logged(written: str, bare: str) -> bool:
-    """Whether a line begins as what a program prints."""
+    """Return whether a line begins like the output of a program."""
     if bare.startswith(_TOOLS) or written.startswith(_LEVELS) or bare in _ANNOUNCED:
         return True
     words = bare.split(None, 2)
@@ -120,7 +129,12 @@ def _is_logged(written: str, bare: str) -> bool:
 
 
 def _is_time(words: list[str], bare: str) -> bool:
-    """Whether a line begins with a time or with its number, as in `12:05:01 x`, `[2026-03-02 04:12] x`, `88 | x`, `12:5  x`."""
+    """Return whether a line begins with a time or with its number.
+
+    Such lines are `12:05:01 x`, `[2026-03-02 04:12] x`, `88
+
+    x`, `12:5  x`.
+    """
     first, second = words[:2]
     if second.isdigit() and words[-1][:8].count(":") == 2:  # of syslog
         return True
@@ -132,7 +146,7 @@ def _is_time(words: list[str], bare: str) -> bool:
 
 
 def _is_place(words: list[str], bare: str) -> bool:
-    """Whether a line begins with a place in the code, as in `File "a.py", line 3`, `#3 0x55d0c8 in f`, `a.go:3:7: x`."""
+    """Return whether a line begins with a place in the code, as in `File "a.py", line 3`, `#3 0x55d0c8 in f`, `a.go:3:7: x`."""
     first, second = words[:2]
     if first[0] == "#":
         return first[1:].isdigit() and (second[0] in "[0123456789" or second == "error:" or bare.startswith(f"{first}  "))
@@ -147,7 +161,7 @@ def _is_place(words: list[str], bare: str) -> bool:
 
 
 def _is_code(line: str, bare: str) -> bool:
-    """Whether a line is written as code is."""
+    """Return whether a line is written as code is."""
     if line.startswith(("    ", "\t")) and bare.endswith(_CODE_ENDS):
         return True
     unmarked = bare.lstrip("#*-+ ").removeprefix("[ ] ").removeprefix("[x] ").rstrip("*_ ")  # of a heading, a list, stress
@@ -171,7 +185,9 @@ def _is_code(line: str, bare: str) -> bool:
 
 
 def _reads_well(bare: str) -> bool:
-    """Whether a line is a sentence: somebody is addressed, three of four words are plain, or words are linked as in no code.
+    """Return whether a line is a sentence.
+
+    Somebody is addressed, three of four words are plain, or words are linked as in no code.
 
     Of what is linked, what stands in quotes or behind a comment's sign says nothing, nor does a line that opens a block.
     """
@@ -189,7 +205,10 @@ def _reads_well(bare: str) -> bool:
 
 
 def _is_said_of_something(words: list[str]) -> bool:
-    """Whether the words say of something how it is: `is` before a plain word that is no value, as no language has it."""
+    """Return whether the words say how something is.
+
+    They have `is` before a plain word that is no value, as no language has it.
+    """
     if "is" not in words[:-1]:
         return False
     said = words[words.index("is") + 1]
@@ -197,13 +216,13 @@ def _is_said_of_something(words: list[str]) -> bool:
 
 
 def _is_talk(bare: str) -> bool:
-    """Whether all words of a line are plain, and one links others: behind a shell's sign stands no command."""
+    """Return whether all words of a line are plain, and one links others: behind a shell's sign stands no command."""
     words = bare.split()
     return len(words) > 2 and all(map(_is_plain, words)) and any(word.strip(_EDGES) in _LINKING for word in words)
 
 
 def _wishes(bare: str) -> bool:
-    """Whether a line of plain words says what should be, or has an order behind a comma: `, add it`."""
+    """Return whether a line of plain words says what should be, or has an order behind a comma: `, add it`."""
     words = bare.split()
     if not all(map(_is_plain, words)):
         return False
@@ -212,12 +231,12 @@ def _wishes(bare: str) -> bool:
 
 
 def _addresses(bare: str, by: frozenset[str] = _PERSONAL) -> bool:
-    """Whether a line asks, or has a word by which people address each other."""
+    """Return whether a line asks, or has a word by which people address each other."""
     return bare[-1] == "?" or any(word.strip(_EDGES) in by for word in bare.split())
 
 
 def _is_plain(word: str) -> bool:
-    """Whether a word of a line, in lower case, is one of prose.
+    """Return whether a word of a line, in lower case, is one of prose.
 
     >>> [_is_plain(word) for word in ("(again),", "it's", "x", "f()", "a.b", "well-known")]
     [True, True, False, False, False, True]

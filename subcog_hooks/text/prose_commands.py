@@ -1,4 +1,4 @@
-"""Which words of prose are a command that nobody put into backticks: `make openapi`, `just db-reset`, `docker compose up`.
+"""Commands in prose that nobody put into backticks: `make openapi`, `just db-reset`, `docker compose up`.
 
 A program and one of its own subcommands are a command wherever they stand. A program that runs targets of any name, or is an
 English word as well, needs a sign beside it: a word that says it is run, the beginning of a sentence, a name no word has.
@@ -209,12 +209,12 @@ def _own_words(words: "list[str]", at: int, program: str) -> "list[str]":
 
 
 def _is_run(words: "list[str]", at: int) -> bool:
-    """Whether the word before says that something is run."""
+    """Return whether the word before says that something is run."""
     return at > 0 and words[at - 1].lower().lstrip(_OPENING).rstrip(":") in _RUN
 
 
 def _is_target(word: str) -> bool:
-    """Whether a word may name what a project has called one of its scripts."""
+    """Return whether a word may name what a project has called one of its scripts."""
     plain = word.replace("-", "").replace("_", "").replace(":", "").replace(".", "").replace("/", "")
     if not (plain.isascii() and plain.isalnum() and word.islower() and word[0].isalpha() and len(word) <= 60):
         return False
@@ -222,7 +222,7 @@ def _is_target(word: str) -> bool:
 
 
 def _has_sign(word: str) -> bool:
-    """Whether a name is written as no English word is: db-reset, db:seed, gen_api, but not read-only."""
+    """Return whether a name is written as no English word is: db-reset, db:seed, gen_api, but not read-only."""
     if "_" in word or ":" in word[1:-1]:
         return True
     first, hyphen, last = word.partition("-")

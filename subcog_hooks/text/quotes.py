@@ -8,7 +8,9 @@ _FENCE = "```"
 
 
 def phrases(text: str) -> list[str]:
-    """What stands in balanced double quotes, straight or typographic, in order, each with a word of two letters or more.
+    """Return the texts in balanced double quotes, straight or typographic, in order.
+
+    Each has a word of two letters or more.
 
     A pair is balanced within its line; of nested ones the outer counts. A straight mark opens only where a word begins and
     closes only where one ends, so an inch is no quote. Strings of code are its syntax and not the wish for these very words:
@@ -25,7 +27,7 @@ def phrases(text: str) -> list[str]:
 
 
 def prose(text: str) -> list[str]:
-    """The lines of a text that stand in no fence of code."""
+    """Return the lines of a text that stand in no fence of code."""
     lines = text.splitlines()
     if _FENCE not in text:
         return lines

@@ -1,4 +1,4 @@
-"""What of a prompt was typed by a person: code, logs, quotations and addresses are taken out, and what they tell is kept.
+"""The part of a prompt that a person typed: code, logs, quotations and addresses are taken out, and what they tell is kept.
 
 Every step is linear in what is read of the text, and no more than its head and tail are, but for the fences between them, which
 are counted. No regular expressions: importing them would take longer than the whole detection.
@@ -72,7 +72,9 @@ class Prompt:
 
 
 def ends_of(prompt: str) -> str:
-    """The prompt, or head and tail of a long one: what is read of it, here and for recall.
+    """Return the prompt, or head and tail of a long one.
+
+    Only this is read of it, here and for recall.
 
     >>> len(ends_of("x" * 10_000)), ends_of("short")
     (4001, 'short')
@@ -83,7 +85,7 @@ def ends_of(prompt: str) -> str:
 
 
 def is_typed(prompt: str) -> bool:
-    """Whether a person asks something of the model: not a command of the client, a shell line or a note to it.
+    """Return whether a person asks something of the model: not a command of the client, a shell line or a note to it.
 
     >>> is_typed("/usr/lib is full"), is_typed("/compact"), is_typed("!ls"), is_typed("# use tabs"), is_typed("#42 fails")
     (True, False, False, False, True)
@@ -100,7 +102,9 @@ def is_typed(prompt: str) -> bool:
 
 
 def is_latin(text: str) -> bool:
-    """Whether half of its letters and digits at least are Latin: other scripts our English signals and model can not read.
+    """Return whether at least half of its letters and digits are Latin.
+
+    Our English signals and model can not read other scripts.
 
     >>> is_latin("caf\\u00e9 42"), is_latin("\\u8a8d\\u8a3c\\u30b5\\u30fc\\u30d0 API"), is_latin("...")
     (True, False, False)
@@ -110,7 +114,9 @@ def is_latin(text: str) -> bool:
 
 
 def parts_of(text: str) -> list[str]:
-    """What stands between a text's signs, in one case: letters with their marks, digits and blanks of any script are no signs.
+    """Return the texts between a text's signs, in one case.
+
+    Letters with their marks, digits and blanks of any script are no signs.
 
     >>> parts_of("Да, Спасибо!"), parts_of("好的、继续"), parts_of("...")
     (['да', 'спасибо'], ['好的', '继续'], [])
@@ -124,7 +130,7 @@ def parts_of(text: str) -> list[str]:
 
 
 def prepare(prompt: str) -> Prompt:
-    """What was typed of a prompt, and what the rest tells. Never fails.
+    """Return what was typed of a prompt, and what the rest tells. Never fails.
 
     Where all looks pasted and nothing went wrong, a line that stands alone was typed, and so was prose behind an open fence.
 
@@ -176,14 +182,20 @@ def prepare(prompt: str) -> Prompt:
 
 
 def _typed_after_all(fenced: list[str], others: list[str], pasted: int) -> list[str]:
-    """Which lines were typed when all look pasted. fenced: behind an open fence; others: without one; pasted: how many."""
+    """Return the lines that were typed when all look pasted.
+
+    fenced: behind an open fence; others: without one; pasted: how many.
+    """
     if fenced:
         return [line for line in fenced if line and is_prose(line)]
     return others if len(others) == 1 and pasted < 2 and len(others[0]) <= MAX_ALONE else []
 
 
 def _read_of(prompt: str) -> str:
-    """What is read of a prompt; a fence that begins or ends in what is left out does so where that was."""
+    """Return the part of a prompt that is read.
+
+    A fence that begins or ends in the part left out does so where that was.
+    """
     text = ends_of(prompt)
     if text is prompt or FENCES[0] not in prompt:
         return text
@@ -193,7 +205,10 @@ def _read_of(prompt: str) -> str:
 
 
 def _more_telling(known: str, line: str) -> str:
-    """Which of two lines says what went wrong: the first that names an error and says more behind a colon, else the first."""
+    """Return the line of two that says what went wrong.
+
+    It is the first that names an error and says more behind a colon, else the first.
+    """
     said, lowered = known.lower(), line.lower()
     if any(name in said for name in NAMING) or not any(word in lowered for word in TELLING):
         return known
@@ -203,14 +218,14 @@ def _more_telling(known: str, line: str) -> str:
 
 
 def _composed(text: str) -> str:
-    """`text` in normal form C. Half a surrogate pair stays what it is."""
+    """Return `text` in normal form C. Half a surrogate pair stays what it is."""
     import unicodedata  # .2 ms, for what is not ASCII
 
     return unicodedata.normalize("NFC", text)
 
 
 def _without_added(text: str) -> str:
-    """`text` without what an editor has put before it."""
+    """Return `text` without what an editor has put before it."""
     if text.startswith(CONTEXT):
         text = text.partition(REQUEST)[2] or text
     if "<" not in text:
@@ -238,7 +253,10 @@ def _without_links(bare: str) -> str:
 
 
 def _without_link(word: str) -> str:
-    """What of a word is no address: "" or, where words are written without blanks, what stands before it."""
+    """Return what is no address of a word.
+
+    It is "" or, where words are written without blanks, what stands before the address.
+    """
     before, sign, _ = word.partition("://")
     if word.startswith("www.") or (sign and before.isascii()):
         return ""
