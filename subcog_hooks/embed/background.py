@@ -34,7 +34,7 @@ _LEAST_PRIORITY = 19
 
 
 def start_if_pending(home: Home) -> bool:
-    """Start the process when there is something for it to do and none is at it; whether one was started.
+    """Start the process when there is something for it to do and none is at it. Return whether one was started.
 
     For the end of a command, never for a hook. Whatever goes wrong is left for the next command, and to the log.
     """
@@ -52,12 +52,15 @@ def start_if_pending(home: Home) -> bool:
 
 
 def is_allowed(settings: loading.Settings) -> bool:
-    """Whether commands may start the process."""
+    """Return whether commands may start the process."""
     return os.environ.get(SWITCH) != "0" and bool(settings["embedding.background"])
 
 
 def _is_due(home: Home, space: "Space") -> bool:
-    """Whether something waits for its final vector, nobody is at it, and the model has not just failed. A look of 2 ms."""
+    """Return whether the process should start. A look of 2 ms.
+
+    It should where something waits for its final vector, nobody is at it, and the model has not just failed.
+    """
     if is_held(catch_up.lock_of(home, space)) or _has_just_failed(home, space):
         return False
     try:
@@ -93,7 +96,10 @@ def _start(home: Home) -> None:
 
 
 def run(home: Home) -> None:
-    """The process: every space's pending vectors, then the end. Why it ended early goes to the log and to `doctor`."""
+    """Make every space's pending vectors, then end: the process itself.
+
+    Why it ended early goes to the log and to `doctor`.
+    """
     if hasattr(os, "nice"):
         os.nice(_LEAST_PRIORITY)
     try:
@@ -133,7 +139,7 @@ def _is_wanted(home: Home, space: "Space") -> bool:
 
 
 def _finish(home: Home, store: Store, space: "Space") -> bool:
-    """Whether the model has shown that it works, or had nothing to do."""
+    """Make a space's pending vectors. Return whether the model has shown that it works, or had nothing to do."""
     from subcog_hooks.embed.documents import DocumentEmbedder  # 600 ms with its libraries
 
     with spaces.open_following(home, store, space, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
@@ -153,7 +159,7 @@ def _finish(home: Home, store: Store, space: "Space") -> bool:
 
 
 def last_failure(home: Home) -> str:
-    """Why the last run ended early, "" when it did not."""
+    """Return why the last run ended early, "" when it did not."""
     return "; ".join(str(told.get("why")) for told in _failures(home).values())
 
 
@@ -177,7 +183,7 @@ def _has_just_failed(home: Home, space: "Space") -> bool:
 
 
 def _stamp(space: "Space") -> str:
-    """Sizes and times of a model's files: another stamp, another chance."""
+    """Return sizes and times of a model's files: another stamp is another chance."""
     found = []
     for folder, _, names in os.walk(space.folder):
         for name in names:

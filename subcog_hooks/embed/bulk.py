@@ -18,7 +18,9 @@ MAX_KNOWN = 100_000  # words kept taken apart; some 20 MB
 
 
 def encode_many(texts: "Iterable[str]", path: str = PACKAGED, max_tokens: int = MAX_TOKENS) -> list[bytes]:
-    """What StaticEncoder.encode gives for each text, up to a unit of rounding in a value: `dimension` signed bytes, or b"".
+    """Return the vectors that StaticEncoder.encode gives for each text, up to a unit of rounding in a value.
+
+    Each is `dimension` signed bytes, or b"".
 
     Raises EncoderUnusable.
     """

@@ -32,7 +32,10 @@ PLAIN = "The gate is shut."  # a text that every model takes
 
 
 class Patience:
-    """How a process shares the work with others. wait_ms: for whoever is at it; is_urgent: whether that one gives way."""
+    """Sharing of the work with other processes.
+
+    wait_ms: how long to wait for whoever is at it; is_urgent: whether that one gives way.
+    """
 
     __slots__ = ("is_urgent", "wait_ms")
 
@@ -46,18 +49,18 @@ BACKGROUND = Patience(1_000, is_urgent=False)  # whoever is at work does ours as
 
 
 def lock_of(home: "Home", space: "Space") -> str:
-    """The file that the process at work on a space has locked."""
+    """Return the file that the process at work on a space has locked."""
     return os.path.join(home.index, f"vectors-{space.name}.lock")
 
 
 def _urgent_lock_of(home: "Home", space: "Space") -> str:
-    """The file that is locked while somebody sits and waits: a process in the background gives way then."""
+    """Return the file that is locked while somebody sits and waits: a process in the background gives way then."""
     return os.path.join(home.index, f"vectors-{space.name}.urgent.lock")
 
 
 @contextmanager
 def undisturbed(home: "Home", space: "Space") -> "Iterator[None]":
-    """Nobody is at work on the space meanwhile. Raises StoreBusy, StoreError."""
+    """Hold the work on a space for this process alone meanwhile. Raises StoreBusy, StoreError."""
     with (
         ProcessLock(_urgent_lock_of(home, space), FOREGROUND.wait_ms, "embedding"),
         ProcessLock(lock_of(home, space), FOREGROUND.wait_ms, "embedding"),
@@ -103,7 +106,7 @@ def embed_pending(
 
 
 def _in_turns(lock: str, patience: Patience, work: "_Work", is_to_stop: "Callable[[], bool]") -> int:
-    """A writer that found the lock taken has left its memories to us: after each turn look again."""
+    """Work in turns until nothing is left: a writer that found the lock taken has left its memories to us."""
     done = 0
     before: list[tuple[int, str]] = []
     while (waiting := work.waiting()) and waiting != before and not is_to_stop():
@@ -114,7 +117,7 @@ def _in_turns(lock: str, patience: Patience, work: "_Work", is_to_stop: "Callabl
 
 
 class _Work:
-    """What one process does."""
+    """The work of one process on one space."""
 
     __slots__ = ("_embedder", "_load", "_progress", "_space", "_store", "_vectors", "refused")
 
@@ -138,7 +141,7 @@ class _Work:
         return [] if self._vectors.is_gone() else self._vectors.pending()
 
     def turn(self, is_to_stop: "Callable[[], bool]") -> int:
-        """Work through what is pending; how many memories are done."""
+        """Work through the pending memories. Return how many are done."""
         done = 0
         waiting = self.waiting()
         most = PACKAGED_READS if self._space.is_packaged else GROUP_CHARACTERS
@@ -152,7 +155,7 @@ class _Work:
         return done
 
     def _texts(self, chunk: "list[tuple[int, str]]") -> "dict[str, tuple[str, list[int]]]":
-        """The text and the keys of each content hash. A memory that was changed or purged meanwhile is left out."""
+        """Return the text and the keys of each content hash. A memory that was changed or purged meanwhile is left out."""
         memories = self._store.by_seqs([self._vectors.seq_of(key) for key, _ in chunk])
         texts: dict[str, tuple[str, list[int]]] = {}
         for key, content_hash in chunk:
@@ -170,7 +173,7 @@ class _Work:
         return [(key, content_hash, made[content_hash]) for content_hash, _, keys in group for key in keys]
 
     def _embedded(self, texts: list[str]) -> list[list[bytes]]:
-        """The vectors of each text: the whole's, then its passages'."""
+        """Return the vectors of each text: the whole's, then its passages'."""
         embedder = self._embedder = self._embedder or self._load()
         parts = [[text, *embedder.passages(text)] for text in texts]
         try:
@@ -194,7 +197,7 @@ class _Work:
 
 
 def _in_groups(texts: "dict[str, tuple[str, list[int]]]", most: int) -> "Iterator[list[tuple[str, str, list[int]]]]":
-    """Groups of (content hash, text, keys). most: characters of a text that the model reads."""
+    """Yield groups of (content hash, text, keys). most: characters of a text that the model reads."""
     group: list[tuple[str, str, list[int]]] = []
     characters = 0
     for content_hash, (text, keys) in texts.items():
@@ -208,7 +211,7 @@ def _in_groups(texts: "dict[str, tuple[str, list[int]]]", most: int) -> "Iterato
 
 
 def _in_passages(text: str) -> int:
-    """How many characters a text's passages have together, about."""
+    """Return about how many characters a text's passages have together."""
     if len(text) <= LONG:
         return 0
     return min(len(text) * passages.WINDOW // passages.STEP, passages.MOST * LONG)

@@ -56,7 +56,10 @@ class DocumentEmbedder:
         return found
 
     def _tokens(self) -> int:
-        """How many tokens of a text are read: what tokenizer_config.json says, 256 in the packaged one; at most MOST_TOKENS."""
+        """Return how many tokens of a text are read.
+
+        tokenizer_config.json says it, 256 in the packaged one; at most MOST_TOKENS.
+        """
         tokenizer = self._tokenizer
         truncation = (tokenizer.truncation if tokenizer else None) or {}
         length = int(truncation.get("max_length", _USUAL_TOKENS))
@@ -65,7 +68,7 @@ class DocumentEmbedder:
         return min(length, MOST_TOKENS)
 
     def embed(self, texts: "Sequence[str]") -> "Iterator[bytes]":
-        """The vector of each text, in their order: int8, one byte a dimension, the largest scaled to 127.
+        """Yield the vector of each text, in their order: int8, one byte a dimension, the largest scaled to 127.
 
         An empty text has the zero vector, which is near to nothing. Raises ModelError when the model fails.
         """
@@ -78,7 +81,10 @@ class DocumentEmbedder:
             yield from pool.map(self._document, texts)
 
     def passages(self, text: str) -> list[str]:
-        """The passages of a text by the model's own tokens, to be embedded each; [] for a text that is not longer than one."""
+        """Return the passages of a text by the model's own tokens, to be embedded each.
+
+        There are none for a text that is not longer than one.
+        """
         if self._splitter is None:
             tokenizer = self._tokenizer
             if tokenizer is None:
@@ -93,16 +99,17 @@ class DocumentEmbedder:
         return [ready[start:end] for start, end in passages.spans(tokens, window)]
 
     def query(self, text: str) -> bytes:
-        """The vector of a question, in the space of the texts. Raises ModelError when the model fails."""
+        """Return the vector of a question, in the space of the texts. Raises ModelError when the model fails."""
         return self._vector(self._model.query_embed, text)
 
     def _document(self, text: str) -> bytes:
         return self._vector(self._model.passage_embed, text)
 
     def _vector(self, embed: "Callable[[list[str]], Iterable[NumpyArray]]", text: str) -> bytes:
-        """One text at a time. An int8 model scales its numbers by the largest of the batch, so that in batches of 8 a vector
-        depends on its neighbours (cosine .992 to the one made alone); alone it costs the same: 185 documents of 40 words a
-        CPU-second.
+        """Return the vector of one text, embedded alone.
+
+        An int8 model scales its numbers by the largest of the batch, so that in batches of 8 a vector depends on its neighbours
+        (cosine .992 to the one made alone); alone it costs the same: 185 documents of 40 words a CPU-second.
         """
         ready = _prepared(text, self._reads)
         if not ready:
@@ -120,12 +127,12 @@ class DocumentEmbedder:
 
 
 def _prepared(text: str, tokens: int) -> str:
-    """What of a text reaches the tokenizer when `tokens` are read: its beginning, as UTF-8 can hold it."""
+    """Return the part of a text that reaches the tokenizer when `tokens` are read: its beginning, as UTF-8 can hold it."""
     return text.lstrip()[: tokens * CHARACTERS_A_TOKEN].rstrip().encode("utf-8", "replace").decode("utf-8")
 
 
 def quantised(vector: "NumpyArray") -> bytes:
-    """A vector as int8, its largest component at 127; zeros for one that has no direction.
+    """Return a vector as int8, its largest component at 127; zeros for one that has no direction.
 
     >>> import numpy as np
     >>> list(quantised(np.array([0.5, -0.25, 0.0], np.float32)))
@@ -143,7 +150,7 @@ def quantised(vector: "NumpyArray") -> bytes:
 
 
 def cores() -> int:
-    """How many processor cores this process may use."""
+    """Return how many processor cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -107,7 +107,7 @@ class Packed:
         os.close(self._fd)
 
     def match(self, piece: bytes) -> tuple[int, int]:
-        """The longest token that `piece` begins with, as (length in bytes, id); (0, 0) when there is none.
+        """Return the longest token that `piece` begins with, as (length in bytes, id); (0, 0) when there is none.
 
         piece: UTF-8, with CONTINUES in front when it goes on with a word. Both ends of a match lie between characters, because
         the vocabulary is whole UTF-8 too. Raises EncoderUnusable.
@@ -144,11 +144,14 @@ class Packed:
         return token_id
 
     def record(self, row: int) -> bytes:
-        """The record of a row: dimension bytes, each the int8 value + 128, and the float32 scale. Raises EncoderUnusable."""
+        """Return the record of a row: dimension bytes, each the int8 value + 128, and the float32 scale.
+
+        Raises EncoderUnusable.
+        """
         return self._read(self._record, self._rows + row * self._record)
 
     def all_rows(self) -> "tuple[Rows, Scales]":
-        """Every row, `(tokens + bigrams, dimension) int8`, and its scale. Off the hook's path."""
+        """Return every row, `(tokens + bigrams, dimension) int8`, and its scale. Off the hook's path."""
         import numpy as np  # 70 ms
 
         shape = (self.tokens + self.bigrams, self._record)

@@ -28,7 +28,7 @@ RECIPE = 2  # raised whenever the same files give other vectors: DocumentEmbedde
 
 
 def slug(model: str) -> str:
-    """A model's name as that of a file.
+    """Return a model's name as the name of a file.
 
     >>> slug("BAAI/bge-small-en-v1.5")
     'baai-bge-small-en-v1.5'
@@ -37,7 +37,7 @@ def slug(model: str) -> str:
 
 
 def installed(home: "Home") -> list[Space]:
-    """The spaces whose models are on this machine, the packaged one first."""
+    """Return the spaces whose models are on this machine, the packaged one first."""
     try:
         names = sorted(os.listdir(home.models))
     except OSError:
@@ -47,7 +47,7 @@ def installed(home: "Home") -> list[Space]:
 
 
 def find(home: "Home", name: str) -> Space:
-    """The installed space that `name` means: its own name, or the model's. Raises ModelError.
+    """Return the installed space that `name` means: its own name, or the model's. Raises ModelError.
 
     A pulled copy of the packaged model goes by the model's name, the packaged one by `minilm` and `default`.
     """
@@ -62,7 +62,7 @@ def find(home: "Home", name: str) -> Space:
 
 
 def find_pulled(home: "Home", name: str) -> Space:
-    """The pulled space that `name` means. Raises ModelError, UsageError for the packaged one."""
+    """Return the pulled space that `name` means. Raises ModelError, UsageError for the packaged one."""
     space = find(home, name)
     if space.is_packaged:
         raise UsageError(f"{space.name} is part of subcog", "`subcog models list` shows those that can be removed")
@@ -70,7 +70,10 @@ def find_pulled(home: "Home", name: str) -> Space:
 
 
 def chosen(home: "Home", settings: "Settings") -> Space:
-    """The space of terminal search: the user's, else the packaged one. Raises ModelError when it is not installed."""
+    """Return the space of terminal search: the user's, else the packaged one.
+
+    Raises ModelError when its model is not installed.
+    """
     space = find(home, str(settings[SETTING]))
     if lacking := missing(space):
         raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
@@ -78,7 +81,7 @@ def chosen(home: "Home", settings: "Settings") -> Space:
 
 
 def missing(space: Space) -> list[str]:
-    """The files that are gone, or are not as large as when they came. A look at the folder: nothing is read through."""
+    """Return the files that are gone, or not as large as when they came. A look at the folder: nothing is read through."""
     if space.is_packaged:
         return [name for name in NEEDED if not _size(os.path.join(space.folder, name))]
     files = _description(space.folder).get("files", {})
@@ -96,7 +99,7 @@ def verify(space: Space) -> None:
 
 
 def altered() -> list[str]:
-    """The packaged files that are gone or not as they were installed, for instance after a disk was full.
+    """Return the packaged files that are gone or not as they were installed, for instance after a disk was full.
 
     Compared with the hashes that the installer has written down; a checkout has none, and nothing is found wrong there.
     """
@@ -128,7 +131,9 @@ def altered() -> list[str]:
 
 
 def made_by(space: Space) -> tuple[str, str]:
-    """What makes the final vectors of a space, and what the provisional ones: files and recipe; "" where that is not known.
+    """Return the names of what makes the final vectors of a space, and of what makes the provisional ones.
+
+    Each names files and recipe, and is "" where that is not known.
 
     A look at a header and a small file, so it is for every command. Vectors made by anything else are to be replaced.
     """
@@ -144,7 +149,7 @@ def made_by(space: Space) -> tuple[str, str]:
 
 
 def checksum_of(folder: str, names: "Iterable[str]") -> str:
-    """What tells these files of a folder from others of the same names. Raises OSError."""
+    """Return the checksum that tells these files of a folder from others of the same names. Raises OSError."""
     import hashlib  # 2 ms, where a model is pulled
 
     total = hashlib.sha256()
@@ -155,7 +160,7 @@ def checksum_of(folder: str, names: "Iterable[str]") -> str:
 
 
 def size_of(space: Space) -> int:
-    """Bytes of the model on disk."""
+    """Return the size of the model on disk in bytes."""
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(space.folder) for name in names)
 
 

@@ -15,7 +15,9 @@ MOST = 48
 
 
 def spans(tokens: "Sequence[Span]", window: int = WINDOW) -> "list[Span]":
-    """The passages of a text, given the places of its tokens; [] for a text of at most `window` tokens. The last ends with it.
+    """Return the passages of a text, given the places of its tokens.
+
+    There are none for a text of at most `window` tokens. The last one ends with the text.
 
     window: tokens of a passage, for a model that reads fewer than WINDOW; they overlap as much in proportion.
 
@@ -30,5 +32,5 @@ def spans(tokens: "Sequence[Span]", window: int = WINDOW) -> "list[Span]":
 
 
 def reach(window: int = WINDOW) -> int:
-    """How many tokens of a text its passages reach."""
+    """Return how many tokens of a text its passages reach."""
     return window + (MOST - 1) * (STEP * window // WINDOW)

@@ -43,7 +43,7 @@ class Entry:
 
 
 def catalogue() -> list[Entry]:
-    """All models that can be pulled. Raises ModelError when fastembed can not be imported."""
+    """Return all models that can be pulled. Raises ModelError when fastembed can not be imported."""
     return [
         Entry(told["model"], told["dim"], told["sources"]["hf"], (told["model_file"], *told["additional_files"]))
         for told in text_embedding().list_supported_models()
@@ -152,7 +152,7 @@ def _hub() -> str:
 
 
 def _download(entry: Entry, target: str, progress: "Progress | None") -> None:
-    """Fetch a model's files. With plain requests: the hub's own client has a cache, a log and retries of its own.
+    """Fetch a model's files with plain requests: the hub's own client has a cache, a log and retries of its own.
 
     Raises ModelError when the network fails, OSError when the disk does.
     """
@@ -177,7 +177,7 @@ def _download(entry: Entry, target: str, progress: "Progress | None") -> None:
 
 
 def _opened(url: str) -> "HTTPResponse | None":
-    """The answer to a request, None when there is no such thing. Raises ModelError."""
+    """Return the answer to a request, None when there is no such thing. Raises ModelError."""
     import ssl
     import urllib.error
     import urllib.request  # 30 ms with ssl, for a pull only
@@ -215,7 +215,7 @@ def _pieces(answer: "HTTPResponse", size: int) -> "Iterator[bytes]":
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost cause, in its own words."""
+    """Return the innermost cause of an error, in its own words."""
     while isinstance(inner := getattr(error, "reason", None), BaseException):
         error = inner
     return error.strerror if isinstance(error, OSError) and error.strerror else first_line(error)

@@ -25,11 +25,11 @@ class Space:
 
     @property
     def remedy(self) -> str:
-        """What to do when its files do not work."""
+        """The advice for when the files of the space do not work."""
         return "reinstall subcog" if self.is_packaged else f"`subcog models remove {self.name}`, then pull it again"
 
     def answers_to(self, name: str) -> bool:
-        """Whether a user means this space by `name`."""
+        """Return whether a user means this space by `name`."""
         return name.lower() in (self.name, self.model.lower())
 
 

@@ -20,7 +20,7 @@ _MANY = 50  # texts from which numpy is worth its import and the reading of all 
 
 
 def in_use(home: "Home", settings: "Settings") -> "list[Space]":
-    """The packaged space, which the hook uses, and the one that the user has chosen, when its model is there."""
+    """Return the packaged space, which the hook uses, and the one that the user has chosen, when its model is there."""
     try:
         chosen = models.chosen(home, settings)
     except ModelError:  # whoever searches is told
@@ -37,7 +37,7 @@ def open_following(
     anew: bool = False,
     wait_ms: int | None = None,
 ) -> "VectorStore":
-    """The vectors of a space, brought to the store's revision as vector_sync.open_following says. Raises StoreError."""
+    """Return the vectors of a space, brought to the store's revision by `vector_sync.open_following`. Raises StoreError."""
     return vector_sync.open_following(
         home,
         store,
@@ -52,7 +52,10 @@ def open_following(
 
 
 def provisional(space: "Space") -> "Encode":
-    """What gives a space's new memories their first vectors: the static encoder in the packaged space, nothing elsewhere."""
+    """Return the encoder that gives a space's new memories their first vectors.
+
+    It is the static encoder in the packaged space, None elsewhere.
+    """
     if not space.is_packaged:
         return lambda texts: [None] * len(texts)
 

@@ -36,7 +36,7 @@ class StaticEncoder:
 
     @classmethod
     def open(cls, path: str = PACKAGED) -> "StaticEncoder":
-        """The encoder packed in `path`. Raises EncoderUnusable."""
+        """Return the encoder packed in `path`. Raises EncoderUnusable."""
         return cls(Packed(path))
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class StaticEncoder:
         return self._packed.checksum
 
     def encode(self, text: str, max_tokens: int = MAX_TOKENS) -> bytes:
-        """The vector of `text` as `dimension` signed bytes, the largest of them 127; b"" when the text has no token.
+        """Return the vector of `text` as `dimension` signed bytes, the largest of them 127; b"" when the text has no token.
 
         Its length means nothing, its direction is `vector`'s. max_tokens: those behind them are not looked at. Raises
         EncoderUnusable.
@@ -64,7 +64,7 @@ class StaticEncoder:
         return bytes([round(value * factor) & 255 for value in sums])
 
     def vector(self, text: str, max_tokens: int = MAX_TOKENS) -> list[float]:
-        """The vector of `text`, `(dimension,)`, of length 1; [] when the text has no token. Raises EncoderUnusable."""
+        """Return the vector of `text`, `(dimension,)`, of length 1; [] when the text has no token. Raises EncoderUnusable."""
         sums = self._sums(text, max_tokens)
         if not sums:
             return []
@@ -72,7 +72,7 @@ class StaticEncoder:
         return [value / length for value in sums]
 
     def _sums(self, text: str, max_tokens: int) -> list[float]:
-        """The sum of the text's rows in fixed point; [] when there is nothing to sum or all of it cancels out."""
+        """Return the sum of the text's rows in fixed point; [] when there is nothing to sum or all of it cancels out."""
         packed = self._packed
         found = ids(text, packed.match, max_tokens)
         if not found:
@@ -95,7 +95,10 @@ class StaticEncoder:
 
 
 def _weighted_lanes(records: list[bytes], weights: list[int], dimension: int) -> "list[Sequence[float]]":
-    """The weighted sums of the rows, LANES lists of dimension // LANES whole numbers: list k holds those of k, k + LANES ..."""
+    """Return the weighted sums of the rows, as LANES lists of dimension // LANES whole numbers.
+
+    List k holds those of k, k + LANES ...
+    """
     mask = int.from_bytes(b"\xff\x00\x00\x00" * (dimension // LANES), "little")  # cuts the scale off too
     first = second = third = fourth = 0
     for record, weight in zip(records, weights, strict=True):
@@ -108,7 +111,7 @@ def _weighted_lanes(records: list[bytes], weights: list[int], dimension: int) ->
 
 
 def _numbers(little_endian: bytes, kind: "Literal['f', 'I']") -> "Sequence[float]":
-    """The 4-byte numbers in `little_endian`; `import struct` alone costs .26 ms."""
+    """Return the 4-byte numbers in `little_endian`; `import struct` alone costs .26 ms."""
     if sys.byteorder == "little":
         return memoryview(little_endian).cast(kind).tolist()
     return memoryview(little_endian[::-1]).cast(kind).tolist()[::-1]

@@ -57,7 +57,7 @@ _UNKNOWN_MARK = "\ufffc"  # in place of a mark that stays: no token has one, so 
 
 
 def ids(text: str, match: "Match", limit: int = sys.maxsize, known: "dict[str, list[int]] | None" = None) -> list[int]:
-    """The ids of `text`, at most `limit` of them. Lone surrogates, which the library refuses, count for nothing.
+    """Return the ids of `text`, at most `limit` of them. Lone surrogates, which the library refuses, count for nothing.
 
     match: the longest token that a piece begins with, as (length, id); known: the words taken apart so far, to be handed on
     from text to text. Takes time linear in the text.
@@ -81,7 +81,7 @@ def ids(text: str, match: "Match", limit: int = sys.maxsize, known: "dict[str, l
 
 
 def words(text: str) -> list[str]:
-    """The words that WordPiece takes apart: cleaned, without accents, in lower case, punctuation and ideographs alone.
+    """Return the words that WordPiece takes apart: cleaned, without accents, in lower case, punctuation and ideographs alone.
 
     >>> words("Don't\\tcafé_2 東京!")
     ['don', "'", 't', 'cafe', '_', '2', '東', '京', '!']
@@ -94,7 +94,7 @@ def words(text: str) -> list[str]:
 
 
 def _pieces(word: str, match: "Match") -> list[int]:
-    """The ids of one word: the longest token that it begins with, then the longest that goes on, and so forth."""
+    """Return the ids of one word: the longest token that it begins with, then the longest that goes on, and so forth."""
     # a character that no token goes on with makes the word unknown; seen at once, 256 such words cost 4 ms instead of 120
     if len(word) > MAX_WORD or not (word.isascii() or all(match(_CONTINUES + c.encode())[0] for c in word if c > "\x7f")):
         return [match(UNKNOWN)[1]]
@@ -112,7 +112,7 @@ def _pieces(word: str, match: "Match") -> list[int]:
 
 
 def _parts(text: str) -> "Iterator[tuple[str, str]]":
-    """The text between special tokens, each part with the special token before it, "" for the first."""
+    """Yield the text between special tokens, each part with the special token before it, "" for the first."""
     if "[" not in text:
         yield "", text
         return
@@ -130,7 +130,10 @@ def _parts(text: str) -> "Iterator[tuple[str, str]]":
 
 
 def _stretches(text: str) -> "Iterator[str]":
-    """`text` in pieces of some _STRETCH characters, cut where a word ends anyway: before blanks, punctuation and ideographs."""
+    """Yield `text` in pieces of some _STRETCH characters.
+
+    They are cut where a word ends anyway: before blanks, punctuation and ideographs.
+    """
     start, length = 0, len(text)
     while length - start > _STRETCH:
         end = start + _STRETCH
@@ -143,7 +146,7 @@ def _stretches(text: str) -> "Iterator[str]":
 
 
 class _Cleaned(dict[int, str]):
-    """What each character is before decomposition: nothing, a blank, or itself, ideographs between blanks. Filled as asked.
+    """The form of each character before decomposition: nothing, a blank, or itself, ideographs between blanks. Filled as asked.
 
     Marks go here already: `normalize` sorts a run of them in quadratic time, 40,000 in 1.2 s.
     """
@@ -170,7 +173,7 @@ class _Cleaned(dict[int, str]):
 
 
 class _Folded(dict[int, str]):
-    """What each character is after decomposition: nothing for a mark, punctuation between blanks, else lower case."""
+    """The form of each character after decomposition: nothing for a mark, punctuation between blanks, else lower case."""
 
     def __missing__(self, code: int) -> str:
         from unicodedata import category  # see `words`
