@@ -9,7 +9,10 @@ class Address:
     __slots__ = ("host", "is_secure", "path", "port")
 
     def __init__(self, url: str) -> None:
-        """Raises ConfigError. urllib.parse, which costs 5 ms, is not asked: what is allowed is little."""
+        """Read an address; raise ConfigError for one that can not be used.
+
+        urllib.parse, which costs 5 ms, is not asked: what is allowed is little.
+        """
         scheme, _, rest = url.partition("://")
         scheme = scheme.lower()
         place, slash, path = rest.partition("/")
@@ -28,7 +31,7 @@ class Address:
 
     @property
     def is_here(self) -> bool:
-        """Whether the host is this machine: what is sent there does not travel."""
+        """True where the host is this machine: what is sent there does not travel."""
         parts = self.host.split(".")
         is_ipv4 = len(parts) == 4 and all(part.isdigit() for part in parts)
         return self.host.lower() in ("localhost", "::1") or (is_ipv4 and parts[0] == "127")

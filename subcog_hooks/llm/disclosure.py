@@ -1,4 +1,4 @@
-"""What of a prompt may be shown to an LLM: unmistakable secrets are masked, and of a text that may hold another, nothing is.
+"""The part of a prompt that an LLM may see: unmistakable secrets are masked, and a text that may hold another is not shown.
 
 `redact` knows more, but takes 100 ms to load: this is for the hook. It does not find where a secret ends, only that there may
 be one, and refuses too much rather than too little, 1 of 100 real prompts: without an LLM, its words tell what one asks for.
@@ -103,7 +103,7 @@ _UUID = (8, 4, 4, 4, 12)
 
 
 def shown(text: str) -> str | None:
-    """`text` without its unmistakable secrets and private spans; None where something else in it may be a secret.
+    """Return `text` without its unmistakable secrets and private spans; None where something else in it may be a secret.
 
     >>> shown("git push with ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2 fails")
     'git push with [redacted] fails'
@@ -115,7 +115,10 @@ def shown(text: str) -> str | None:
 
 
 def may_hold_secret(text: str) -> bool:
-    """Whether something in a text may be a secret: by its name, by what it begins with, or because it looks drawn by lot."""
+    """Return whether something in a text may be a secret.
+
+    It may be by its name, by its first letters, or because it looks drawn by lot.
+    """
     lowered = text.lower()
     return (
         any(telltale in lowered for telltale in _TELLTALES)
@@ -130,7 +133,7 @@ def may_hold_secret(text: str) -> bool:
 
 
 def _begins_drawn(text: str, prefix: str) -> bool:
-    """Whether a token begins so somewhere in a text, and what follows the prefix is no name."""
+    """Return whether a token begins so somewhere in a text, and what follows the prefix is no name."""
     at = text.find(prefix)
     while at >= 0:
         end = start = at + len(prefix)
@@ -148,7 +151,10 @@ def _is_inside_word(text: str, at: int) -> bool:
 
 
 def _may_be_drawn(run: str) -> bool:
-    """Whether what stands between blanks and quotes, or its part behind a sign, may be drawn by lot; a short hash is not."""
+    """Return whether a run of characters, or its part behind a sign, may be drawn by lot; a short hash is not.
+
+    run: it stands between blanks and quotes.
+    """
     if len(run) < SHORTEST:
         return False
     parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
@@ -167,7 +173,10 @@ def _may_be_drawn(run: str) -> bool:
 
 
 def _is_told(text: str, lowered: str) -> bool:
-    """Whether a tool's option, a file of logins, a PIN, a parameter, a webhook, or another language tells a secret."""
+    """Return whether something else tells a secret.
+
+    That is a tool's option, a file of logins, a PIN, a parameter, a webhook, or another language.
+    """
     return (
         (any(tool in lowered for tool in _TOOLS) and any(option in text for option in _TOOL_OPTIONS))
         or ("machine " in lowered and " login " in lowered and " password " in lowered)
@@ -179,7 +188,10 @@ def _is_told(text: str, lowered: str) -> bool:
 
 
 def _has_login_with_host(text: str) -> bool:
-    """Whether there is `user:password@host`, in a URL with signs that end its first part elsewhere, or as scp has it."""
+    """Return whether there is `user:password@host`.
+
+    It stands in a URL with signs that end its first part elsewhere, or as scp has it.
+    """
     if "://" in text and any(_has_odd_login(piece) for piece in text.split("://")[1:]):
         return True
     for word in text.split():
@@ -191,7 +203,10 @@ def _has_login_with_host(text: str) -> bool:
 
 
 def _is_told_by_a_word(lowered: str) -> bool:
-    """Whether there is a line of .pgpass, a PIN, or a word that may be the password that another language names."""
+    """Return whether a word tells a secret.
+
+    That is a line of .pgpass, a PIN, or a word that may be the password that another language names.
+    """
     words = lowered.split()
     if any(map(_is_line_of_pgpass, words)):
         return True
@@ -204,7 +219,10 @@ def _is_told_by_a_word(lowered: str) -> bool:
 
 
 def _is_other_assignment(text: str) -> bool:
-    """Whether what is assigned to a less telling name looks drawn by lot, or a parameter of a URL may be a secret."""
+    """Return whether another assignment may hold a secret.
+
+    A less telling name has a value that looks drawn by lot, or a parameter of a URL may be a secret.
+    """
     for sign in "=:":
         for name, value in pairwise(text.split(sign)):
             word = name.rstrip(" \t\"'`])*").translate(_WORDS).replace("_", " ").replace("-", " ").split()[-1:]
@@ -227,7 +245,10 @@ def _is_line_of_pgpass(word: str) -> bool:
 
 
 def _has_odd_login(after_scheme: str) -> bool:
-    """Whether there is a password in a URL that holds what ends its first part elsewhere, or a token in a user's place."""
+    """Return whether a URL has an odd login.
+
+    Its password holds what ends its first part elsewhere, or a token stands in a user's place.
+    """
     login, at, _ = (after_scheme.split() or [""])[0].rpartition("@")
     user, colon, password = login.partition(":")
     if not at:
@@ -236,7 +257,7 @@ def _has_odd_login(after_scheme: str) -> bool:
 
 
 def _begins(text: str, prefix: str) -> bool:
-    """Whether a token begins so somewhere in a text: not inside a word, and with enough behind it."""
+    """Return whether a token begins with a prefix: not inside a word, and with enough behind it."""
     at = text.find(prefix)
     while at >= 0:
         end = at + len(prefix)
@@ -252,7 +273,10 @@ def _is_of_token(letter: str) -> bool:
 
 
 def _has_login(text: str) -> bool:
-    """Whether there is a user with a password: in a URL, or as curl has it. What `mask` has left of a URL is a variable."""
+    """Return whether a text has a user with a password: in a URL, or as curl has it.
+
+    What `mask` has left of a URL is a variable.
+    """
     for option in (" -u ", " -u", " --user ", " --user="):
         for piece in text.split(option)[1:]:
             if ":" in piece[:_LONGEST_VALUE].lstrip("\"' ").partition(" ")[0]:
@@ -266,7 +290,7 @@ def _has_login(text: str) -> bool:
 
 
 def _is_variable(password: str) -> bool:
-    """Whether a password in a URL names where it is kept: `$NAME`, `${NAME}`, `{name}`, `%NAME%`; but `%21` is a `!`."""
+    """Return whether a password in a URL names where it is kept: `$NAME`, `${NAME}`, `{name}`, `%NAME%`; but `%21` is a `!`."""
     for before, after in (("${", "}"), ("{", "}"), ("%", "%"), ("$", "")):
         if password.startswith(before) and password.endswith(after):
             return password[len(before) : len(password) - len(after)].isidentifier()
@@ -274,7 +298,7 @@ def _is_variable(password: str) -> bool:
 
 
 def _is_assigned(text: str, lowered: str) -> bool:
-    """Whether something is assigned to a name such as `password` or `api_key` that may be a secret."""
+    """Return whether something is assigned to a name such as `password` or `api_key` that may be a secret."""
     if len(lowered) != len(text):  # of some letters of other scripts
         text = lowered
     for names, is_login in ((_LOGINS, True), (_KEYS, False)):
@@ -288,7 +312,7 @@ def _is_assigned(text: str, lowered: str) -> bool:
 
 
 def _has_value(text: str, start: int, end: int, *, is_login: bool) -> bool:
-    """Whether the name at `start` to `end` is assigned a value that may be a secret."""
+    """Return whether the name at `start` to `end` is assigned a value that may be a secret."""
     last = min(len(text), end + _LONGEST_NAME)
     while end < last and (text[end].isalnum() or text[end] in "_-"):
         end += 1
@@ -311,7 +335,7 @@ def _has_value(text: str, start: int, end: int, *, is_login: bool) -> bool:
 
 
 def _values(text: str) -> tuple[str, ...]:
-    """What may be the value behind a sign: what comes first, and behind a type or a name what comes then."""
+    """Return the values that may stand behind a sign: the first, and behind a type or a name the next."""
     line = text.lstrip("=:>!~ \t").split("\n", 1)[0] if text.lstrip("=:>!~ \t")[:1] != "\n" else text.lstrip("=:>!~ \t\r\n")
     first = _first_of(text)
     behind = tuple(_first_of(line.split(sign, 1)[1]) for sign in ("=", " ") if sign in line)
@@ -327,13 +351,13 @@ def _first_of(text: str) -> str:
 
 
 def _is_anything(value: str) -> bool:
-    """Whether a value is more than a variable's name, a mask, or nothing."""
+    """Return whether a value is more than a variable's name, a mask, or nothing."""
     value = value.rstrip(".:!?")
     return len(value) > 2 and not value.startswith(("$", "%")) and any(map(str.isalnum, value))
 
 
 def _is_telling(value: str) -> bool:
-    """Whether a value is no plain word: it has a digit, or is longer than words are."""
+    """Return whether a value is no plain word: it has a digit, or is longer than words are."""
     value = value.rstrip(".:!?")
     if not _is_anything(value):
         return False
@@ -343,7 +367,7 @@ def _is_telling(value: str) -> bool:
 
 
 def _is_drawn(word: str) -> bool:
-    """Whether a word looks drawn by lot, as tokens and hashes do; a UUID, which names things, does not count.
+    """Return whether a word looks drawn by lot, as tokens and hashes do; a UUID, which names things, does not count.
 
     >>> [_is_drawn(word) for word in ("sessionTokenOfTheBrowserV2", "3fa85f64-5717-4562-b3fc-2c963f66afa6")]
     [False, False]
@@ -376,6 +400,6 @@ def _is_drawn(word: str) -> bool:
 
 
 def _changes(part: str) -> int:
-    """How often a word changes between digits, capitals and small letters; a capital that begins a word counts once."""
+    """Return how often a word changes between digits, capitals and small letters; a capital that begins a word counts once."""
     kinds = ["0" if letter.isdigit() else "A" if letter.isupper() else "a" for letter in part]
     return sum(one != other and one + other != "Aa" for one, other in pairwise(kinds))

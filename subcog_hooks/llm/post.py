@@ -17,7 +17,7 @@ MAX_BODY = 64 * 1024  # bytes of an answer; 200 tokens in either envelope are 2,
 
 
 def post(base_url: str, path: str, headers: dict[str, str], content: dict[str, object], until: float) -> tuple[int, bytes]:
-    """Status and body of the answer, a redirect's too: it is not followed, the key would travel.
+    """Send a request. Return status and body of the answer, a redirect's too: it is not followed, the key would travel.
 
     until: when to give up, in monotonic seconds. Raises ProviderTimeout, ProviderGone, or ProviderError; their messages hold
     nothing of the headers or of the answer.
@@ -124,7 +124,7 @@ class _Incoming(io.RawIOBase):
 
 
 def _left(until: float) -> float:
-    """Seconds until then. Raises TimeoutError when there are none: a timeout of 0 would mean not to wait at all."""
+    """Return the seconds until then. Raises TimeoutError when there are none: a timeout of 0 would mean not to wait at all."""
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError

@@ -59,7 +59,7 @@ class Provider:
 
 
 def of(settings: "Settings", home: "Home") -> Provider | None:
-    """The provider that the settings name, None for `none`. Raises ConfigError when it can not be used as it is set up.
+    """Return the provider that the settings name, None for `none`. Raises ConfigError when it can not be used as it is set up.
 
     The key is llm.key_file's; for the provider's own host, without one, the environment's, which was set for that host.
     """
@@ -87,7 +87,7 @@ def of(settings: "Settings", home: "Home") -> Provider | None:
 
 
 def _may_be_about_llm(name: str) -> bool:
-    """Whether a key that was left out of the settings may have said not to ask an LLM, or which.
+    """Return whether a key that was left out of the settings may have said not to ask an LLM, or which.
 
     Its default would stand in for it: an LLM that was switched off with a typing error, the provider's own address instead of
     that of a server here.
@@ -111,7 +111,7 @@ def _from_environment(variable: str) -> str:
 
 
 def _from_file(path: str, home: "Home") -> str:
-    """The key in a file that nobody else can read. Raises ConfigError."""
+    """Return the key in a file that nobody else can read. Raises ConfigError."""
     path = os.path.join(home.root, os.path.expanduser(path))
     try:
         descriptor = open_regular(path)
@@ -135,14 +135,14 @@ def _from_file(path: str, home: "Home") -> str:
 
 
 def _checked(key: str, place: str) -> str:
-    """A key, which has to fit into a header line. Raises ConfigError."""
+    """Return a key that fits into a header line. Raises ConfigError for another; place: where it was found."""
     if not key.isascii() or not key.isprintable() or " " in key or len(key) >= MAX_KEY:
         raise ConfigError(f"{place} does not hold a key", "expected one word, nothing else")
     return key
 
 
 def ask(provider: Provider, question: "Question", seconds: float) -> str:
-    """The text that the LLM answers to one request, within `seconds` (looking up the server's name aside).
+    """Return the text that the LLM answers to one request, within `seconds` (looking up the server's name aside).
 
     Raises ProviderTimeout, ProviderGone, or ProviderError for everything else.
     """
@@ -169,7 +169,7 @@ def ask(provider: Provider, question: "Question", seconds: float) -> str:
 
 
 def _anthropic(provider: Provider, question: "Question") -> tuple[str, dict[str, str], dict[str, object]]:
-    """The Messages API; a tool that has to be called makes the answer follow the schema."""
+    """Return the answer of the Messages API; a tool that has to be called makes it follow the schema."""
     headers = {"anthropic-version": "2023-06-01"} | ({"x-api-key": provider.key} if provider.key else {})
     content: dict[str, object] = {
         "model": provider.model,
@@ -183,7 +183,7 @@ def _anthropic(provider: Provider, question: "Question") -> tuple[str, dict[str,
 
 
 def _openai(provider: Provider, question: "Question") -> tuple[str, dict[str, str], dict[str, object]]:
-    """Chat completions with structured output, as Ollama, LM Studio, llama.cpp and vLLM have it, too."""
+    """Return the answer of chat completions with structured output, as Ollama, LM Studio, llama.cpp and vLLM have it, too."""
     headers = {"Authorization": f"Bearer {provider.key}"} if provider.key else {}
     knows_new_name = provider.base_url == ADDRESSES[OPENAI]
     limit = "max_completion_tokens" if knows_new_name else "max_tokens"
@@ -200,13 +200,13 @@ def _openai(provider: Provider, question: "Question") -> tuple[str, dict[str, st
 
 
 def _temperature(provider: Provider) -> dict[str, object]:
-    """0, so that equal prompts get equal answers, where the model takes it."""
+    """Return temperature 0, so that equal prompts get equal answers, where the model takes it."""
     takes_it = provider.base_url not in ADDRESSES.values() or provider.model.startswith(_TEMPERED)
     return {"temperature": 0} if takes_it else {}
 
 
 def _text(provider: Provider, body: bytes) -> str:
-    """What the LLM wrote, "" when that is not to be found."""
+    """Return the text that the LLM wrote, "" when that is not to be found."""
     try:
         answer: Any = wire.loads(body.decode("utf-8", "replace"))
         if provider.name == ANTHROPIC:
@@ -218,7 +218,7 @@ def _text(provider: Provider, body: bytes) -> str:
 
 
 def _of_blocks(blocks: "list[dict[str, object]]") -> str:
-    """The tool's input as JSON, else the texts one after another."""
+    """Return the tool's input as JSON, else the texts one after another."""
     import json
 
     for block in blocks:
@@ -228,7 +228,7 @@ def _of_blocks(blocks: "list[dict[str, object]]") -> str:
 
 
 def _code(body: bytes, key: str) -> str:
-    """A server's own word for an error, such as `model_not_found`; never its sentence."""
+    """Return a server's own word for an error, such as `model_not_found`; never its sentence."""
     try:
         answer = wire.loads(body.decode("utf-8", "replace"))
     except ValueError:

@@ -6,7 +6,7 @@ if TYPE_CHECKING:
 
 
 class Question:
-    """What an LLM is asked.
+    """One question to an LLM.
 
     system: its instructions; user: the text at hand, which has to be free of secrets: it leaves the machine. name: of the
     answer, one word; purpose: what the answer is for, a sentence; schema: the answer's JSON Schema, in the part of it that all

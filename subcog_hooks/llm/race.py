@@ -19,7 +19,7 @@ SUCCESS, TIMEOUT, ERROR, DISCONNECTED = "success", "timeout", "error", "disconne
 
 
 class Outcome:
-    """How a call ended.
+    """The end of a call: an answer, or why there is none.
 
     status: success, timeout, error or disconnected; answer: what was read of it, of a success alone; reason: "" for a success.
 
@@ -48,7 +48,10 @@ class Race:
         self._outcome: Outcome | None = None  # what `join` has said
 
     def join(self, seconds: float) -> Outcome:
-        """How the call has ended, after at most `seconds`. Once it was said it stays: an answer that comes later is dropped."""
+        """Return how the call has ended, after waiting at most `seconds`.
+
+        Once it was said it stays: an answer that comes later is dropped.
+        """
         if self._outcome is None:
             has_ended = self._ended.acquire(timeout=min(max(0.0, seconds), _thread.TIMEOUT_MAX))
             if not has_ended:
@@ -58,11 +61,11 @@ class Race:
         return self._outcome
 
     def elapsed(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return time.monotonic() - self._started
 
     def run(self, provider: "Provider", question: "Question", read: "Callable[[str], Any]", seconds: float) -> None:
-        """The thread: one call from beginning to end."""
+        """Make one call from beginning to end: the thread's function."""
         try:
             self._result = self._called(provider, question, read, seconds)
         except Exception as error:  # noqa: BLE001 - a mistake of ours is an outcome too; its text could hold anything
