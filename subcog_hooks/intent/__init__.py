@@ -1,1 +1,1 @@
-"""Whether a prompt asks for something that memories could answer, and what kind of thing."""
+"""The intent of a prompt: whether it asks for something that memories could answer, and for what kind of thing."""

@@ -80,7 +80,7 @@ _UNSENDABLE = {code: " " for code in (*range(32), 127) if chr(code) not in "\t\n
 
 
 class Answer:
-    """What an LLM says of a prompt: one of TYPES, how sure it is of that (0.0 to 1.0), and what to search for."""
+    """An LLM's verdict on a prompt: one of TYPES, how sure it is of that (0.0 to 1.0), and what to search for."""
 
     __slots__ = ("confidence", "topics", "type")
 
@@ -108,7 +108,7 @@ def question(prompt: str) -> Question:
 
 
 def to_text(answer: Answer) -> str:
-    """An answer as JSON, for `parse` to read again.
+    """Return an answer as JSON, for `parse` to read again.
 
     >>> to_text(Answer("howto", 0.8, ("deploy",)))
     '{"intent_type": "howto", "confidence": 0.8, "topics": ["deploy"]}'
@@ -118,7 +118,7 @@ def to_text(answer: Answer) -> str:
 
 
 def parse(text: str) -> Answer | None:
-    """The first usable answer in what an LLM wrote, None when there is none.
+    """Return the first usable answer in what an LLM wrote, None when there is none.
 
     Tolerated: code fences, prose and reasoning around the object, an object inside others or inside a string; labels in another
     case or with blanks, hyphens, underscores; a confidence as text, as percent (with the sign, or from 10 to 100), a little
@@ -141,7 +141,7 @@ def parse(text: str) -> Answer | None:
 
 
 def _values(text: str) -> "Iterator[object]":
-    """The JSON values in a text: the whole of it, or whatever parses from an opening brace on."""
+    """Yield the JSON values in a text: the whole of it, or whatever parses from an opening brace on."""
     try:
         value = wire.loads(text)
         whole = [wire.loads(value[:MAX_ANSWER]) if isinstance(value, str) else value]
@@ -166,7 +166,7 @@ def _values(text: str) -> "Iterator[object]":
 
 
 def _objects(value: object, depth: int) -> "Iterator[dict[str, object]]":
-    """The objects in a JSON value, outer ones first."""
+    """Yield the objects in a JSON value, outer ones first."""
     if depth and isinstance(value, dict):
         yield value
     if depth and isinstance(value, dict | list):
@@ -190,7 +190,7 @@ def _label(value: object) -> str | None:
 
 
 def _confidence(value: object) -> float | None:
-    """0.0 to 1.0; None for what is no confidence, or one on a scale that can not be told."""
+    """Return a confidence, 0.0 to 1.0; None for no confidence, or one on a scale that can not be told."""
     is_percent = False
     if isinstance(value, str):
         value = value.strip()[:20]
@@ -220,7 +220,7 @@ def _topics(value: object) -> tuple[str, ...]:
 
 
 def _texts(value: object, depth: int) -> "Iterator[str]":
-    """The topics in whatever stands in their place."""
+    """Yield the topics in whatever stands in their place."""
     if isinstance(value, str):
         yield from value.replace(";", ",").replace("\n", ",").split(",")
     elif isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15):

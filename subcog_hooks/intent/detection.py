@@ -73,7 +73,7 @@ class Examined:
         self.timed_out_by = ""
 
     def is_enough(self, settings: "Settings") -> bool:
-        """Whether memories could help, as far as the confidence tells.
+        """Return whether memories could help, as far as the confidence tells.
 
         An LLM's answer that lowers the confidence below the threshold says no, but not one which is less sure than that itself.
         """
@@ -81,19 +81,19 @@ class Examined:
         return is_enough(self.intent, settings) or (is_guess and is_enough(self.reading.intent, settings))
 
     def may_speak(self, settings: "Settings") -> bool:
-        """Whether the hook looks for memories at all. What is not enough needs stronger evidence; a veto silences it."""
+        """Return whether the hook looks for memories at all. Less than enough needs stronger evidence; a veto silences it."""
         if self.is_vetoed or not self.intent.topics:
             return False
         return self.is_enough(settings) or is_unclear(self.reading)
 
     @property
     def is_seeking(self) -> bool:
-        """Whether the prompt asks for what is remembered: "what did we decide", "last time"."""
+        """True for a prompt that asks for something remembered: "what did we decide", "last time"."""
         return any(signal.family == SEEKING for signal in self.reading.fired)
 
 
 def is_enough(intent: Intent, settings: "Settings") -> bool:
-    """Whether memories could help, as far as the confidence tells: also where it is too low to name a type.
+    """Return whether memories could help, as far as the confidence tells: also where it is too low to name a type.
 
     The type is no bar: relevance decides anyway.
     """
@@ -101,7 +101,7 @@ def is_enough(intent: Intent, settings: "Settings") -> bool:
 
 
 def is_unclear(reading: keywords.Reading) -> bool:
-    """Whether a prompt's words do not say that memories help, nor surely that they do not: a title, an error code, an order.
+    """Return whether a prompt's words leave open if memories help: a title, an error code, an order.
 
     There a memory's own evidence decides, if it is strong. A question, which is surer, stays under a higher min_confidence.
     """
@@ -145,7 +145,7 @@ class Detection:
 
     @property
     def may_change(self) -> bool:
-        """Whether an LLM has a say in it."""
+        """True while an LLM may still change the intent."""
         return self._race is not None or self.answer is not None
 
     def ask(self, provider: "Provider", prompt: str, state: "State | None", settings: "Settings", seconds: float) -> None:
@@ -177,7 +177,7 @@ class Detection:
             self.reason = "it failed too often lately"
 
     def settle(self, words: tuple[str, ...], settings: "Settings", left_ms: float) -> Examined:
-        """The intent, after at most `left_ms` of waiting. words: the topics that the prompt's words are."""
+        """Return the intent, after at most `left_ms` of waiting. words: the topics that the prompt's words are."""
         plain = self.reading.intent
         plain.topics = words
         if not self.may_change:
@@ -216,12 +216,15 @@ class Detection:
         return examined
 
     def abandon(self, words: tuple[str, ...], settings: "Settings") -> Examined:
-        """The intent as far as it is known now. An LLM that was not waited for has not failed."""
+        """Return the intent as far as it is known now. An LLM that was not waited for has not failed."""
         self._is_abandoned = True
         return self.settle(words, settings, 0.0)
 
     def _has_keyword_result(self) -> bool:
-        """Whether a signal of a type fired, or one that asks for what is remembered; else an LLM's answer stands alone (S0)."""
+        """Return whether a signal of a type fired, or one that asks for something remembered.
+
+        Without either an LLM's answer stands alone (S0).
+        """
         return any(signal.family != NONE for signal in self.reading.fired)
 
     def count(self, examined: Examined, state: "State") -> None:
@@ -291,7 +294,7 @@ def begin(
 
 
 def _needless(reading: keywords.Reading, prompt: str, skip_confidence: float) -> str:
-    """Why no LLM need be asked, "" when one should be."""
+    """Return why no LLM need be asked, "" when one should be."""
     if reading.intent.confidence >= skip_confidence:
         return "the words are sure"
     if reading.intent.confidence < NOTHING_SURELY:
@@ -309,7 +312,7 @@ def examine(
     shown: "Callable[[str], str | None]",
     rarity: "Callable[[str], float | None] | None" = None,
 ) -> Examined:
-    """The intent of a prompt, as the terminal wants to know it: llm_timeout_ms alone bounds the wait, and nothing is counted.
+    """Return the intent of a prompt for the terminal: llm_timeout_ms alone bounds the wait, and nothing is counted.
 
     rarity: of a word in the store, as for `topics`. Raises ConfigError when the provider can not be used as it is set up,
     StoreError.

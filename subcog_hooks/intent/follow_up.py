@@ -29,7 +29,7 @@ _HOLLOW = _POINTING | {"question", "ditto", "same"}  # no topics
 
 
 def own_topics(topics: "Sequence[str]") -> tuple[str, ...]:
-    """The topics of a prompt that are its own, and do not only point at something.
+    """Return the topics of a prompt that are its own, and do not only point at something.
 
     >>> own_topics(("second", "redis"))
     ('redis',)
@@ -38,7 +38,7 @@ def own_topics(topics: "Sequence[str]") -> tuple[str, ...]:
 
 
 def is_follow_up(words: "Sequence[str]", topics: "Sequence[str]", confidence: float) -> bool:
-    """Whether a prompt asks the question before it again, of something else.
+    """Return whether a prompt asks the question before it again, of something else.
 
     words: as they were typed (Reading.words); topics: of them; confidence: of the intent. An order or an acknowledgement is
     none, nor is a question that names what it is about.
@@ -63,7 +63,7 @@ def is_follow_up(words: "Sequence[str]", topics: "Sequence[str]", confidence: fl
 
 
 def _points(words: "Sequence[str]") -> bool:
-    """Whether the first question ends in what only points at something: "… the second?", "… any others?"."""
+    """Return whether the first question ends in what only points at something: "… the second?", "… any others?"."""
     before = words[: words.index(QUESTION)]
     return before[-1:] != [] and before[-1] in _POINTING and (before[-1] not in ("one", "ones") or _is_pointed(before[:-1]))
 
@@ -73,13 +73,15 @@ def _is_pointed(words: "Sequence[str]") -> bool:
 
 
 def borrowed(topics: "Sequence[str]", earlier: "Earlier") -> tuple[str, ...]:
-    """What a follow-up takes over of the prompt before: the topics that it does not have itself."""
+    """Return the topics that a follow-up takes over from the prompt before: those that it does not have itself."""
     known = {topic.casefold() for topic in topics}
     return tuple(topic for topic in earlier.topics if topic.casefold() not in known)
 
 
 def confidence_of(own: float, earlier: "Earlier", least: float) -> float:
-    """How probable it is that memories help with a follow-up: as it was with the prompt before, if that was enough.
+    """Return how probable it is that memories help with a follow-up.
+
+    It is as it was with the prompt before, if that was enough.
 
     >>> from subcog_hooks.state.sessions import Earlier
     >>> confidence_of(0.3, Earlier(("relay",), 0.8), 0.5), confidence_of(0.3, Earlier(("relay",), 0.4), 0.5)

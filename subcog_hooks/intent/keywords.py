@@ -33,7 +33,7 @@ class Fired:
 
 
 class Reading:
-    """What the detector has read.
+    """The detector's result for one prompt.
 
     intent: without topics; fired: the signals, those for its type first; cues: of the prompt's shape; probabilities: of each of
     TYPES; prompt: as it was prepared, None for one that nobody has typed.
@@ -51,12 +51,12 @@ class Reading:
         self.prompt = prompt
 
     def words(self) -> list[str]:
-        """The words of the prompt as they were typed, and of the error that was pasted, if there is one."""
+        """Return the words of the prompt as they were typed, and of the error that was pasted, if there is one."""
         return words_of(f"{self.prompt.text}\n{self.prompt.error}") if self.prompt else []
 
 
 def read(prompt: str) -> Reading:
-    """The intent of a prompt as it was typed, and why.
+    """Return the reading of a prompt as it was typed: its intent, and why.
 
     >>> kinds = ["How do we rotate the signing keys?", "make it blue", "thanks!", "tests are failing with exit code 101"]
     >>> [read(prompt).intent.type for prompt in kinds]
@@ -96,7 +96,10 @@ def read(prompt: str) -> Reading:
 
 
 def _unread(prompt: Prompt) -> Reading:
-    """A prompt in a script that no signal knows: nothing speaks for or against it, and recall may try."""
+    """Return the reading of a prompt in a script that no signal knows.
+
+    Nothing speaks for or against it, and recall may try.
+    """
     parts = parts_of(prompt.text)
     is_talk = bool(parts) and all(part in vocabulary.ACKNOWLEDGED for part in parts)
     intent = Intent(NONE, 0.0) if is_talk else Intent(GENERAL, UNREAD)

@@ -1,4 +1,4 @@
-"""What a prompt can ask for, and what is known about one prompt: the seven types of S0 and the `Intent`."""
+"""The seven types of request that a prompt can make (S0), and the `Intent`: all that is known about one prompt."""
 
 HOWTO = "howto"
 LOCATION = "location"
@@ -25,7 +25,7 @@ MAX_TOPICS = 5
 
 
 class Intent:
-    """What a prompt asks for.
+    """The kind of request that a prompt makes, and all that is known of it.
 
     type: one of TYPES. confidence: how probable it is that memories could help with the prompt, 0.0 to 0.95, whatever the type;
     a prompt of type `none` may have .4. topics: at most five words or short terms that a search should use, the most telling

@@ -39,7 +39,7 @@ class Pattern:
     __slots__ = ("below", "is_head", "rest")
 
     def __init__(self, written: str, classes: "dict[str, frozenset[str]]") -> None:
-        """written: as in the table; classes: words by the class's name."""
+        """Read a pattern. written: as in the table; classes: words by the class's name."""
         first, *rest = written.split(" ")
         self.below = 0
         if first[0] == "<":
@@ -58,7 +58,10 @@ class Matcher:
     __slots__ = ("_by_class", "_by_word", "_classes", "_openers", "_read", "_table")
 
     def __init__(self, patterns: "list[str]", classes: "dict[str, frozenset[str]]", openers: frozenset[str]) -> None:
-        """patterns: as in the table; what is found is told by its place there. classes: words by the class's name."""
+        """Prepare patterns for matching.
+
+        patterns: as in the table; a fit is told by its place there. classes: words by the class's name.
+        """
         self._openers = openers
         self._classes = classes
         self._table = patterns
@@ -108,7 +111,7 @@ class Matcher:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a prepared text, without what surrounds them, and the ends of its sentences.
+    """Return the words of a prepared text, without what surrounds them, and the ends of its sentences.
 
     >>> words_of("why's it red? see `core.ts` and @todo.md, please\\nok")
     ['why', 'is', 'it', 'red', '?', 'see', 'core.ts', 'and', 'todo.md', 'please', '.', 'ok', '.']
@@ -135,7 +138,10 @@ def words_of(text: str) -> list[str]:
 
 
 def _with_its_signs(bare: str, raw: str) -> str:
-    """A word with the dot before it or the pluses behind that are of its name, as in `.env` and `C++`. raw: as it was typed."""
+    """Return a word with the dot before it or the pluses behind that are of its name, as in `.env` and `C++`.
+
+    raw: the word as it was typed.
+    """
     place = raw.find(bare)
     if raw[:place].endswith(".") and not raw[:place].endswith("..") and bare[0].isalpha():
         return f".{bare}"
@@ -154,7 +160,7 @@ def _add(words: list[str], word: str) -> None:
 
 
 def _without_apostrophe(word: str) -> str:
-    """A contraction as one word, and of a possessive the owner.
+    """Return a contraction as one word, and of a possessive the owner.
 
     >>> [_without_apostrophe(word) for word in ("doesn't", "that's", "gateway's", "i've")]
     ['doesnt', 'thats', 'gateway', 'ive']
@@ -166,7 +172,7 @@ def _without_apostrophe(word: str) -> str:
 
 
 def count_of(words: list[str]) -> int:
-    """How many different words there are, ends of sentences aside: what is said again tells nothing more."""
+    """Return how many different words there are, ends of sentences aside: repeated words tell nothing more."""
     return len({*words} - {END, QUESTION})
 
 
@@ -183,7 +189,7 @@ def _element(part: str, classes: "dict[str, frozenset[str]]") -> Element:
 
 
 def _fits(rest: "tuple[Element, ...]", words: "list[str]", start: int) -> int:
-    """Where a fit that begins at `start` ends, 0 when there is none. Behind a gap the first word that fits is taken."""
+    """Return where a fit that begins at `start` ends, 0 when there is none. Behind a gap the first word that fits is taken."""
     place = start + 1
     is_gap = False
     for element in rest:

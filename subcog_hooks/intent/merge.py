@@ -53,7 +53,7 @@ def merged(
     llm_status: str = OFF,
     words: tuple[str, ...] = (),
 ) -> Merged:
-    """The merge of a keyword result and an LLM's answer.
+    """Return the intent that a keyword result and an LLM's answer make together.
 
     keyword: None when there is none; words: the topics that the prompt's words are all the same. answer: None when no LLM was
     asked, or none that is valid came; `attempted` tells which. llm_status: what the intent says of the LLM.
@@ -108,7 +108,7 @@ def _unanswered(confidence: float, min_confidence: float) -> tuple[float, str]:
 
 
 def _helpful(answer: "Answer") -> float:
-    """How probable an answer makes it that memories could help."""
+    """Return how probable an answer makes it that memories could help."""
     return round(1.0 - answer.confidence, _DIGITS) if answer.type == NONE else answer.confidence
 
 
@@ -123,7 +123,7 @@ def _source(keyword: Intent | None, answer: "Answer | None") -> str:
 
 
 def _topics(theirs: "Iterable[str]", ours: "Iterable[str]") -> tuple[str, ...]:
-    """At most five, the LLM's first, each once."""
+    """Return at most five topics, the LLM's first, each once."""
     found: dict[str, str] = {}
     for topic in (*theirs, *ours):
         found.setdefault(topic.casefold(), topic)

@@ -1,4 +1,4 @@
-"""Which of S1's five types a query has: what the balance of words and vectors hangs on. From its spelling alone, never fails.
+"""The type of a query, one of S1's five: the balance of words and vectors hangs on it. From its spelling alone, never fails.
 
 A text has the first type, in S1's order, that one of its lines has, so a line never changes what another one says. Lines are
 split at blanks and looked up in tables; no regular expressions, whose import would cost the hook 3 ms.
@@ -98,7 +98,7 @@ _BEHIND_NUMBERS = MONTHS | UNITS
 
 
 def classify(text: str) -> str:
-    """The type of a query: exact_quote, entity, conceptual, factual or exploratory (S1 section 3).
+    """Return the type of a query: exact_quote, entity, conceptual, factual or exploratory (S1 section 3).
 
     entity: a name (a capital that no sentence start, heading or German noun explains) or an identifier in code. Both are found
     by their spelling, hence S1's .6 for words; a vector knows neither a person nor `parse_args`. It wins over the question
@@ -132,12 +132,15 @@ def classify(text: str) -> str:
 
 
 def _has_code_span(line: str) -> bool:
-    """Whether words stand in a pair of backticks: the author marks them as to be spelled so."""
+    """Return whether words stand in a pair of backticks: the author wants them spelled so."""
     return "`" in line and any(any(map(str.isalpha, span)) for span in line.split("`")[1:-1:2])
 
 
 def _is_identifier(word: str) -> bool:
-    """A name in code by its form alone: parse_args, HttpClient, src/app/db.py, foo::bar, --dry-run, @cached, .env, run()."""
+    """Return whether a word is a name in code by its form alone.
+
+    Such are parse_args, HttpClient, src/app/db.py, foo::bar, --dry-run, @cached, .env, run().
+    """
     if word.isalpha():
         return _has_hump(word)
     bare = word.strip(_EDGES)
@@ -168,7 +171,7 @@ def _is_path(bare: str) -> bool:
 
 
 def _is_dotted(bare: str) -> bool:
-    """this.props, db.py:42, node.js; not v2.x, v2.3.1, e.g, U.S."""
+    """Return whether a word has a dot as names in code do: this.props, db.py:42, node.js; not v2.x, v2.3.1, e.g, U.S."""
     if "." not in bare:
         return False
     pieces = bare.partition(":")[0].split(".")
@@ -177,7 +180,7 @@ def _is_dotted(bare: str) -> bool:
 
 
 def _has_hump(word: str) -> bool:
-    """useEffect, HttpClient, PostgreSQL; not Redis, JWT, JWTs, MHz."""
+    """Return whether a word has a capital inside: useEffect, HttpClient, PostgreSQL; not Redis, JWT, JWTs, MHz."""
     if word[1:].islower() or word.islower() or word.isupper() or len(word) < 3 or not word[0].isalpha():
         return False
     if (word[-1] == "s" and word[:-1].isupper()) or word.lower() in UNITS:
@@ -192,7 +195,7 @@ def _is_german(bare: list[str]) -> bool:
 
 
 def _sentences(words: list[str], bare_words: list[str]) -> list[list[str]]:
-    """The sentences of a line as bare words, list markers off, "," and "(" where the reader pauses."""
+    """Return the sentences of a line as bare words, list markers off, "," and "(" where the reader pauses."""
     sentences: list[list[str]] = [[]]
     for place, (word, bare) in enumerate(zip(words, bare_words, strict=True)):
         if place == 0 and len(bare) < 3 and word.endswith((".", ")")) and (bare.isdigit() or len(bare) == 1):
@@ -216,7 +219,7 @@ def _is_abbreviated(tail: str, bare: str) -> bool:
 
 
 def _has_name(sentence: list[str]) -> bool:
-    """Whether a capital names something.
+    """Return whether a capital names something.
 
     Not at the start, where every word has one; not if no lower-case word stands beside it (Title Case Headings); not before a
     number, which is then what is asked for (Python 3.12), unless it is a year; not the one word of a definition question.
@@ -238,14 +241,14 @@ def _has_name(sentence: list[str]) -> bool:
 
 
 def _is_capitalised(word: str) -> bool:
-    """Boston, Caroline's, O'Brien, X-Forwarded-For; not I'm, JWTs, MB/s."""
+    """Return whether a word is written as a name: Boston, Caroline's, O'Brien, X-Forwarded-For; not I'm, JWTs, MB/s."""
     name, _, rest = word.partition("'")
     name = rest if rest[:1].isupper() else name
     return name[:1].isupper() and any(piece[:1].isupper() and piece[1:2].islower() for piece in name.split("-"))
 
 
 def _is_number(word: str) -> bool:
-    """17, 3.12, v2; not a year, which may stand behind a name, and not 18th."""
+    """Return whether a word is a number: 17, 3.12, v2; not a year, which may stand behind a name, and not 18th."""
     number = word.lstrip("v")
     is_year = len(number) == 4 and number.startswith(("19", "20")) and number.isdigit()
     return number.replace(".", "").isdigit() and not is_year
@@ -256,13 +259,13 @@ def _at(words: list[str], place: int) -> str:
 
 
 def _is_definition(sentence: list[str]) -> bool:
-    """what is X, explain X: of a single word, and nothing else about it."""
+    """Return whether a sentence asks for one word's meaning, and nothing else: what is X, explain X."""
     words = [word for word in _lowered(sentence) if word not in OPENERS and word not in DETERMINERS and word not in _PAUSES]
     return (len(words) == 3 and words[0] == "what" and words[1] in BEING) or (len(words) == 2 and words[0] in DEFINING)
 
 
 def _lowered(sentence: list[str]) -> list[str]:
-    """In small letters, what's as what is."""
+    """Return a sentence in small letters, what's as what is."""
     words: list[str] = []
     for word in sentence:
         low = word.lower()
@@ -274,7 +277,7 @@ def _lowered(sentence: list[str]) -> list[str]:
 
 
 def _asked(sentence: list[str]) -> str:
-    """conceptual, factual or nothing.
+    """Return the type that a question's words tell: conceptual, factual or nothing.
 
     How, why and what ask to understand; who, which, when and where only if no value is named. A question begins at the start
     of a sentence, behind a greeting or a comma, or behind `tell me`: not in `that is how it works`, `when I run it`.
@@ -308,7 +311,7 @@ def _asked(sentence: list[str]) -> str:
 
 
 def _asks_for_value(words: list[str], place: int) -> bool:
-    """how many, which version, what is the price of."""
+    """Return whether a question asks for a value: how many, which version, what is the price of."""
     place += 1
     if words[place - 1] == "how":
         return _at(words, place) in MEASURES
@@ -340,7 +343,10 @@ def _is_value(sentence: list[str], place: int) -> bool:
 
 
 def _is_exact(word: str) -> bool:
-    """A version, an amount, a date, a time, a code, a hash. The word has a digit and something else."""
+    """Return whether a word is a version, an amount, a date, a time, a code or a hash.
+
+    The word has a digit and something else.
+    """
     low = word.lower()
     if word[0] in CURRENCIES or word[-1] in CURRENCIES or word[-1] == "%" or word[0] == "#" or low.startswith("0x"):
         return True

@@ -30,7 +30,7 @@ LONGEST_ENDING = 5  # letters behind the dot of a file's name
 
 
 def cues(prompt: "Prompt", words: list[str]) -> list[str]:
-    """The names of the cues that a prepared prompt shows, of NAMES; `words` are matcher.words_of(prompt.text)."""
+    """Return the names of the cues that a prepared prompt shows, of NAMES; `words` are matcher.words_of(prompt.text)."""
     text = prompt.text
     lines = text.split("\n")
     telling = len({word for word in words if word not in FILLERS} - {END, QUESTION})
@@ -54,7 +54,7 @@ def cues(prompt: "Prompt", words: list[str]) -> list[str]:
 
 
 def is_file(word: str) -> bool:
-    """Whether a word looks like a file's name or path.
+    """Return whether a word looks like a file's name or path.
 
     >>> [is_file(word) for word in ("core.ts", "src/app", "2.17.0", "e.g", "and/or", "...", ".env", ".5")]
     [True, True, False, True, True, False, True, False]

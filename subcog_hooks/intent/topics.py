@@ -41,7 +41,9 @@ _NO_TOPICS = FILLERS.union(
 
 
 def topics(words: "Sequence[str]", rarity: "Callable[[str], float | None] | None" = None) -> tuple[str, ...]:
-    """At most MAX_TOPICS of the words of a prompt as they were typed (matcher.words_of), the most telling first.
+    """Return at most MAX_TOPICS of the words of a prompt as they were typed, the most telling first.
+
+    words: those of `matcher.words_of`.
 
     rarity: of a word among the memories, 0.0 (all have it) to 1.0, None when none has it; without a store, None.
     Identifiers stay whole and as they are written; else lower case.
@@ -76,7 +78,7 @@ def topics(words: "Sequence[str]", rarity: "Callable[[str], float | None] | None
 
 
 def is_identifier(word: str) -> bool:
-    """Whether only code, a file name, a code or a version is written so.
+    """Return whether only code, a file name, a code or a version is written so.
 
     >>> [is_identifier(word) for word in ("parse_args", "useEffect", "src/db.py", "E0308", "101", "OAuth2", "GitHub")]
     [True, True, True, True, True, True, True]
