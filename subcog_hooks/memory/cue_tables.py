@@ -1,4 +1,4 @@
-"""What a prompt, a file or a command finds memories by without a search: triggers, globs of paths, names. Derived tables.
+"""Derived tables by which a prompt, a file or a command finds memories without a search: triggers, globs of paths, names.
 
 They follow from the active memories and are written in the transaction that writes those; SQL triggers take away what a memory
 had before. What the checks of a later version refuse in a memory that an earlier one has stored gets no row: it finds nothing,
@@ -45,7 +45,7 @@ class Trigger:
 
 
 class Room:
-    """What room an import has for triggers without a literal. used: how many the store has.
+    """The room that an import has for triggers without a literal. used: how many the store has.
 
     What a line gives back is not counted before the next chunk: it is written after what the other lines add.
     """
@@ -68,7 +68,7 @@ class Room:
 
 
 def are_there(run: "Run") -> tuple[bool, bool]:
-    """Whether there are triggers, and whether there are memories with conditions."""
+    """Return whether there are triggers, and whether there are memories with conditions."""
     rows = run(
         "SELECT EXISTS (SELECT 1 FROM triggers), EXISTS (SELECT 1 FROM memories INDEXED BY memories_conditional"
         " WHERE status = 'active' AND conditions <> '{}')",
@@ -78,7 +78,9 @@ def are_there(run: "Run") -> tuple[bool, bool]:
 
 
 def find_triggers(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...], text: str, now_ms: int) -> list[Trigger]:
-    """The triggers of these audiences that may match `text`, which has what each of their matches has, as far as that is known.
+    """Return the triggers of these audiences that may match `text`, the highest priority first, then the newest.
+
+    Each comes with a literal, "" where it has none. `text` has all that each of their matches has, as far as that is known.
 
     They come with a literal, "" where they have none, the highest priority first, then the newest.
 
@@ -115,7 +117,10 @@ def find_triggers(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...],
 
 
 def find_globs(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...], now_ms: int) -> list[tuple[int, str]]:
-    """The globs of these audiences that have one of these keys (`globs.keys_of` of a path), each after its row number."""
+    """Return the globs of these audiences that have one of these keys, each after its row number.
+
+    keys: `globs.keys_of` of a path.
+    """
     return run(
         "SELECT p.seq, p.glob FROM json_each(?) AS wanted CROSS JOIN path_globs AS p ON p.key = wanted.value"  # noqa: S608 - numbers
         f" AND p.audience IN ({_numbers(run, audiences)}){_unexpired('p', now_ms)} ORDER BY p.seq, p.glob",
@@ -126,7 +131,7 @@ def find_globs(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...], no
 def find_mentioning(
     run: "Run", names: "Sequence[str]", audiences: tuple[str, ...], most: int, now_ms: int
 ) -> dict[str, list[int]]:
-    """The memories of these audiences that name these things exactly, the newest `most` of each name that is named at all."""
+    """Return the memories of these audiences that name these things exactly, by name: the newest `most` of each name."""
     numbers = _numbers(run, audiences)
     sql = (
         f"SELECT seq FROM mentions AS m WHERE name = ? AND audience IN ({numbers})"  # noqa: S608 - whole numbers
@@ -137,7 +142,9 @@ def find_mentioning(
 
 
 def find_conditional(run: "Run", audiences: tuple[str, ...], limit: int, now_ms: int) -> "list[tuple[int, dict[str, object]]]":
-    """The active memories of these audiences that have conditions, with them: the highest priority first, then the newest.
+    """Return the active memories of these audiences that have conditions, and these.
+
+    The highest priority comes first, then the newest.
 
     Who has to know whether there are more asks for one more than is wanted.
     """
@@ -150,7 +157,7 @@ def find_conditional(run: "Run", audiences: tuple[str, ...], limit: int, now_ms:
 
 
 def pinned(audiences: tuple[str, ...], now_ms: int) -> str:
-    """The SQL after FROM memories for those that a session begins with, the highest priority first, then the newest.
+    """Return the SQL after FROM memories for those that a session begins with, the highest priority first, then the newest.
 
     Its values are the audiences and how many are wanted at most.
     """
@@ -162,12 +169,15 @@ def pinned(audiences: tuple[str, ...], now_ms: int) -> str:
 
 
 def count_unkeyed(run: "Run") -> int:
-    """How many triggers without a literal the active memories have."""
+    """Return how many triggers without a literal the active memories have."""
     return int(run("SELECT count(*) FROM trigger_keys WHERE key = ''", ())[0][0])
 
 
 def _unexpired(table: str, now_ms: int) -> str:
-    """The SQL by which rows of expired memories are left out. table: whose `seq` is theirs, "" for the memories themselves."""
+    """Return the SQL by which rows of expired memories are left out.
+
+    table: whose `seq` is theirs, "" for the memories themselves.
+    """
     if not now_ms:
         return ""
     live = f"(expires_at IS NULL OR expires_at > {int(now_ms)})"
@@ -175,7 +185,7 @@ def _unexpired(table: str, now_ms: int) -> str:
 
 
 def _numbers(run: "Run", audiences: tuple[str, ...]) -> str:
-    """The numbers that these audiences have, as a list in SQL. They never change."""
+    """Return the numbers that these audiences have, as a list in SQL. They never change."""
     rows = run(f"SELECT number FROM audiences WHERE name IN ({_marks(audiences)})", audiences)  # noqa: S608 - marks
     return ",".join(str(int(number)) for (number,) in rows)
 
@@ -244,7 +254,7 @@ def _number_of(connection: "apsw.Connection", audience: str) -> int:
 
 
 def _put_trigger(connection: "apsw.Connection", seq: int, pattern: str, priority: int, audience: int) -> bool:
-    """Whether there was room for it: there always is for one that has a literal."""
+    """Put in a trigger's rows. Return whether there was room for it: there always is for one that has a literal."""
     from subcog_hooks.cues import triggers
 
     literals = _literals(pattern)
@@ -272,7 +282,7 @@ def _put_mentions(connection: "apsw.Connection", seq: int, names: "Sequence[str]
 
 
 def _unkeyed_of(memory: "Memory") -> list[str]:
-    """The triggers without a literal that an active memory has."""
+    """Return the triggers without a literal that an active memory has."""
     if memory.status != "active":
         return []
     return [pattern for pattern in dict.fromkeys(memory.triggers) if not _literals(pattern)]
@@ -321,7 +331,7 @@ def _no_room(pattern: str) -> InvalidMemory:
 
 
 def _entries(stored: bytes) -> list[str]:
-    """The texts of a stored list that could be stored again, each once; none of one that can not be read."""
+    """Return the texts of a stored list that could be stored again, each once; none of a list that can not be read."""
     try:
         values = wire.loads(_text(stored))
     except ValueError:

@@ -99,7 +99,7 @@ class LexicalIndex:
 
     @classmethod
     def open(cls, home: Home) -> "LexicalIndex":
-        """The current index. Raises IndexUnusable."""
+        """Return the current index. Raises IndexUnusable."""
         folder = _current(home)
         if folder is None:
             raise IndexUnusable(f"{home.index} holds no index", _LATER)
@@ -122,12 +122,12 @@ class LexicalIndex:
 
     @classmethod
     def in_memory(cls) -> "LexicalIndex":
-        """A new, empty index that lies in memory alone."""
+        """Return a new, empty index that lies in memory alone."""
         return cls(tantivy.Index(_schema()))
 
     @classmethod
     def create_beside(cls, home: Home) -> "LexicalIndex":
-        """A new, empty index that nobody sees until `put_in_place`."""
+        """Return a new, empty index that nobody sees until `put_in_place`."""
         make_private_folder(home.index)
         folder = os.path.join(home.index, f"lexical-{FORMAT}-{time.time_ns():x}-{os.getpid():x}")
         make_private_folder(folder)
@@ -147,19 +147,22 @@ class LexicalIndex:
         remove_others(home, keep=(name, before))
 
     def search(self, query: tantivy.Query, limit: int) -> list[tuple[float, int]]:
-        """The best `limit` matches as (BM25 score, row number), best first. Raises IndexUnusable."""
+        """Return the best `limit` matches as (BM25 score, row number), best first. Raises IndexUnusable."""
         with _Guarded(f"{self.place} can not be searched"):
             found = self._searcher.search(query, limit, count=False).hits
             seqs = self._searcher.fast_field_values("seq", [address for _, address in found])
         return [(score, int(seq)) for (score, _), seq in zip(found, seqs, strict=True) if seq]
 
     def count(self, query: tantivy.Query) -> int:
-        """How many memories match. Raises IndexUnusable."""
+        """Return how many memories match. Raises IndexUnusable."""
         with _Guarded(f"{self.place} can not be searched"):
             return int(self._searcher.search(query, 1, count=True).count)  # type: ignore[attr-defined]  # missing in its stubs
 
     def document_frequency(self, field: str, term: str) -> int:
-        """How many documents hold `term`, those of other projects and replaced ones included. Raises IndexUnusable."""
+        """Return how many documents hold `term`, those of other projects and replaced ones included.
+
+        Raises IndexUnusable.
+        """
         known = self._frequencies.get((field, term))
         if known is None:
             with _Guarded(f"{self.place} can not be read"):
@@ -168,20 +171,26 @@ class LexicalIndex:
         return known
 
     def rarity(self, field: str, term: str) -> float:
-        """BM25's inverse document frequency of `term`: what it is worth in a memory of the usual length that has it once."""
+        """Return BM25's inverse document frequency of `term`.
+
+        It is what the term is worth in a memory of the usual length that has it once.
+        """
         # replaced documents are counted until a merge
         frequency = min(self.document_frequency(field, term), self._searcher.num_docs)
         return log(1.0 + (self._searcher.num_docs - frequency + 0.5) / (frequency + 0.5))
 
     def words_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
-        """The whole words that begin so, each with the number of memories that have it, the frequent ones first.
+        """Return the whole words with this prefix, each with the number of memories that have it, the frequent ones first.
 
         within: counts, and lists, those of these memories alone. Raises IndexUnusable.
         """
         return self._terms(analysis.EXACT, prefix, limit, within)
 
     def tags_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
-        """The tags that begin so, in lower case; as `words_with`."""
+        """Return the tags with this prefix in lower case, each with how many memories have it, the frequent ones first.
+
+        within: counts, and lists, those of these memories alone. Raises IndexUnusable.
+        """
         return [(tag, count) for tag, count in self._terms("tag", prefix, limit, within) if analysis.label_form(tag)]
 
     def _terms(self, field: str, prefix: str, limit: int, within: tantivy.Query | None) -> list[tuple[str, int]]:
@@ -190,7 +199,7 @@ class LexicalIndex:
         return [(term, count) for term, count in found if count]
 
     def acronyms(self) -> frozenset[str]:
-        """The acronyms that memories spell out, those of other projects included. Raises IndexUnusable."""
+        """Return the acronyms that memories spell out, those of other projects included. Raises IndexUnusable."""
         if self._acronyms is None:
             has_any = self.document_frequency(_SHORT, _ANY)  # most stores have none, and to list none takes .6 ms
             found = self._terms(_SHORT, "", MOST_ACRONYMS + 1, None) if has_any else []  # _ANY is the most frequent of them
@@ -198,7 +207,10 @@ class LexicalIndex:
         return self._acronyms
 
     def spelled_out(self, short: str, within: tantivy.Query | None = None) -> str | None:
-        """What an acronym stands for: what most memories (of those that match `within`) say, None when none explains it."""
+        """Return the long form of an acronym that most memories give, None when none explains it.
+
+        within: counts these memories alone.
+        """
         if short not in self.acronyms():
             return None
         said = self._terms(_SPELLED_OUT, f"{short}=", 1, within)
@@ -213,7 +225,7 @@ class LexicalIndex:
         return self._searcher.num_segments
 
     def watermark(self) -> int:
-        """The store revision that this index has reached, 0 for none."""
+        """Return the store revision that this index has reached, 0 for none."""
         return self._watermark
 
     def check(self) -> None:
@@ -238,7 +250,7 @@ class LexicalIndex:
             _write_watermark(self.folder, revision)
 
     def writer(self, heap: int = SMALL_HEAP, threads: int = 1) -> "IndexWriter":
-        """The one writer of this index. Raises IndexBusy when another process has it, IndexUnusable."""
+        """Return the one writer of this index. Raises IndexBusy when another process has it, IndexUnusable."""
         with _Guarded(f"{self.place} can not be written"):
             return IndexWriter(self, self._index.writer(heap, threads))
 
@@ -338,7 +350,10 @@ def _write_watermark(folder: str, revision: int) -> None:
 
 
 def _reached(folder: str) -> int:
-    """What the file WATERMARK says, 0 when there is none, or none that can be read: then all is taken over once more."""
+    """Return the revision in the file WATERMARK.
+
+    It is 0 when there is no such file, or none that can be read: then all is taken over once more.
+    """
     try:
         return max(0, int(read_regular(os.path.join(folder, _WATERMARK), 30)))
     except (OSError, ValueError):
@@ -346,7 +361,7 @@ def _reached(folder: str) -> int:
 
 
 def _current(home: Home) -> str | None:
-    """The folder named by CURRENT, None when there is none of this format."""
+    """Return the folder named by CURRENT, None when there is none of this format."""
     try:
         name = read_regular(os.path.join(home.index, "CURRENT"), 200).decode("utf-8", "replace").strip()
     except OSError:

@@ -53,7 +53,7 @@ class ProcessLock:
 
 
 def is_held(path: str) -> bool:
-    """Whether a process holds the lock at this moment; looking does not get into anybody's way."""
+    """Return whether a process holds the lock at this moment. Looking does not get in anybody's way."""
     if not os.path.exists(path):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Which project a folder belongs to, read from git's own files: starting git would cost the hook 10 ms."""
+"""The project that a folder belongs to, read from git's own files: starting git would cost the hook 10 ms."""
 
 import os
 
@@ -27,7 +27,7 @@ class Project:
 
 
 def find(folder: str) -> Project | None:
-    """The project that `folder` lies in, None outside of any repository.
+    """Return the project that `folder` lies in, None outside of any repository.
 
     All worktrees of a repository, and all its clones with the same remote, are one project.
     """
@@ -47,7 +47,9 @@ def find(folder: str) -> Project | None:
 
 
 def branch(root: str) -> str | None:
-    """The branch that a worktree is on, whether it has a commit or not; None where that is unknown, as during a rebase.
+    """Return the branch that a worktree is on, whether it has a commit or not.
+
+    None where the branch is unknown, as during a rebase.
 
     root: a project's, or any folder in it.
     """
@@ -62,7 +64,7 @@ def branch(root: str) -> str | None:
 
 
 def _walk_up(folder: str) -> tuple[str, str | None]:
-    """The nearest folder upwards that holds `.git`, and the git folder behind it."""
+    """Return the nearest folder upwards that holds `.git`, and the git folder behind it."""
     while True:
         git = os.path.join(folder, ".git")
         if os.path.isdir(git):
@@ -77,7 +79,7 @@ def _walk_up(folder: str) -> tuple[str, str | None]:
 
 
 def _common_folder(git: str) -> str:
-    """Where a worktree's repository keeps what all of its worktrees share."""
+    """Return the folder in which a worktree's repository keeps what all of its worktrees share."""
     try:
         return os.path.normpath(os.path.join(git, _read(os.path.join(git, "commondir")).strip()))
     except OSError:
@@ -85,7 +87,7 @@ def _common_folder(git: str) -> str:
 
 
 def _remote_url(config: str) -> str | None:
-    """The URL of the remote `origin`, else of the first remote."""
+    """Return the URL of the remote `origin`, else of the first remote."""
     try:
         text = _read(config)
     except OSError:
@@ -105,7 +107,9 @@ def _remote_url(config: str) -> str | None:
 
 
 def identity_of(name: str) -> str:
-    """The identity that a person means: a remote's URL in any spelling, an identity in any case, or a path.
+    """Return the identity that a person means.
+
+    The person gives a remote's URL in any spelling, an identity in any case, or a path.
 
     >>> identity_of("git@github.com:Acme/shop.git"), identity_of("GitHub.com/Acme/Shop"), identity_of("/srv/Shop")
     ('github.com/acme/shop', 'github.com/acme/shop', '/srv/Shop')
@@ -117,8 +121,10 @@ def identity_of(name: str) -> str:
 
 
 def normalised(url: str, root: str) -> str:
-    """Return one spelling for a remote: host and path in small letters, without scheme, credentials, port, parameters or `.git`
-    (the large hosts of repositories take no notice of case); a local path is made absolute.
+    """Return one spelling for a remote.
+
+    Host and path are in small letters, without scheme, credentials, port, parameters or `.git` (the large hosts of repositories
+    take no notice of case); a local path is made absolute.
 
     >>> normalised("git@GitHub.com:Acme/shop.git", "/"), normalised("https://me:token@github.com/acme/shop?token=x", "/")
     ('github.com/acme/shop', 'github.com/acme/shop')

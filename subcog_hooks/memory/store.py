@@ -26,7 +26,7 @@ _COLUMNS = (
 
 
 class Filter:
-    """Which memories: every field that is given must hold.
+    """Conditions on memories: every field that is given must hold.
 
     audiences: the projects whose memories are wanted, plus the scopes "user" and "org" as `audience_of` writes them; None: all.
     statuses: () for every status. tags: all of them. since: created at or after, in milliseconds.
@@ -55,7 +55,7 @@ class Filter:
 
 
 def audience_of(scope: str, project: str | None) -> str:
-    """Who sees a memory, as one word: `project:<identity>`, `user` or `org`.
+    """Return the audience that sees a memory, as one word: `project:<identity>`, `user` or `org`.
 
     >>> audience_of("project", "github.com/acme/shop")
     'project:github.com/acme/shop'
@@ -64,7 +64,9 @@ def audience_of(scope: str, project: str | None) -> str:
 
 
 def audiences_of(*projects: str) -> tuple[str, ...]:
-    """All that a session in a project of these names may see: its own memories, the user's and the organisation's.
+    """Return the audiences that a session in a project of these names belongs to.
+
+    They are the project's own, the user's and the organisation's.
 
     >>> audiences_of("github.com/acme/shop"), audiences_of()
     (('project:github.com/acme/shop', 'user', 'org'), ('user', 'org'))
@@ -73,7 +75,10 @@ def audiences_of(*projects: str) -> tuple[str, ...]:
 
 
 def reach_of(audience: str) -> int:
-    """An audience as a number of 62 bits (FNV-1a), for a cache. Two with one number are told apart by the store's row."""
+    """Return an audience as a number of 62 bits (FNV-1a), for a cache.
+
+    Two audiences with one number are told apart by the store's row.
+    """
     number = 0xCBF29CE484222325
     for byte in audience.encode("utf-8", "surrogatepass"):
         number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -104,12 +109,12 @@ class Store:
 
     @classmethod
     def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> "Store":
-        """The store, read-only, of an earlier version too. Raises StoreError, also when there is none yet."""
+        """Open the store read-only, one of an earlier version too. Raises StoreError, also when there is none yet."""
         return cls(database.open_reader(home.memories_db, SCHEMA, busy_ms), home.memories_db)
 
     @classmethod
     def writer(cls, home: Home, busy_ms: float = WRITE_WAIT_MS) -> "Store":
-        """The store for writing; the home and the file are made as needed."""
+        """Open the store for writing; the home and the file are made as needed."""
         home.create()
         return cls(database.open_writer(home.memories_db, SCHEMA, busy_ms), home.memories_db)
 
@@ -125,46 +130,46 @@ class Store:
     # reading
 
     def get(self, id: str) -> Memory:
-        """The memory with this id, whatever its status. Raises NoMemory."""
+        """Return the memory with this id, whatever its status. Raises NoMemory."""
         for memory in self._memories("WHERE id = ?", (id,)):
             return memory
         raise NoMemory(f"no memory has the id {id[:80]}", "`subcog list` shows the ids")
 
     def by_ids(self, ids: "Sequence[str]") -> dict[str, Memory]:
-        """The memories among `ids` that exist, by id."""
+        """Return the memories among `ids` that exist, by id."""
         return {memory.id: memory for memory in self._in_chunks("id", ids)}
 
     def by_seqs(self, seqs: "Sequence[int]") -> dict[int, Memory]:
-        """The memories among these row numbers that exist, by row number."""
+        """Return the memories among these row numbers that exist, by row number."""
         return {memory.seq: memory for memory in self._in_chunks("seq", seqs)}
 
     def ages(self, seqs: "Sequence[int]") -> dict[int, tuple[int, str]]:
-        """When each of these memories was made (milliseconds since 1970), and its id, by row number."""
+        """Return when each of these memories was made (milliseconds since 1970), and its id, by row number."""
         numbers = ",".join(map(str, map(int, seqs)))
         rows = self._run(f"SELECT seq, created_at, id FROM memories WHERE seq IN ({numbers})", ())  # noqa: S608 - whole numbers
         return {seq: (created_at, id_) for seq, created_at, id_ in rows}
 
     def seqs_of(self, ids: "Iterable[str]") -> list[int]:
-        """The row numbers of the memories among `ids` that exist."""
+        """Return the row numbers of the memories among `ids` that exist."""
         return [seq for id_ in ids for (seq,) in self._run("SELECT seq FROM memories WHERE id = ?", (id_,))]
 
     def by_hash(self, content_hash: str) -> list[Memory]:
-        """The memories of exactly this content, not the deleted ones."""
+        """Return the memories of exactly this content, not the deleted ones."""
         return list(self._memories("WHERE content_hash = ? AND status <> 'deleted' ORDER BY seq", (content_hash,)))
 
     def select(self, wanted: Filter, limit: int = -1, offset: int = 0) -> list[Memory]:
-        """The wanted memories, newest first (by creation, then id)."""
+        """Return the wanted memories, newest first (by creation, then id)."""
         condition, values = _condition(wanted, now_ms())
         order = "ORDER BY created_at DESC, id LIMIT ? OFFSET ?"
         return list(self._memories(f"WHERE {condition} {order}", (*values, limit, offset)))
 
     def all(self, statuses: "Sequence[str]") -> "Iterator[Memory]":
-        """Every memory of these statuses, by id: the order of an export."""
+        """Return every memory of these statuses, by id: the order of an export."""
         marks = ",".join("?" * len(statuses))
         return self._memories(f"WHERE status IN ({marks}) ORDER BY id", tuple(statuses))
 
     def readable(self) -> "Iterator[Memory]":
-        """Every memory that a damaged file still gives, row by row, in the order in which they were stored."""
+        """Yield every memory that a damaged file still gives, row by row, in the order in which they were stored."""
         last = max((int(rows[0][0] or 0) for rows in map(self._rows_or_none, _LAST_SEQ) if rows), default=0)
         for seq in range(1, last + 1):
             try:
@@ -179,21 +184,21 @@ class Store:
             return []
 
     def matching_seqs(self, wanted: Filter) -> list[int]:
-        """The row numbers of the wanted memories."""
+        """Return the row numbers of the wanted memories."""
         condition, values = _condition(wanted, now_ms())
         return [row[0] for row in self._run(f"SELECT seq FROM memories WHERE {condition}", values)]  # noqa: S608 - constants and marks
 
     def projects(self) -> list[str]:
-        """The identities of all projects that have memories."""
+        """Return the identities of all projects that have memories."""
         return [row[0] for row in self._run("SELECT DISTINCT project FROM memories WHERE project IS NOT NULL ORDER BY 1", ())]
 
     def count(self, wanted: Filter) -> int:
-        """How many memories are wanted."""
+        """Return how many memories are wanted."""
         condition, values = _condition(wanted, now_ms())
         return int(self._run(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
 
     def never(self, ids: "Sequence[str]", limit: int) -> "tuple[int, list[Memory]]":
-        """How many live memories are none of these, and the oldest of them."""
+        """Return how many live memories are none of these, and the oldest of them."""
         condition, values = _condition(Filter(), now_ms())
         condition += " AND id NOT IN (SELECT value FROM json_each(?))"
         values = (*values, wire.dumps(ids))
@@ -201,7 +206,7 @@ class Store:
         return count, list(self._memories(f"WHERE {condition} ORDER BY created_at, id LIMIT ?", (*values, limit)))
 
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
-        """Ids that begin with `prefix`."""
+        """Return ids that begin with `prefix`."""
         rows = self._run(
             "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
             (prefix, prefix + "\U0010ffff", limit),
@@ -223,32 +228,35 @@ class Store:
         return [str(row[0]) for row in self._run(sql, ())]
 
     def counts(self) -> dict[str, int]:
-        """How many memories have each status."""
+        """Return how many memories have each status."""
         return dict(self._run("SELECT status, count(*) FROM memories GROUP BY status", ()))
 
     def revision(self) -> int:
-        """The number of the latest write transaction, 0 for an empty store."""
+        """Return the number of the latest write transaction, 0 for an empty store."""
         return int(self._run("SELECT coalesce(max(number), 0) FROM revisions", ())[0][0])
 
     def has_revision(self, number: int) -> bool:
-        """Whether this store once was at `number`."""
+        """Return whether this store once was at `number`."""
         return number == 0 or bool(self._run("SELECT 1 FROM revisions WHERE number = ?", (number,)))
 
     def changed_after(self, number: int, limit: int) -> list[Memory]:
-        """The memories written after revision `number`, newest change first, at most `limit`."""
+        """Return the memories written after revision `number`, newest change first, at most `limit`."""
         return list(self._memories("WHERE revision > ? ORDER BY revision DESC, seq DESC LIMIT ?", (number, limit)))
 
     def changes(self, after: int, until: int, from_seq: int, limit: int) -> list[Memory]:
-        """The memories written after revision `after` and by `until`, in row order from `from_seq`."""
+        """Return the memories written after revision `after` and by `until`, in row order from `from_seq`."""
         where = "WHERE revision > ? AND revision <= ? AND seq >= ? ORDER BY seq LIMIT ?"
         return list(self._memories(where, (after, until, from_seq, limit)))
 
     def purged_after(self, number: int) -> list[int]:
-        """The row numbers purged after revision `number`."""
+        """Return the row numbers purged after revision `number`."""
         return [row[0] for row in self._run("SELECT seq FROM purged WHERE revision > ?", (number,))]
 
     def marks(self, seqs: "Sequence[int]") -> list[Mark]:
-        """The marks of these memories, the oldest first; none in a store of a version that has no room for them yet."""
+        """Return the marks of these memories, the oldest first.
+
+        There are none in a store of a version that has no room for them yet.
+        """
         if not self._has(MARKS_SINCE):
             return []
         numbers = ",".join(map(str, map(int, seqs)))
@@ -258,7 +266,9 @@ class Store:
     def triggers(
         self, keys: "Sequence[str]", audiences: tuple[str, ...], text: str, now_ms: int = 0
     ) -> list[cue_tables.Trigger]:
-        """The triggers of these audiences of which `text` has a literal, and those without one, the highest priority first.
+        """Return the triggers of these audiences of which `text` has a literal, and those without one.
+
+        The highest priority comes first, then the newest.
 
         text: made `triggers.plain`; keys: its own, of `triggers.keys_in`. This and what follows until `pinned` is about active
         memories alone, and finds nothing in a store of a version that has no room for it yet. now_ms: what has expired by then
@@ -267,21 +277,24 @@ class Store:
         return cue_tables.find_triggers(self._run, keys, audiences, text, now_ms) if self._has(CUES_SINCE) else []
 
     def has_cues(self) -> tuple[bool, bool]:
-        """Whether any active memory has triggers, and whether any has conditions: most stores have none."""
+        """Return whether any active memory has triggers, and whether any has conditions: most stores have none."""
         return cue_tables.are_there(self._run) if self._has(CUES_SINCE) else (False, False)
 
     def globs(self, keys: "Sequence[str]", audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
-        """The globs of these audiences that have one of these keys (`globs.keys_of` of a path), each after its row number."""
+        """Return the globs of these audiences that have one of these keys, each after its row number.
+
+        keys: `globs.keys_of` of a path.
+        """
         return cue_tables.find_globs(self._run, keys, audiences, now_ms) if self._has(CUES_SINCE) else []
 
     def mentioning(
         self, names: "Sequence[str]", audiences: tuple[str, ...], most: int, now_ms: int = 0
     ) -> dict[str, list[int]]:
-        """The row numbers of the memories that name these things, the newest `most` for each that is named at all."""
+        """Return the row numbers of the memories that name these things, the newest `most` for each name."""
         return cue_tables.find_mentioning(self._run, names, audiences, most, now_ms) if self._has(CUES_SINCE) else {}
 
     def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> "list[tuple[int, dict[str, object]]]":
-        """The row numbers and conditions of memories that have some, the highest priority first, then the newest.
+        """Return the row numbers and conditions of memories that have some, the highest priority first, then the newest.
 
         limit: how many at most; who has to know whether there are more asks for one more than is wanted.
         """
@@ -291,17 +304,20 @@ class Store:
             raise self._unreadable(error) from error
 
     def pinned(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[Memory]:
-        """The user's own memories of a priority that pins, without triggers and conditions: what a session begins with."""
+        """Return the user's own memories of a priority that pins, without triggers and conditions.
+
+        A session begins with them.
+        """
         if not self._has(CUES_SINCE):
             return []
         return list(self._memories(cue_tables.pinned(audiences, now_ms), (*audiences, limit)))
 
     def room(self) -> cue_tables.Room:
-        """The room for triggers without a literal."""
+        """Return the room for triggers without a literal."""
         return cue_tables.Room(cue_tables.count_unkeyed(self._run))
 
     def problems(self) -> list[str]:
-        """What SQLite's own check finds wrong, [] for a sound file."""
+        """Return the faults that SQLite's own check finds, [] for a sound file."""
         rows = [str(row[0]) for row in self._run("PRAGMA integrity_check(5)", ())]
         return [] if rows == ["ok"] else rows
 
@@ -336,7 +352,7 @@ class Store:
             self._write([(self.get(memory.id), memory) for memory in memories], revision)
 
     def modify(self, ids: "Sequence[str]", change: "Callable[[Memory], Memory]") -> "list[Memory]":
-        """Change memories as they are at this moment, in one transaction; what they have become.
+        """Change memories as they are at this moment, in one transaction. Return what they have become.
 
         change: gives the new memory for the stored one, which another process may have changed since it was last read.
         Raises NoMemory, InvalidMemory.
@@ -388,7 +404,10 @@ class Store:
         return written
 
     def _has(self, version: int) -> bool:
-        """Whether the file has what this version has brought: asked each time, since a writer may have migrated it."""
+        """Return whether the file has what this version has brought.
+
+        The file is asked each time, since a writer may have migrated it.
+        """
         return bool(self._run("PRAGMA user_version", ())[0][0] >= version)
 
     def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[tuple[Any, ...]]":
@@ -407,7 +426,7 @@ class Store:
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: ValueError) -> StoreCorrupt:
-        """What a text that is no UTF-8 comes to, or a list that is no JSON."""
+        """Return the error for a text that is no UTF-8, or a list that is no JSON."""
         return StoreCorrupt(f"{self.path} is damaged ({error})", "`subcog export FILE` saves what can be read")
 
     def _in_chunks(self, column: str, keys: "Sequence[int] | Sequence[str]") -> "Iterator[Memory]":

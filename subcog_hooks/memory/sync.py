@@ -32,7 +32,7 @@ ATTEMPTS = 3  # a swap or a damage may come between opening and writing
 
 
 def catch_up(home: Home, store: Store, progress: "Progress | None" = None) -> LexicalIndex:
-    """The index, brought to the store's revision; rebuilt when it can not be used. Raises StoreError.
+    """Bring the index to the store's revision and return it; it is rebuilt when it can not be used. Raises StoreError.
 
     When another process is writing the index, waits up to LOCK_WAIT_S for it to get there; then the index is returned as it is:
     that process, or the next command, brings the rest. `progress` is told of each chunk's size.
@@ -49,7 +49,10 @@ def catch_up(home: Home, store: Store, progress: "Progress | None" = None) -> Le
 
 
 def _usable(home: Home, store: Store) -> LexicalIndex | None:
-    """The current index, None when it has to be rebuilt: missing, damaged, of another store, in too many pieces."""
+    """Return the current index, None when it has to be rebuilt.
+
+    It has to be when it is missing, damaged, of another store, or in too many pieces.
+    """
     try:
         index = LexicalIndex.open(home)
         made_here = store.has_revision(index.watermark()) and (index.watermark() > 0 or not index.documents)
@@ -95,7 +98,7 @@ def _put(writer: IndexWriter, store: Store, after: int, until: int, progress: "P
 def rebuild(
     home: Home, store: Store, progress: "Progress | None" = None, *, only_if_needed: bool = False, keep_predecessor: bool = True
 ) -> LexicalIndex:
-    """A new index of the whole store, made beside the old one and swapped in. One process rebuilds at a time.
+    """Build a new index of the whole store beside the old one, swap it in and return it. One process rebuilds at a time.
 
     only_if_needed: when another process has done it meanwhile, its index is returned. keep_predecessor: for hooks that have
     just read its name. Raises StoreError when the folder can not be written; the old index stays.
@@ -121,7 +124,10 @@ def rebuild(
 
 
 def in_memory(store: Store) -> LexicalIndex:
-    """An index of the whole store that leaves no trace: tantivy can not open one in a folder that can not be written."""
+    """Return an index of the whole store that leaves no trace.
+
+    It is for folders that can not be written: tantivy can not open an index there.
+    """
     index = LexicalIndex.in_memory()
     writer = index.writer()
     _put(writer, store, -1, store.revision(), None)

@@ -80,7 +80,9 @@ def open_to_write(path: str, busy_ms: float) -> apsw.Connection:
 
 
 def prepared(connection: apsw.Connection, path: str, dimension: int, *, may_make: bool = False) -> apsw.Connection:
-    """The connection with sqlite-vec in it; closed when it can not be used. Raises VectorsUnusable, ExtensionMissing.
+    """Return the connection with sqlite-vec in it.
+
+    A connection that can not be used is closed. Raises VectorsUnusable, ExtensionMissing.
 
     may_make: write down the dimension of a file that is new.
     """
@@ -119,12 +121,12 @@ def inode_of(path: str) -> int:
 
 
 def path_of(home: Home, space: str) -> str:
-    """The file of a space's vectors."""
+    """Return the file of a space's vectors."""
     return os.path.join(home.index, f"vectors-{FORMAT}-{space}.db")
 
 
 def all_paths(home: Home) -> list[str]:
-    """The files of all spaces' vectors, those of other versions of subcog among them."""
+    """Return the files of all spaces' vectors, those of other versions of subcog among them."""
     try:
         names = os.listdir(home.index)
     except FileNotFoundError:

@@ -24,7 +24,7 @@ CHUNK = 1_000  # memories in one transaction: the document model's writer waits 
 
 
 def lock_of(home: Home, space: str) -> str:
-    """The file that the process which brings a space's vectors up to date, or makes them anew, has locked."""
+    """Return the file that the process which brings a space's vectors up to date, or makes them anew, has locked."""
     return os.path.join(home.index, f"vectors-{space}.following.lock")
 
 
@@ -40,7 +40,7 @@ def open_following(
     anew: bool = False,
     wait_ms: int | None = None,
 ) -> VectorStore:
-    """The vectors of a space, brought to the store's revision; a damaged file is made anew. Raises StoreError.
+    """Bring the vectors of a space to the store's revision and return them; a damaged file is made anew. Raises StoreError.
 
     One process does so at a time. wait_ms: for how long another one is waited for, None for LOCK_WAIT_MS; then StoreBusy is
     raised: that process, or the next one, brings the rest. made_by: what has made others, is replaced. anew: the whole file is

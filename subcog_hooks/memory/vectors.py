@@ -59,7 +59,7 @@ class VectorStore:
 
     @classmethod
     def reader(cls, home: Home, space: str, dimension: int, busy_ms: float = READ_WAIT_MS) -> "VectorStore":
-        """The vectors, read-only. Raises VectorsUnusable, also when there are none yet; StoreBusy, ExtensionMissing."""
+        """Open the vectors read-only. Raises VectorsUnusable, also when there are none yet; StoreBusy, ExtensionMissing."""
         path = vector_file.path_of(home, space)
         with Translated(path):
             connection = database.open_reader(path, vector_file.SCHEMA, busy_ms)
@@ -67,7 +67,7 @@ class VectorStore:
 
     @classmethod
     def writer(cls, home: Home, space: str, dimension: int, busy_ms: float = WRITE_WAIT_MS) -> "VectorStore":
-        """The vectors for writing; the file is made as needed. Raises StoreError: as `reader` does."""
+        """Open the vectors for writing; the file is made as needed. Raises StoreError: as `reader` does."""
         make_private_folder(home.index)
         path = vector_file.path_of(home, space)
         connection = vector_file.open_to_write(path, busy_ms)
@@ -95,7 +95,10 @@ class VectorStore:
             raise failure
 
     def is_gone(self) -> bool:
-        """Whether the file has been removed, or made anew, since it was opened: what is written here nobody will read."""
+        """Return whether the file has been removed, or made anew, since it was opened.
+
+        Then nobody will read what is written here.
+        """
         return vector_file.inode_of(self.path) != self._inode
 
     def close(self) -> None:
@@ -117,7 +120,7 @@ class VectorStore:
     def nearest(
         self, query: bytes, k: int, audiences: "tuple[str, ...] | None", statuses: "tuple[str, ...]" = ("active",)
     ) -> list[tuple[float, int]]:
-        """The about `k` memories nearest to `query` ((dimension,) int8) as (cosine, row number), nearest first.
+        """Return about `k` memories nearest to `query` ((dimension,) int8), as (cosine, row number), nearest first.
 
         audiences, statuses: None and () for all. The k memories with the best binary code, of the whole or of a passage, are
         compared exactly, as `cosines` does, and those that have the code of the last one, so that the order of insertion does
@@ -147,7 +150,7 @@ class VectorStore:
         return sorted(((cosine, seq) for seq, cosine in cosines.items()), key=lambda hit: (-hit[0], hit[1]))
 
     def cosines(self, query: bytes, seqs: "Sequence[int]") -> dict[int, float]:
-        """The cosine of each of these memories to `query`, by row number; those without a vector are left out.
+        """Return the cosine of each of these memories to `query`, by row number; those without a vector are left out.
 
         The mean of the whole text's and the best passage's, the whole's where there are no passages.
         """
@@ -171,7 +174,7 @@ class VectorStore:
     # following the store
 
     def watermark(self) -> int:
-        """The store revision that the vectors have reached, -1 for none."""
+        """Return the store revision that the vectors have reached, -1 for none."""
         rows = self._run("SELECT watermark FROM space")
         return int(rows[0][0]) if rows else -1
 
@@ -187,8 +190,10 @@ class VectorStore:
             self._run("ROLLBACK")
 
     def expect(self, made_by: "MadeBy") -> None:
-        """Have no vectors but those made by these: final ones of another document model stay until they are replaced, as
-        provisional ones; provisional ones of another encoder are dropped, and every memory is looked at again.
+        """Keep only vectors that were made by these models.
+
+        Final ones of another document model stay until they are replaced, as provisional ones; provisional ones of another
+        encoder are dropped, and every memory is looked at again.
         """
         sql = "SELECT coalesce(nullif(?, ''), finals_made_by), coalesce(nullif(?, ''), firsts_made_by) FROM space"
         finals, firsts = self._run(sql, made_by)[0]
@@ -211,7 +216,10 @@ class VectorStore:
         self._finals_made_by = finals
 
     def lacking(self, memories: "Iterable[Memory]") -> list[Memory]:
-        """Those of `memories` whose present text has no vector here, not even of another memory: they need one to be made."""
+        """Return those of `memories` whose present text has no vector here, not even of another memory.
+
+        They need a vector to be made.
+        """
         return [
             memory
             for memory in memories
@@ -270,23 +278,25 @@ class VectorStore:
     # the document model's vectors
 
     def counts(self) -> tuple[int, int]:
-        """How many memories have a final vector, and how many wait for one; forgotten memories are not counted."""
+        """Return how many memories have a final vector, and how many wait for one; forgotten memories are not counted."""
         sql = "SELECT total(is_final), count(*) - total(is_final) FROM vectors WHERE status <> ? AND NOT key % ?"
         rows = self._run(sql, (_DELETED, PASSAGES))
         return int(rows[0][0]), int(rows[0][1])
 
     def pending(self, limit: int = -1) -> list[tuple[int, str]]:
-        """(key, content hash) of the memories that wait for their final vectors, in row order."""
+        """Return (key, content hash) of the memories that wait for their final vectors, in row order."""
         sql = "SELECT key, content_hash FROM vectors WHERE NOT is_final AND NOT key % ? AND status <> ? ORDER BY key LIMIT ?"
         return [(key, content_hash) for key, content_hash in self._run(sql, (PASSAGES, _DELETED, limit))]
 
     @staticmethod
     def seq_of(key: int) -> int:
-        """The row number of the memory that a key belongs to."""
+        """Return the row number of the memory that a key belongs to."""
         return key // PASSAGES
 
     def final_vectors(self, content_hash: str) -> list[bytes]:
-        """The final vectors of this text, the whole's and then its passages', whichever memory they were made for; [] for none.
+        """Return the final vectors of this text, the whole's and then its passages', whichever memory they were made for.
+
+        There are none for a text that has none.
 
         Nothing is embedded twice.
         """
@@ -297,7 +307,7 @@ class VectorStore:
         return [vector for (vector,) in self._run(sql, (content_hash, _LAST))]
 
     def finish(self, made: "Iterable[tuple[int, str, Sequence[bytes]]]") -> int:
-        """Put final vectors in place of provisional ones, in one transaction; how many memories have theirs now.
+        """Put final vectors in place of provisional ones, in one transaction. Return how many memories have theirs now.
 
         made: (key, content hash, int8 vectors: the whole text's, then its passages'). A memory that has another text by now, or
         is gone, is left alone; so are all when another document model is expected by now.
@@ -321,7 +331,7 @@ class VectorStore:
         return count
 
     def problems(self) -> list[str]:
-        """What is wrong with the file, [] for a sound one. Raises VectorsUnusable when a table is missing."""
+        """Return the faults of the file, [] for a sound one. Raises VectorsUnusable when a table is missing."""
         found = [str(row[0]) for row in self._run("PRAGMA integrity_check(5)")]
         if found != ["ok"]:
             return found
@@ -366,7 +376,7 @@ class VectorStore:
 
 
 def _first(found: "Iterable[tuple[int, bytes]]", k: int) -> tuple[list[int], bool]:
-    """The first `k` memories of (key, code) rows and those with the code of the last; whether there may be more of them."""
+    """Return the first `k` memories of (key, code) rows and those with the code of the last; and whether there may be more."""
     near: dict[int, None] = {}
     last = b""
     for key, code in found:
