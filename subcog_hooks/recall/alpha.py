@@ -8,7 +8,7 @@ UNKNOWN_SHARE = 0.5  # of a corpus whose size nobody knows (S2, error scenario 3
 
 
 def adaptive(query_type: str, corpus: int | None, small: int, large: int) -> tuple[float, str]:
-    """The mean of what the query's type and the corpus ask for, and the reason in words.
+    """Return the share of meaning that the query's type and the corpus ask for, their mean, and the reason in words.
 
     corpus: how many memories are searched, None when that is not known; below `small` and from `large` on it counts as such.
 

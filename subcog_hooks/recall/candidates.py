@@ -1,4 +1,4 @@
-"""What the channels bring for one query, joined: every memory in any list, with all that is known of it. No order yet.
+"""The candidates for one query, joined from all channels: every memory in any list, with all that is known of it. No order yet.
 
 The cosine of a memory found by words is looked up. The BM25 score of one found by meaning alone, behind the first hundred by
 words, counts as none: looking it up changed no measure by more than .003 and took 2 ms among 100,000 memories.
@@ -27,7 +27,10 @@ LABELS_DEPTH = 5  # memories that labels lift (S3's cap for keywords)
 
 
 class Sources:
-    """What recall reads. space: where meaning is compared, None for words alone; note: why there is none."""
+    """The stores that recall reads.
+
+    space: where meaning is compared, None for words alone; note: why there is none.
+    """
 
     __slots__ = ("index", "note", "space", "store", "tuning")
 
@@ -47,7 +50,10 @@ class Sources:
 
 
 class Net:
-    """How closely a memory has to match. words: the channels; nearness: the share of min_similarity that meaning needs."""
+    """A measure of how closely a memory has to match.
+
+    words: the channels; nearness: the share of min_similarity that meaning needs.
+    """
 
     __slots__ = ("nearness", "words")
 
@@ -60,7 +66,7 @@ PRIMARY = Net(1.0, lexical.Exact, lexical.Relaxed)
 
 
 class Request:
-    """What is asked of recall.
+    """A request to recall: the text, the scope and the ranking that are asked for.
 
     mode: one of MODES; net: how closely a memory has to match; is_typed: a person's query, whose words may be misspelt, not a
     prompt; by_labels: whether the tags and keywords that it names count (S2's opt-out); further: what was found without a
@@ -89,11 +95,11 @@ class Request:
         self.further = tuple(further)
 
     def wider(self, net: Net) -> "Request":
-        """The same request with another net."""
+        """Return this request with another net."""
         return self._with(net, self.further)
 
     def with_further(self, further: "Sequence[channel.Found]") -> "Request":
-        """The same request with lists that were found without a search."""
+        """Return this request with lists that were found without a search."""
         return self._with(self.net, further)
 
     def _with(self, net: Net, further: "Sequence[channel.Found]") -> "Request":
@@ -146,7 +152,10 @@ class Candidates:
         full_words: float = 0.0,
         is_complete: bool = True,
     ) -> None:
-        """semantic: where further cosines are looked up; is_complete: whether longer lists would bring nobody else."""
+        """Join what the channels found.
+
+        semantic: where further cosines are looked up; is_complete: whether longer lists would bring nobody else.
+        """
         ran = [one for one in found if one.failure is None]
         self.query = asked
         self.named = named
@@ -169,7 +178,7 @@ class Candidates:
         self._semantic = semantic
 
     def __iter__(self) -> "Iterator[int]":
-        """The row numbers of all candidates."""
+        """Yield the row numbers of all candidates."""
         return iter(dict.fromkeys(seq for ranks in self.lists.values() for seq in ranks))
 
     def look_up(self, seqs: "Sequence[int]") -> None:
@@ -179,12 +188,15 @@ class Candidates:
             self._standings = None
 
     def agreement(self, seq: int) -> float:
-        """The share of the strategies that ran which have the memory among their first AGREED."""
+        """Return the share of the strategies that ran which have the memory among their first AGREED."""
         found_by = {self._strategy_of[name] for name, ranks in self.lists.items() if ranks.get(seq, AGREED + 1) <= AGREED}
         return fusion.agreement(len(found_by), len(self.strategies))
 
     def hit(self, memory: Memory, score: float = 0.0, recency: float = 1.0, *, is_indexed: bool = True) -> Hit:
-        """The hit that a memory is, with its relevance; its terms stand for its score where there is none that tells."""
+        """Return the hit that a memory is, with its relevance.
+
+        Its terms stand for its score where no score tells anything.
+        """
         seq = memory.seq
         found = self._asked.found_in(memory, self._index.analysers)
         share = None
@@ -215,7 +227,9 @@ class Candidates:
         )
 
     def _rarest_keyword(self, memory: Memory) -> float:
-        """The rarity of the rarest of a memory's keywords that the query names, 0.0 without one. A tag only sorts memories.
+        """Return the rarity of the rarest of a memory's keywords that the query names, 0.0 without one.
+
+        A tag only sorts memories.
 
         An everyday word that stands alone ("calm") counts less: a prompt may well use it in another sense.
         """
@@ -273,7 +287,10 @@ def _by_words(request: Request, asked: query.Query, sources: Sources, deadline: 
 
 
 def _wanted(mode: str, tuning: Tuning) -> tuple[bool, bool]:
-    """Whether words, and meaning, are asked: a share of 0 or 1 leaves the other side out, as the modes do (S2)."""
+    """Return whether words, and meaning, are asked.
+
+    A share of 0 or 1 leaves the other side out, as the modes do (S2).
+    """
     if mode == HYBRID:
         return tuning.alpha != 1.0, tuning.alpha != 0.0
     return mode == LEXICAL, mode == SEMANTIC

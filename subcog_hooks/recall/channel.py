@@ -1,4 +1,7 @@
-"""What a channel is: one way of finding memories, with one signature, and what it brought. No ranking across channels here."""
+"""The contract of a channel: one way of finding memories, with one signature, and its result.
+
+No ranking across channels here.
+"""
 
 from subcog_hooks.errors import SubcogError
 from subcog_hooks.memory.index import IndexUnusable
@@ -24,11 +27,11 @@ if TYPE_CHECKING:
         is_floor: bool
 
         def search(self, query: Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
-            """The best `k` memories of `scope`, and those that score as the last of them. Raises SubcogError."""
+            """Return the best `k` memories of `scope`, and those that score as the last of them. Raises SubcogError."""
 
 
 class Found:
-    """What one channel brought: its list, or why it has none. An empty list of a channel that ran is an answer."""
+    """One channel's result: its list, or why it has none. An empty list of a channel that ran is an answer."""
 
     __slots__ = ("failure", "name", "ranked", "strategy")
 

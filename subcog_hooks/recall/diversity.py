@@ -16,7 +16,7 @@ WINDOW = 50  # memories from the top that are put apart from each other
 
 
 def words_of(text: str) -> "Words":
-    """The whole words, numbers and identifiers of a text, and each with the next.
+    """Return the whole words, numbers and identifiers of a text, and each with the next.
 
     `30s` and `60s` are not near-duplicates, whatever stands around them, nor are "A before B" and "B before A".
 
@@ -28,7 +28,7 @@ def words_of(text: str) -> "Words":
 
 
 def similarity(a: "Words", b: "Words") -> float:
-    """The share of the words of two texts that both have (Jaccard), 0.0 to 1.0.
+    """Return the share of the words of two texts that both have (Jaccard), 0.0 to 1.0.
 
     >>> similarity(frozenset("abc"), frozenset("bcd"))
     0.5
@@ -37,7 +37,9 @@ def similarity(a: "Words", b: "Words") -> float:
 
 
 def distinct(texts: "Iterable[str]", least: float) -> "Iterator[int]":
-    """The places of the texts that are less similar than `least` to every one kept before them; a `least` of 1.0 keeps all.
+    """Yield the places of the texts that are less similar than `least` to every one kept before them.
+
+    A `least` of 1.0 keeps all.
 
     The first COMPARED are: each is compared with all that are kept.
 
@@ -55,7 +57,9 @@ def distinct(texts: "Iterable[str]", least: float) -> "Iterator[int]":
 
 
 def apart(texts: "Sequence[str]", scores: "Sequence[float]", share: float) -> list[int]:
-    """The places of the texts in the order of maximal marginal relevance (Carbonell and Goldstein 1998), scaled by relevance.
+    """Return the places of the texts in the order of maximal marginal relevance, scaled by relevance.
+
+    Carbonell and Goldstein 1998.
 
     Each next one has the best `score * (1 - (1 - share) * likeness)`, likeness being the greatest similarity to one chosen
     before: it loses in proportion to what it has, so that a poor one never comes first for being unlike. A share of 1.0 keeps

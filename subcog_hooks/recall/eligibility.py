@@ -1,4 +1,4 @@
-"""Which memories may be handed over here and now: those of the right people that are live and whose conditions hold."""
+"""Memories that may be handed over here and now: those of the right people that are live and whose conditions hold."""
 
 from subcog_hooks.memory.store import audience_of
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Eligibility:
-    """What every channel asks before it brings a memory.
+    """The conditions that every channel checks before it brings a memory.
 
     audiences: whose memories; now_ms: milliseconds since the epoch; given: ids that the session has had, which come behind the
     others; holds: whether a memory's conditions do.

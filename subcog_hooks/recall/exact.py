@@ -1,4 +1,4 @@
-"""What finds a memory without a search, above all because its owner has said when it is wanted: triggers, conditions (S3).
+"""Ways to find a memory without a search, above all because its owner has said when it is wanted: triggers, conditions (S3).
 
 The channel of patterns matches the triggers of the scope against the whole prompt, that of states judges the conditions by what
 is known of the session. They bring few memories and are sure of them: an intent that asks for nothing does not hold them back.
@@ -49,11 +49,11 @@ class Exact:
         return {memory.seq: memory for memories in self.channels.values() for memory in memories}
 
     def is_news(self, given: "AbstractSet[str]") -> bool:
-        """Whether they brought anything else than what the session has been given."""
+        """Return whether any of these memories is new to the session. given: what it has been given."""
         return any(memory.id not in given for memories in self.channels.values() for memory in memories)
 
     def lists(self) -> "list[Found]":
-        """What each channel has found, as those of a search give it."""
+        """Return what each channel has found, in the form that a search gives it."""
         from subcog_hooks.recall.channel import Found  # with tantivy, which only a search has loaded
 
         return [
@@ -62,7 +62,7 @@ class Exact:
         ]
 
     def hits(self) -> list[Hit]:
-        """They as hits, where nothing was searched: these channels are all that is known of them."""
+        """Return the memories as hits when no search ran: these channels are all that is known of them."""
         from subcog_hooks.recall import logit  # only where something was found
 
         of = {name: {memory.seq: rank for rank, memory in enumerate(found, 1)} for name, found in self.channels.items()}
@@ -144,7 +144,7 @@ def by_states(
 
 
 def cut(text: str) -> str:
-    """What of a text is matched.
+    """Return the part of a text that is matched.
 
     >>> len(cut("x" * 1_000_000)) == HEAD + 1 + TAIL
     True

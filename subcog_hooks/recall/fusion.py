@@ -11,7 +11,7 @@ PATTERN_IN_RRF, STATE_IN_RRF = 0.8, 1.0  # S3's
 
 
 def weighted(words: "Mapping[int, float]", cosines: "Mapping[int, float]", alpha: float, full: float = 0.0) -> dict[int, float]:
-    """The fused score of every memory that either side knows: `(1 - alpha) * bm25 / full bm25 + alpha * cosine`.
+    """Return the fused score of every memory that either side knows: `(1 - alpha) * bm25 / full bm25 + alpha * cosine`.
 
     words: BM25 scores by row number; cosines: by row number, looked up for the hits by words too. What one side does not know
     of a memory counts as nothing. full: the score of a memory that has all of the query, where none reaches it: a chance word
@@ -29,7 +29,9 @@ def weighted(words: "Mapping[int, float]", cosines: "Mapping[int, float]", alpha
 
 
 def reciprocal_ranks(lists: "Iterable[tuple[float, Mapping[int, int]]]", k: int) -> dict[int, float]:
-    """Reciprocal rank fusion (Cormack et al. 2009): the sum of `weight / (k + rank)` over (weight, ranks from 1) lists.
+    """Return the reciprocal rank fusion of lists: the sum of `weight / (k + rank)`, by row number (Cormack et al. 2009).
+
+    lists: (weight, ranks from 1).
 
     A list of weight 0 adds nothing, and nobody.
 
@@ -45,7 +47,9 @@ def reciprocal_ranks(lists: "Iterable[tuple[float, Mapping[int, int]]]", k: int)
 
 
 def with_list(fused: "Mapping[int, float]", weight: float, ranks: "Mapping[int, int]") -> dict[int, float]:
-    """Scores, and for each memory of a further list `weight / rank` on top: labels, patterns, states.
+    """Return the scores raised by a further list: each of its memories gains `weight / rank`.
+
+    Such lists come from labels, patterns, states.
 
     >>> with_list({1: 0.5, 2: 0.4}, 0.1, {2: 1, 3: 2})
     {1: 0.5, 2: 0.5, 3: 0.05}
@@ -55,7 +59,9 @@ def with_list(fused: "Mapping[int, float]", weight: float, ranks: "Mapping[int, 
 
 
 def agreement(found_by: int, ran: int) -> float:
-    """The share of the strategies that ran which found a memory (S1 section 4); 0.0 where one ran, with none to agree with.
+    """Return the share of the strategies that ran which found a memory (S1 section 4).
+
+    It is 0.0 where one ran, with none to agree with.
 
     >>> agreement(1, 2), agreement(3, 3), agreement(1, 1)
     (0.5, 1.0, 0.0)
@@ -64,7 +70,7 @@ def agreement(found_by: int, ran: int) -> float:
 
 
 def ranks_of(ranked: "Sequence[tuple[float, int]]") -> dict[int, int]:
-    """Ranks from 1 by row number; equal scores have equal ranks, so that the order of insertion does not show.
+    """Return ranks from 1 by row number; equal scores have equal ranks, so that the order of insertion does not show.
 
     >>> ranks_of([(9.0, 5), (4.0, 8), (4.0, 2), (1.0, 3)])
     {5: 1, 8: 2, 2: 2, 3: 4}

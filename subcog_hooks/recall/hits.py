@@ -1,4 +1,4 @@
-"""What recall gives: hits, the answer they stand in, and the labels of how sure it is of them. No searching here."""
+"""The result of recall: hits, the answer they stand in, and the labels of how sure it is of them. No searching here."""
 
 from subcog_hooks.memory.model import Memory
 
@@ -75,12 +75,12 @@ class Hit:
 
     @property
     def relevance(self) -> float:
-        """How probable it is that the memory helps here, 0.0 to 1.0, by all of its factors."""
+        """The probability that the memory helps here, 0.0 to 1.0, by all of its factors."""
         return relevance_of(self.probability, self.prior, self.marked, self.present)
 
     @property
     def is_exact(self) -> bool:
-        """Whether something else than likeness has found it: its owner has said when it is wanted, or it names the thing."""
+        """True where something else than likeness has found it: its owner has said when it is wanted, or it names the thing."""
         return not EXACT.isdisjoint(self.ranks)
 
     @property
@@ -153,7 +153,7 @@ class Answer:
         return self.confidence_of(self.hits[0]) if self.hits else NO_RESULTS
 
     def confidence_of(self, hit: Hit) -> str:
-        """DESIGN 7.6: how many of the strategies that ran agree on a hit, and how relevant it is.
+        """Return the confidence in a hit: how many of the strategies that ran agree on it, and how relevant it is (DESIGN 7.6).
 
         All of them (two at least) and relevant: very_high; two: high; one, but relevant: medium; else low. A degraded answer
         has medium at most, one of looser matching `low` or `speculative`.

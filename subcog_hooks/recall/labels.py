@@ -34,12 +34,15 @@ class Labels:
     is_floor = False
 
     def __init__(self, index: LexicalIndex, named: "Mapping[str, float]") -> None:
-        """named: what the query names, as `named_by` says."""
+        """Prepare the channel for one query. named: the labels that the query names, from `named_by`."""
         self._index = index
         self._named = named
 
     def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
-        """As channel.Channel; a score is the sum of the labels' rarities and a little of the words'. Raises IndexUnusable."""
+        """Search as `channel.Channel` says; a score is the sum of the labels' rarities and a little of the words'.
+
+        Raises IndexUnusable.
+        """
         make, should = tantivy.Query, tantivy.Occur.Should
         carried = [
             (should, make.const_score_query(make.term_query(self._index.schema, LABEL, label), worth))
@@ -53,7 +56,9 @@ class Labels:
 
 
 def named_by(text: str, index: LexicalIndex, scope: Filter) -> dict[str, float]:
-    """The labels that a text names and some memory of the scope has, each with its rarity, 0.0 to 1.0, the rarest first.
+    """Return the labels that a text names and some memory of the scope has.
+
+    Each comes with its rarity, 0.0 to 1.0, the rarest first.
 
     Words without function words, and runs of two or three; compounds count whole and in parts, because a hyphen or underscore
     is a blank here (S2, component 2). Raises IndexUnusable.

@@ -25,7 +25,7 @@ _DIGITS = 4
 
 
 def probability(terms: "Terms") -> float:
-    """How probable it is that a memory answers the query, 0.0 to 1.0.
+    """Return how probable it is that a memory answers the query, 0.0 to 1.0.
 
     >>> probability((("intercept", 1.0, -2.0), ("lead", 1.0, 2.0)))
     0.5
@@ -34,7 +34,7 @@ def probability(terms: "Terms") -> float:
 
 
 def with_channels(terms: "Terms", channels: "Iterable[str]") -> "Terms":
-    """The terms of a memory that these channels have found, say because its trigger matches, whatever else is known of it.
+    """Return the terms of a memory that these channels have found, say because its trigger matches.
 
     >>> probability(with_channels((("intercept", 1.0, 0.0),), ["pattern", "exact"]))
     0.9
@@ -45,12 +45,15 @@ def with_channels(terms: "Terms", channels: "Iterable[str]") -> "Terms":
 
 
 def with_keyword(terms: "Terms", rarity: float) -> "Terms":
-    """The same of a memory one of whose keywords the query names. rarity: of the keyword in the store, 0.0 to 1.0."""
+    """Return the terms of a memory one of whose keywords the query names.
+
+    rarity: of the keyword in the store, 0.0 to 1.0.
+    """
     return raised(terms, KEYWORD, rarity, KEYWORD_SHARE * rarity)
 
 
 def raised(terms: "Terms", name: str, value: float, share: float) -> "Terms":
-    """The terms with one more, which takes `share` of the doubt that is left.
+    """Return the terms with one more, which takes `share` of the doubt that is left.
 
     >>> probability(raised((("intercept", 1.0, 0.0),), "keyword", 1.0, 0.5))
     0.75
@@ -61,7 +64,7 @@ def raised(terms: "Terms", name: str, value: float, share: float) -> "Terms":
 
 
 def of_channels(channels: "Iterable[str]") -> "Terms":
-    """The same of a memory of which nothing else is known.
+    """Return the terms of a memory of which only these channels are known.
 
     >>> probability(of_channels(["pattern"])), probability(of_channels(["pattern", "state"]))
     (0.8, 0.98)

@@ -1,4 +1,4 @@
-"""What the user called wrong (`subcog why --bad`): how much less a memory counts for prompts like the one it was wrong for.
+"""The marks of `subcog why --bad`: how much less a memory counts for prompts like the one it was wrong for.
 
 Two prompts are alike as far as the weights of their terms overlap (weighted Jaccard), so rare words decide.
 """
@@ -31,7 +31,7 @@ def discount_marked(hits: "Sequence[Hit]", marks: "Sequence[Mark]", prompt: str,
 
 
 def terms(prompt: str, index: "LexicalIndex") -> dict[str, float]:
-    """What a prompt asks for, with how much each term says: words by their stems, identifiers whole."""
+    """Return the terms that a prompt asks for, with how much each says: words by their stems, identifiers whole."""
     found: dict[str, float] = {}
     for term in query.analyse(prompt[:READ], index).terms:
         name = term.whole if term.is_identifier or not term.stems else term.stems[0]
@@ -40,7 +40,9 @@ def terms(prompt: str, index: "LexicalIndex") -> dict[str, float]:
 
 
 def overlap(asked: "Mapping[str, float]", marked: "Mapping[str, float]") -> float:
-    """The share of the terms' weight that two prompts have in common, 0.0 to 1.0; of a term the larger of its weights.
+    """Return the share of the terms' weight that two prompts have in common, 0.0 to 1.0.
+
+    The larger of a term's two weights counts.
 
     >>> overlap({"rotat": 0.5, "key": 0.3, "sign": 0.2}, {"rotat": 0.5, "key": 0.3, "tonight": 0.2})
     0.6666666666666667
@@ -51,7 +53,9 @@ def overlap(asked: "Mapping[str, float]", marked: "Mapping[str, float]") -> floa
 
 
 def factor(overlap: float) -> float:
-    """What is left of a relevance: all of it up to UNLIKE, nothing from ALIKE on, in between the less the more they overlap.
+    """Return the share of a relevance that is left: all of it up to UNLIKE, nothing from ALIKE on.
+
+    In between the share shrinks the more the prompts overlap.
 
     >>> factor(0.3), round(factor(0.7), 2), factor(1.0)
     (1.0, 0.25, 0.0)
@@ -60,7 +64,7 @@ def factor(overlap: float) -> float:
 
 
 def to_text(terms: "Mapping[str, float]") -> str:
-    """Terms as a mark keeps them, the heaviest first.
+    """Return terms as a mark keeps them, the heaviest first.
 
     >>> to_text({"key": 0.3, "rotat": 0.5})
     '{"rotat":0.5,"key":0.3}'
@@ -70,7 +74,7 @@ def to_text(terms: "Mapping[str, float]") -> str:
 
 
 def from_text(text: str) -> dict[str, float]:
-    """The terms that a mark keeps; none of a text that holds something else."""
+    """Return the terms that a mark keeps; none of a text that holds something else."""
     try:
         stored = wire.loads(text)
     except ValueError:

@@ -65,7 +65,7 @@ def for_prompt(
 
 
 def _with_exact(hits: list[Hit], exact: "Exact", found: Candidates, unwanted: set[int]) -> list[Hit]:
-    """The hits with all that triggers and conditions have brought, in the places of the last others."""
+    """Return the hits with all that triggers and conditions have brought, in the places of the last others."""
     known = {hit.memory.seq for hit in hits} | unwanted
     missing = [found.hit(memory) for seq, memory in exact.memories.items() if seq not in known]
     kept = [hit for hit in hits if not hit.is_exact][: max(0, PROMPT_CANDIDATES - len(exact.memories))]
@@ -97,33 +97,36 @@ def ordered(hits: "Sequence[Hit]") -> list[Hit]:
 
 
 def _by_relevance(hit: Hit) -> tuple[bool, int, float, float, int, str]:
-    """What is pinned stands first, by its priority, and what only the session's state has brought last: nobody asked for it."""
+    """Return the sort key of a hit: pinned hits first, by priority, and those that only the session's state brought last."""
     place = -hit.memory.priority if hit.is_pinned else int(STATE in hit.ranks and PATTERN not in hit.ranks)
     return not hit.is_pinned, place, -hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id
 
 
 def _behind(index: LexicalIndex, store: Store) -> list[Memory]:
-    """The newest memories that the index has not reached."""
+    """Return the newest memories that the index has not reached."""
     watermark = index.watermark()
     return store.changed_after(watermark, LAGGING) if watermark < store.revision() else []
 
 
 def _unindexed(found: Candidates, memories: "Sequence[Memory]") -> list[Hit]:
-    """The hits that memories are which the index has not reached."""
+    """Return the hits for memories that the index has not reached."""
     if memories:
         found.look_up([memory.seq for memory in memories])
     return [found.hit(memory, is_indexed=False) for memory in memories]
 
 
 def without_repeats(hits: "Sequence[Hit]", tuning: "Tuning") -> list[Hit]:
-    """The hits in their order, without those that nearly repeat a better one; like ones apart, when that is set."""
+    """Return the hits in their order, without those that nearly repeat a better one.
+
+    Like hits are moved apart when that is set.
+    """
     kept = [hits[place] for place in diversity.distinct([hit.memory.content for hit in hits], tuning.near_duplicate)]
     order = diversity.apart([hit.memory.content for hit in kept], [hit.relevance for hit in kept], tuning.mmr)
     return [kept[place] for place in order]
 
 
 def search(request: Request, sources: Sources, deadline: "Deadline", limit: int, offset: int = 0) -> Answer:
-    """The hits from `offset`, best first: by score, then newest, then id. Pages of one query never overlap.
+    """Return the hits from `offset`, best first: by score, then newest, then id. Pages of one query never overlap.
 
     The lists are made longer when expired memories took the places, or a page is far behind; what only the longer lists have
     stands behind the rest, so that an earlier page stays as it was. Raises IndexUnusable, StoreError.
@@ -159,7 +162,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
 
 
 def _texts(ordered: "list[_Placed]", more: "Iterator[_Placed]") -> "Iterator[str]":
-    """The contents of the memories in `ordered`, then of `more`, each of which is put there when it is read."""
+    """Yield the contents of the memories in `ordered`, then of `more`, each of which is put there when it is read."""
     for memory, _, _ in ordered:
         yield memory.content
     for placed in more:
@@ -170,7 +173,9 @@ def _texts(ordered: "list[_Placed]", more: "Iterator[_Placed]") -> "Iterator[str
 def _in_order(
     scores: "Mapping[int, float]", store: Store, tuning: "Tuning", now: int, may_be_shown: "Callable[[Memory], bool]"
 ) -> "Iterator[_Placed]":
-    """The memories that `may_be_shown` with their aged scores, best first, then newest, then by id. Raises StoreError.
+    """Yield the memories that `may_be_shown` with their aged scores, best first, then newest, then by id.
+
+    Raises StoreError.
 
     Rows are read a few at a time: a common word brings hundreds, of which ten are wanted.
     """
@@ -187,7 +192,7 @@ def _in_order(
 
 
 def _filter(scope: Filter, store: Store, now: int) -> "Callable[[Memory], bool]":
-    """Whether a memory is still what the index took it for. The store has the last word."""
+    """Return a test of whether a memory is still what the index took it for. The store has the last word."""
     on_path = None
     if scope.paths:
         on_path = set(store.matching_seqs(Filter(paths=scope.paths, statuses=(), include_expired=True)))

@@ -1,4 +1,4 @@
-"""What a prompt's intent makes likelier before anything is read: a bounded prior over namespaces (DESIGN section 6). Pure."""
+"""A bounded prior over namespaces: what a prompt's intent makes likelier before anything is read (DESIGN section 6). Pure."""
 
 FAVOURED = {  # namespaces by type of intent
     "howto": ("patterns", "learnings"),

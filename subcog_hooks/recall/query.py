@@ -1,4 +1,4 @@
-"""What a text asks for: its type, its phrases, its terms, each with what it may match and how rare it is in the store.
+"""A text as a query: its type, its phrases, its terms, each with what it may match and how rare it is in the store.
 
 No ranking here.
 """
@@ -102,7 +102,9 @@ def analyse(
     within: "tantivy.Query | None" = None,
     correct: bool = False,
 ) -> Query:
-    """The query that `text` is to the memories of `index`: at most `limit` terms, the rarest ones that the store knows first.
+    """Return the query that `text` is to the memories of `index`.
+
+    It has at most `limit` terms, the rarest ones that the store knows first.
 
     A text of nothing but function words keeps them: somebody who asks for "to be or not to be" means it.
     within: the memories that say what an acronym stands for, and how words are spelt. correct: take words that no memory has
@@ -166,7 +168,7 @@ def _expand(terms: list[Term], index: LexicalIndex, within: "tantivy.Query | Non
 
 
 def _abbreviate(text: str, terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> list[Term]:
-    """Terms for the acronyms of what the text spells out, where memories write it short and no term says so."""
+    """Add terms for the acronyms of what the text spells out, where memories write it short and no term says so."""
     known = index.acronyms()
     if not known:
         return []
@@ -232,7 +234,7 @@ def _weigh(term: Term, index: LexicalIndex) -> None:
 
 
 def rarity(frequency: int, documents: int) -> float:
-    """A smoothed inverse document frequency: 1.0 for a word that no memory has, towards 0.0 for one that all have.
+    """Return a smoothed inverse document frequency: 1.0 for a word that no memory has, towards 0.0 for one that all have.
 
     >>> rarity(0, 1000), rarity(1049, 1000)
     (1.0, 0.0)

@@ -15,7 +15,10 @@ DIGITS = 9  # of a score: far reciprocal ranks differ in the seventh
 
 
 def alpha_of(found: "Candidates", tuning: "Tuning", corpus: "Callable[[], int | None]") -> tuple[float, str]:
-    """The share of meaning for this query, and why. corpus: counts the memories that are searched, when that is asked for."""
+    """Return the share of meaning for this query, and why.
+
+    corpus: counts the memories that are searched, when that is asked for.
+    """
     if SEMANTIC not in found.strategies:
         return 0.0, "words alone ran"
     if LEXICAL not in found.strategies:
@@ -28,7 +31,7 @@ def alpha_of(found: "Candidates", tuning: "Tuning", corpus: "Callable[[], int | 
 
 
 def fused(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[int, float]:
-    """The score of every candidate, by row number: its lists fused, raised by as much as its channels agree on it.
+    """Return the score of every candidate, by row number: its lists fused, raised by as much as its channels agree on it.
 
     The list of labels weighs as much as its rarest label is rare: a tag that every other memory carries tells nothing (with it,
     devmem's nDCG@10 fell by .007).
@@ -55,6 +58,6 @@ def fused(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[int, floa
 
 
 def aged(score: float, created_at: int, now: int, tuning: "Tuning") -> tuple[float, float]:
-    """A score with the memory's age, rounded so that it is the same on every machine, and the factor that age was."""
+    """Return a score with the memory's age, rounded so that it is the same on every machine, and the factor for the age."""
     factor = recency.factor(created_at, now, tuning.decay, tuning.floor)
     return round(score * factor, DIGITS), factor

@@ -1,4 +1,4 @@
-"""How rare a word of a prompt is among the memories: what makes it a topic worth searching for."""
+"""The rarity of a prompt's words among the memories: what makes a word a topic worth searching for."""
 
 from math import log
 
@@ -11,9 +11,11 @@ if TYPE_CHECKING:
 
 
 def in_index(index: LexicalIndex) -> "Callable[[str], float | None]":
-    """The rarity of a word in `index`: from 0.0, every memory has it, to 1.0, one has; None for a word that none has.
+    """Return a function that gives the rarity of a word in `index`.
 
-    Of an identifier the rarest part counts. What it gives raises IndexUnusable.
+    The rarity is 0.0 where every memory has the word, 1.0 where one has it, and None where none has.
+
+    Of an identifier the rarest part counts. The function raises IndexUnusable.
     """
     everything = log(1.0 + index.documents / 0.5)
 

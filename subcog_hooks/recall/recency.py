@@ -1,4 +1,4 @@
-"""What a memory's age does to its score: bounded, so that an old memory which fits is not lost (DESIGN 7.4). Pure."""
+"""The effect of a memory's age on its score: bounded, so that an old memory which fits is not lost (DESIGN 7.4). Pure."""
 
 from math import exp
 
@@ -6,7 +6,7 @@ DAY_MS = 86_400_000
 
 
 def factor(created_at: int, now: int, decay: float, floor: float) -> float:
-    """`floor + (1 - floor) * exp(-decay * days)`, of whole days; 1.0 with decay 0, and for what is from the future.
+    """Return `floor + (1 - floor) * exp(-decay * days)`, of whole days; 1.0 with decay 0, and for the future.
 
     created_at, now: milliseconds since 1970. Whole days, so that a query has the same answer all day long.
 

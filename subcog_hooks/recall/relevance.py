@@ -1,4 +1,4 @@
-"""How probable it is that a memory answers a query: a logistic model of evidence that means the same in every store.
+"""The probability that a memory answers a query: a logistic model of evidence that means the same in every store.
 
 What counts is which of the query's terms a memory has, and where; how near it is, and how far it stands out among all that was
 found; what kind of note it is; how surely the prompt asks for something. Absolute BM25 scores and cosines do not transfer from
@@ -102,7 +102,7 @@ _DIGITS = 4
 
 
 class Asked:
-    """What of a query memories are compared with.
+    """The parts of a query that memories are compared with.
 
     total: the sum of its terms' weights, 0.0 to 1.5 each; count: of its terms; is_unspaced: some are written without spaces.
     """
@@ -131,7 +131,10 @@ class Asked:
         self._of_pairs = sum(self._pairs.values())
 
     def found_in(self, memory: Memory, analysers: analysis.Analysers) -> "Evidence":
-        """What a memory has of the query: words by their stems, identifiers whole or by their parts, CJK by its bigrams."""
+        """Return the evidence for a memory from its words.
+
+        Words are compared by their stems, identifiers whole or by their parts, CJK by its bigrams.
+        """
         text = memory.content[:MAX_READ]
         folded = analysis.fold(" ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text)
         stems = analysers.body.analyze(analysis.spread(folded))
@@ -181,7 +184,7 @@ class Asked:
         return has, [term for term in ordered if term not in has]
 
     def _side_by_side(self, stems: list[str]) -> float:
-        """The share of the query's pairs of neighbouring terms that stand side by side in a text."""
+        """Return the share of the query's pairs of neighbouring terms that stand side by side in a text."""
         if not self._pairs:
             return 0.0
         weights = self._by_stem
@@ -198,7 +201,7 @@ class Asked:
 
 
 def _share(term: Term, stems: set[str], whole_tokens: set[str], folded: str) -> float:
-    """How much of a term a memory has, 0.0 to 1.0."""
+    """Return how much of a term a memory has, 0.0 to 1.0."""
     if term.is_cjk:
         return float(term.whole in folded)
     if term.is_identifier:
@@ -209,7 +212,7 @@ def _share(term: Term, stems: set[str], whole_tokens: set[str], folded: str) -> 
 
 
 class Standings:
-    """How all that was found for a query stands to each other.
+    """Everything that was found for a query, each compared with the others.
 
     A memory's closeness is the share of a full match that its words reach and its cosine, in fixed shares; where its meaning
     was not compared, its words alone, and it is compared with the others' words.
@@ -218,7 +221,10 @@ class Standings:
     __slots__ = ("_closest", "_cosines", "_full", "_nearest", "_shares", "_words")
 
     def __init__(self, words: "Mapping[int, float]", cosines: "Mapping[int, float]", full_words: float) -> None:
-        """words: BM25 scores by row number; cosines: by row number; full_words: the score of what has all of the query."""
+        """Keep the scores of all that was found.
+
+        words: BM25 scores by row number; cosines: by row number; full_words: the score of a memory that has all of the query.
+        """
         self._words = words
         self._cosines = cosines
         self._full = max(full_words, max(words.values(), default=0.0)) or 1.0
@@ -228,7 +234,10 @@ class Standings:
         self._closest = sorted(closest, reverse=True)
 
     def of(self, seq: int, share: float | None = None) -> "Evidence":
-        """How a memory stands. share: of a full match, what the words of one are that the index has not reached."""
+        """Return the evidence from how a memory stands.
+
+        share: of a full match, the share that the words of a memory have which the index has not reached.
+        """
         if share is None:
             share = self._words.get(seq, 0.0) / self._full
         near = self._cosines.get(seq)
@@ -252,14 +261,14 @@ def _closeness(share: float, cosine: float) -> float:
 
 
 def _runner_up(ordered: list[float], value: float) -> float:
-    """The best of the others, of values in descending order: what is first is compared with the second."""
+    """Return the best of the other values, of values in descending order: the first is compared with the second."""
     if not ordered:
         return 0.0
     return (ordered[1] if len(ordered) > 1 else 0.0) if value >= ordered[0] else ordered[0]
 
 
 def weighed(evidence: "Evidence") -> "Terms":
-    """What each evidence adds to the logit of the probability, in the order of the model."""
+    """Return what each evidence adds to the logit of the probability, in the order of the model."""
     evidence = {"intercept": 1.0, "intent": NEUTRAL_INTENT, **evidence}
     weights = WITH_MEANING if "margin" in evidence else WORDS_ALONE
     return tuple([(name, evidence[name], weight * evidence[name]) for name, weight in weights.items()])
@@ -271,7 +280,7 @@ def weights_of(terms: "Terms") -> "Mapping[str, float]":
 
 
 def for_intent(terms: "Terms", confidence: float) -> "Terms":
-    """The same for a prompt whose intent is told with this confidence."""
+    """Return the terms for a prompt whose intent is told with this confidence."""
     weights = weights_of(terms)
     asked = ("intent", confidence, weights["intent"] * confidence)
     return tuple([asked if term[0] == "intent" else term for term in terms])

@@ -27,14 +27,17 @@ class Space:
         self._last: tuple[str, bytes | None] | None = None
 
     def encode(self, text: str) -> bytes | None:
-        """The vector of a query; that of the last one is kept, which a search asks for again when it looks further."""
+        """Return the vector of a query.
+
+        That of the last query is kept: a search asks for it again when it looks further.
+        """
         if self._last is None or self._last[0] != text:
             self._last = text, self._encode(text)
         return self._last[1]
 
 
 def in_latin(encode: "Encode") -> "Encode":
-    """`encode` for texts that a model of English can read.
+    """Return `encode` for texts that a model of English can read.
 
     What it can not read is `[UNK]` after `[UNK]` to it, and near to whatever else it can not read: a prompt in Japanese was
     given an unrelated memory, an emoji had a relevance of .99.
@@ -60,7 +63,7 @@ class Semantic:
         self._least = least
 
     def search(self, query: "Query", scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
-        """As channel.Channel; a score is a cosine. Raises StoreError, ModelError.
+        """Search as `channel.Channel` says; a score is a cosine. Raises StoreError, ModelError.
 
         Audiences and statuses are filtered inside the scan; for a narrower filter the store says which memories are meant, and
         these are compared one by one.
@@ -90,6 +93,6 @@ class Semantic:
         return self._space.vectors.nearest(vector, k, scope.audiences, scope.statuses)
 
     def cosines(self, query: "Query", seqs: "Sequence[int]") -> dict[int, float]:
-        """The cosines of these memories, by row number, of those that have one. Raises StoreError, ModelError."""
+        """Return the cosines of these memories, by row number, of those that have one. Raises StoreError, ModelError."""
         vector = self._space.encode(query.meant)
         return self._space.vectors.cosines(vector, seqs) if vector else {}

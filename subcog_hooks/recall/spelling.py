@@ -1,4 +1,4 @@
-"""Which word of the store was meant by one that no memory has: the nearest by edits. For typed queries, not for prompts."""
+"""The word of the store that was meant by one that no memory has: the nearest by edits. For typed queries, not for prompts."""
 
 import tantivy
 
@@ -13,7 +13,7 @@ CANDIDATES = 5_000  # words of these first letters, the frequent ones first
 
 
 def nearest(word: str, index: LexicalIndex, within: tantivy.Query | None = None) -> str | None:
-    """The word of the memories that `word` was meant to be: fewest edits, then in most memories, then by the alphabet.
+    """Return the word of the memories that `word` was meant to be: fewest edits, then in most memories, then by the alphabet.
 
     One edit (a letter too much, too few, another, or two that changed places) of 4 to 11 letters, two from 12 on; None when
     there is none. Raises IndexUnusable.
@@ -23,13 +23,16 @@ def nearest(word: str, index: LexicalIndex, within: tantivy.Query | None = None)
 
 
 def _is_in(word: str, index: LexicalIndex, within: tantivy.Query) -> bool:
-    """Whether one of these memories has the word: asked of few words, counting all within them takes 1 to 5 ms."""
+    """Return whether one of these memories has the word.
+
+    Only few words are asked for: counting all within these memories takes 1 to 5 ms.
+    """
     must, term = tantivy.Occur.Must, tantivy.Query.term_query(index.schema, EXACT, word)
     return index.count(tantivy.Query.boolean_query([(must, term), (must, within)])) > 0
 
 
 def similar(word: str, index: LexicalIndex, most: int, within: tantivy.Query | None = None) -> list[str]:
-    """The words within `most` edits of `word`, the nearest first: of all memories, or of those that match `within`."""
+    """Return the words within `most` edits of `word`, the nearest first: of all memories, or of those that match `within`."""
     if len(word) < SHORTEST or not word.isalpha():
         return []
     found: list[tuple[int, int, str]] = []
@@ -41,7 +44,7 @@ def similar(word: str, index: LexicalIndex, most: int, within: tantivy.Query | N
 
 
 def distance(a: str, b: str, most: int) -> int:
-    """The edits between two words (optimal string alignment), `most` + 1 as soon as there are more.
+    """Return the edits between two words (optimal string alignment), `most` + 1 as soon as there are more.
 
     >>> distance("kuberntes", "kubernetes", 2), distance("teh", "the", 1), distance("port", "queue", 2)
     (1, 1, 3)

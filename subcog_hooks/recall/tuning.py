@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Tuning:
-    """How lists become one ranking. Each field is the setting that its name in `_SETTINGS` is.
+    """The numbers by which lists become one ranking. Each field is the setting that its name in `_SETTINGS` is.
 
     alpha: the share of meaning, None for the one of each query (`alpha.adaptive`). The depths of the lists have no setting:
     they are for the sweep.
@@ -34,7 +34,10 @@ class Tuning:
     )
 
     def __init__(self, **numbers: "Value") -> None:
-        """numbers: fields by name; of the others the settings' defaults. Raises TypeError for a name that is none."""
+        """Keep the numbers.
+
+        numbers: fields by name; of the others the settings' defaults. Raises TypeError for a name that is none.
+        """
         values: dict[str, Value] = {field: KEYS[name].default for name, field in _SETTINGS.items()} | _DEPTHS | numbers
         self.is_weighted = values.pop("mode") == WEIGHTED
         alpha = values.pop("alpha")
@@ -75,5 +78,5 @@ _SETTINGS = {
 
 
 def of(settings: "Settings") -> Tuning:
-    """The ranking that the settings ask for."""
+    """Return the ranking that the settings ask for."""
     return Tuning(**{field: settings[name] for name, field in _SETTINGS.items()})
