@@ -1,8 +1,12 @@
-"""The examples in docstrings: each gives what it says."""
+"""The docstrings: each says in its first word what is done, and each example in them gives what it says."""
 
+import ast
 import doctest
 import importlib
 import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +16,73 @@ MODULES = [
     module.name for module in pkgutil.walk_packages(subcog_hooks.__path__, "subcog_hooks.") if "__main__" not in module.name
 ]
 
+DONE = ("cues", "embed", "intent", "llm", "memory", "recall", "redaction", "text")  # packages whose docstrings are held to the rules
+NOT_DONE = ("memory.model", "memory.schema", "recall.cascade", "recall.lexical", "recall.suggestions")  # modules of these
+HELD = [
+    name
+    for name in MODULES
+    if name.split(".")[1] in DONE and name.removeprefix("subcog_hooks.") not in NOT_DONE  # a package's own module, too
+]
+
+# What a function does, in the imperative. A new one is added here by whoever needs it: no noun and no other form of a verb.
+VERBS = frozenset(
+    """
+    Add Begin Break Bring Build Change Copy Delete Derive Discount Empty Erase Fetch Find Forget Give Hold
+    Index Install Join Keep Let Load Make Note Open Pack Pin Prepare Put Raise Read Register Remove Return Run
+    Search See Send Start Store Take Weigh Work Write Yield
+    """.split()
+)
+# "What …", "Whether …" leave out the verb; "The same …", "As …" can not be understood without the neighbour.
+BANNED = re.compile(r"(What|Whether|Which|How|The same|As|They)\b")
+
+
+def docstrings(name: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield each docstring of a module: whose it is, its text, and whether it is a function's that is no property."""
+    path = importlib.import_module(name).__file__
+    assert path is not None
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = ast.get_docstring(node)
+            if text is not None:
+                is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not is_property(node)
+                yield getattr(node, "name", name), text, is_function
+
+
+def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a function is read like a field, so that a noun describes it."""
+    return any(ast.unparse(decorator).endswith("property") for decorator in function.decorator_list)
+
+
+def first_word(text: str) -> str:
+    """Return the first word of a docstring as it is written.
+
+    >>> first_word("Return it."), first_word("`text` in one case"), first_word("Finds it")
+    ('Return', '`text`', 'Finds')
+    """
+    return text.split(maxsplit=1)[0].rstrip(",.:;")
+
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_hold(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_a_function_does_is_said_by_a_verb(name: str) -> None:
+    faults = [(owner, text.split("\n")[0]) for owner, text, is_function in docstrings(name) if is_function]
+    assert [fault for fault in faults if first_word(fault[1]) not in VERBS] == []
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_docstring_is_understood_without_its_neighbour(name: str) -> None:
+    assert [(owner, text.split("\n")[0]) for owner, text, _ in docstrings(name) if BANNED.match(text)] == []
+
+
+def test_each_verb_is_in_the_imperative() -> None:
+    assert [verb for verb in VERBS if not verb.istitle() or (verb.endswith("s") and not verb.endswith("ss"))] == []
+
+
+def test_each_part_that_is_held_to_the_rules_exists() -> None:
+    names = {name.removeprefix("subcog_hooks.") for name in MODULES}
+    assert names >= {*DONE, *NOT_DONE}
