@@ -49,7 +49,7 @@ _REST_OF_VALUE = re.compile(r"[^\s\"'`,;<>…—]*")
 
 
 def assigned(text: str) -> Iterator[tuple[int, int, str]]:
-    """The values that look like passwords and keys among those assigned to such names: start, end, and kind of each."""
+    """Yield the values that look like passwords and keys among those assigned to such names: start, end, and kind of each."""
     done = 0
     for head in _HEADS.finditer(text):
         if head.start() < done:
@@ -103,5 +103,5 @@ def _elsewhere() -> "re2._Regexp":
 
 
 def _is_field(text: str, at: int) -> bool:
-    """Whether the name around `at` is a shell option or a field of a connection string or of a query."""
+    """Return whether the name around `at` is a shell option or a field of a connection string or of a query."""
     return re.search(r"(?:--|[;?&] ?)[\w.-]*$", text[max(0, at - 40) : at]) is not None

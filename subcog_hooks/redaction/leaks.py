@@ -58,7 +58,7 @@ _CLOSES = r"(?:[>＞﹥›〉⟩]|&(?:amp;){0,4}(?:gt|\#0{0,6}62|\#x0{0,6}3e)(?!
 
 
 def mask(text: str) -> str:
-    """`text` with what looks like a secret replaced by `[redacted]`, and without its `<private>` spans.
+    """Return `text` with what looks like a secret replaced by `[redacted]`, and without its `<private>` spans.
 
     A text that holds none comes back as the same object; masking twice is masking once.
     """
@@ -144,7 +144,7 @@ def _names_private(text: str) -> bool:
 
 
 def _join(kept: list[str], piece: str) -> None:
-    """Adds `piece` with white space at the joint, so that the two sides can not form a word or a tag that was not there."""
+    """Add `piece` with white space at the joint, so that the two sides can not form a word or a tag that was not there."""
     if not piece:
         return
     if kept:

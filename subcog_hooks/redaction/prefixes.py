@@ -1,4 +1,4 @@
-"""What vendors' tokens begin with: data alone, for the pass on the way in, the pass on the way out, and what an LLM may see.
+"""The prefixes of vendors' tokens: data alone, for the pass on the way in, the pass on the way out, and what an LLM may see.
 
 Facts from the vendors' own documentation and from the lists of GitHub's secret scanning, Betterleaks, and detect-secrets. The
 lengths are the least that is asked for, below what the vendors issue today: they change those without notice.

@@ -46,7 +46,7 @@ class _Rule(NamedTuple):
 
 
 def redact(text: str) -> Redacted:
-    """`text` without `<private>` spans and with each secret replaced by `[redacted: KIND]`.
+    """Return `text` without `<private>` spans and with each secret replaced by `[redacted: KIND]`.
 
     A text without either comes back as the same object; redacting twice is redacting once.
 
@@ -87,7 +87,7 @@ def holds_known_secret(text: str) -> bool:
 
 
 def describe(removed: Iterable[tuple[str, int]]) -> str:
-    """One line for people, "" when nothing was removed.
+    """Return one line for people, "" when nothing was removed.
 
     >>> describe((("AWS Access Key", 1), ("private block", 2)))
     'removed 1 AWS access key and 2 private blocks'
@@ -270,7 +270,7 @@ _GATE_REPETITIONS = 8  # the exact counts of 60 patterns would fill RE2's automa
 
 
 def _may_hold_secret(text: str) -> bool:
-    """A test of a few microseconds that no text fails which a pattern matches."""
+    """Return whether a text may hold a secret: a test of a few microseconds that no text fails which a pattern matches."""
     gate, ungated = _gate()
     plain = _plain(text)
     data = plain.encode()
@@ -278,7 +278,10 @@ def _may_hold_secret(text: str) -> bool:
 
 
 def _spans_behind_invisible(text: str) -> list[_Span]:
-    """What is found in `text` when characters of no width are passed over: they are removed before a model reads it."""
+    """Return the spans found in `text` when characters of no width are passed over.
+
+    They are removed before a model reads it.
+    """
     if text.isascii() or _NO_WIDTH.isdisjoint(text):
         return _spans(text)
     places = [place for place, character in enumerate(text) if character not in _NO_WIDTH]
@@ -291,7 +294,7 @@ def _spans_behind_invisible(text: str) -> list[_Span]:
 
 
 def _spans(text: str) -> list[_Span]:
-    """What every pattern finds in `text`, and what looks drawn by lot."""
+    """Return the spans that every pattern finds in `text`, and those that look drawn by lot."""
     plain = _plain(text)
     data = plain.encode()
     spans = _of_patterns(text, plain, data) if _may_hold_secret(text) else []
@@ -315,7 +318,7 @@ def _may_stand(secret: str) -> bool:
 
 
 def _holds_secret(said: str) -> bool:
-    """Whether a word in base64 says a secret that is known by its form or its name."""
+    """Return whether a word in base64 says a secret that is known by its form or its name."""
     plain = _plain(said)
     data = plain.encode()
     return bool(_of_patterns(said, plain, data)) or any(assigned(said))
@@ -348,7 +351,7 @@ def _matches(rule: _Rule, plain: str, data: bytes) -> "Iterator[re.Match[str] | 
 
 
 def _token(plain: str, start: int, end: int) -> tuple[int, int]:
-    """The span without the white space and quotes around it, and with the rest of a token longer than its pattern.
+    """Return the span without the white space and quotes around it, and with the rest of a token longer than its pattern.
 
     It is empty for what begins inside a word, as in base64: that is chance. The n of an escaped newline is no word.
     """
@@ -365,7 +368,7 @@ def _token(plain: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _merged(spans: list[_Span]) -> list[_Span]:
-    """The spans in order; those that overlap become one, named by the lowest rank."""
+    """Return the spans in order; those that overlap become one, named by the lowest rank."""
     merged: list[_Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:
@@ -378,7 +381,7 @@ def _merged(spans: list[_Span]) -> list[_Span]:
 
 
 def _plain(text: str) -> str:
-    """`text` in ASCII and of the same length, so that offsets in bytes and characters agree and RE2's classes are Python's.
+    """Return `text` in ASCII and of the same length: offsets in bytes and characters agree, and RE2's classes are Python's.
 
     White space becomes a space, any other character beyond ASCII one that no pattern names.
     """
@@ -388,7 +391,7 @@ def _plain(text: str) -> str:
 
 @cache
 def _rules() -> tuple[_Rule, ...]:
-    """All patterns, ours first: they match whole tokens where others match a part. Prefixes alone come last."""
+    """Return all patterns, ours first: they match whole tokens where others match a part. Prefixes alone come last."""
     # requests and the other plugins cost 100 ms: paid once, by a process that writes
     with NoProbe():
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
@@ -425,7 +428,7 @@ def _rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Callable
 
 
 def _linear(pattern: str, flags: int) -> "re2._Regexp | None":
-    """RE2's form of a pattern, or None if RE2 can not express it."""
+    """Return RE2's form of a pattern, or None if RE2 can not express it."""
     if flags & re.VERBOSE and re.search(r"[\s#]", pattern):
         return None
     options = re2.Options()
@@ -448,13 +451,13 @@ def _fewer(repetition: re.Match[str]) -> str:
 
 @cache
 def _assignment() -> "re2._Regexp":
-    """Finds whatever `assigned` does, and more."""
+    """Return a pattern that finds whatever `assigned` does, and more."""
     return re2.compile(_with_flags(_LOOK_AROUND.sub("", HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
 
 
 @cache
 def _gate() -> tuple["re2._Regexp", tuple[_Rule, ...]]:
-    """One expression for all patterns, and the rules that it can not speak for, which always run."""
+    """Return one expression for all patterns, and the rules that it can not speak for, which always run."""
     rules = _rules()
     options = re2.Options()
     options.never_capture = True

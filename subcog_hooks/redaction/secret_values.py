@@ -1,4 +1,7 @@
-"""What is a secret, and what only stands where one could: placeholders, references, paths, words. Values in, yes or no out."""
+"""Values of secrets, told from what only stands in their place: placeholders, references, paths, words.
+
+Values in, yes or no out.
+"""
 
 import re
 from collections.abc import Callable
@@ -42,7 +45,7 @@ _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*/?|[A-Za-z]:\\.*")
 
 
 def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, constant: bool = False) -> bool:
-    """Whether `value` is a secret, given that it is assigned to a `name` of "password" or "secret".
+    """Return whether `value` is a secret, given that it is assigned to a `name` of "password" or "secret".
 
     quoted: it stood in quotes behind a sign of assignment; plain: it stood behind a bare `=` as in a shell or a URL;
     constant: the name is written in capitals.
@@ -72,14 +75,14 @@ def is_made_of_words(value: str) -> bool:
 
 
 def _stands_in(value: str) -> bool:
-    """Whether `value` is a placeholder, a mask, a reference to a secret kept elsewhere, or a path."""
+    """Return whether `value` is a placeholder, a mask, a reference to a secret kept elsewhere, or a path."""
     if len(set(value.lower()) - set("-_ ")) <= 2 or _PLACEHOLDER.fullmatch(value) or _REFERENCE.fullmatch(value):
         return True
     return bool(_PATH.fullmatch(value)) and not any(_mixes(part) for part in value.split("/"))
 
 
 def _mixes(value: str) -> bool:
-    """Whether `value` has the length and the mixture of characters of a generated secret."""
+    """Return whether `value` has the length and the mixture of characters of a generated secret."""
     return len(value) >= 20 and value.lower() != value != value.upper() and _has_digit(value)
 
 
@@ -100,7 +103,10 @@ _PORT = re.compile(r"\d{1,5}(?:[/?#].*)?", re.DOTALL)
 
 
 def _is_vendor_token(value: str) -> bool:
-    """Whether what follows a vendor's prefix is no name: `sk-learn-contrib-package` begins like a token, too."""
+    """Return whether what follows a vendor's prefix is no name.
+
+    `sk-learn-contrib-package` begins like a token, too.
+    """
     prefix = next((prefix for prefix in _PREFIXES if value.startswith(prefix)), "")
     rest = value[len(prefix) : LONGEST_VALUE]
     if prefix in prefixes.UNMISTAKABLE:
@@ -134,7 +140,10 @@ def _is_hook(value: str) -> bool:
 
 
 def _is_phrase(value: str) -> bool:
-    """Whether words joined by hyphens are a passphrase: capitals begin all of them, or there are four of letters alone."""
+    """Return whether words joined by hyphens are a passphrase.
+
+    Capitals begin all of them, or there are four of letters alone.
+    """
     parts = re.split(r"[-_.+ ]", value)
     if _PLACEHOLDER.fullmatch(value):
         return False
