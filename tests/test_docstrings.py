@@ -16,7 +16,16 @@ MODULES = [
     module.name for module in pkgutil.walk_packages(subcog_hooks.__path__, "subcog_hooks.") if "__main__" not in module.name
 ]
 
-DONE = ("cues", "embed", "intent", "llm", "memory", "recall", "redaction", "text")  # packages whose docstrings are held to the rules
+DONE = (
+    "cues",
+    "embed",
+    "intent",
+    "llm",
+    "memory",
+    "recall",
+    "redaction",
+    "text",
+)  # packages whose docstrings are held to the rules
 NOT_DONE = ("memory.model", "memory.schema", "recall.cascade", "recall.lexical", "recall.suggestions")  # modules of these
 HELD = [
     name

@@ -192,7 +192,7 @@ def _opened(root: str) -> "Iterator[Sources]":
     index = LexicalIndex.open(home)
     encoder = static.StaticEncoder.open()
     with Store.reader(home) as store, VectorStore.reader(home, static.SPACE, encoder.dimension) as vectors:
-        yield Sources(index, store, semantic.Space(vectors, encoder.encode))
+        yield Sources(index, store, semantic.SearchSpace(vectors, encoder.encode))
 
 
 def _for_prompt(text: str, sources: "Sources", wanted: "Filter") -> "Answer":

@@ -102,7 +102,7 @@ class Shelf:
         self._index = LexicalIndex.open(home)
         vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(vectors.close)
-        self._space = semantic.Space(vectors, semantic.in_latin(StaticEncoder.open().encode))
+        self._space = semantic.SearchSpace(vectors, semantic.in_latin(StaticEncoder.open().encode))
 
     def __enter__(self) -> Self:
         return self

@@ -129,7 +129,7 @@ def set_(
         _forget_prompts()
     if key.startswith("llm.") or key == "search_intent.use_llm":
         try:
-            providers.of(loading.load(session.home()), session.home())
+            providers.provider_of(loading.load(session.home()), session.home())
         except ConfigError as error:
             terminal.say(f"no LLM is asked yet: {error}")
     if key == "fusion.preset":

@@ -337,7 +337,7 @@ def _settings(home: Home, findings: Findings) -> loading.Settings:
 def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
     """The LLM that helps to tell what a prompt asks for, where its key is from, whether it rests. Whether one is asked."""
     try:
-        provider = providers.of(settings, home)
+        provider = providers.provider_of(settings, home)
     except ConfigError as error:
         findings.bad(str(error), EXIT_CONFIG)
         return False

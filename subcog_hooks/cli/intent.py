@@ -61,7 +61,7 @@ def intent(
         raise UsageError("no prompt was given", "for instance: subcog intent how do we rotate the keys")
     settings = session.settings()
     if settings["search_intent.use_llm"]:
-        providers.of(settings, session.home())  # raises when it can not be used, whether this prompt needs it or not
+        providers.provider_of(settings, session.home())  # raises when it can not be used, whether this prompt needs it or not
     with _opened() as (state, rarity_of):
         if batch:
             for key, text, _ in list(inputs.rows(batch, "prompt")):

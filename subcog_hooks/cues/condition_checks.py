@@ -76,7 +76,7 @@ def _check_operator(name: str, operator: str, operand: object, depth: int) -> No
         _check_value(name, "", operand, kind)
     elif operator == IN:
         if not isinstance(operand, list) or not 0 < len(operand) <= MAX_VALUES:
-            raise fault(name, f"one of {cut(operand)}", f"expected a list of 1 to {MAX_VALUES} values")
+            raise fault(name, f"one of {shown_value(operand)}", f"expected a list of 1 to {MAX_VALUES} values")
         for value in operand:
             _check_value(name, "one of ", value, kind)
     elif operator in (GTE, LTE):
@@ -88,7 +88,7 @@ def _check_operator(name: str, operator: str, operand: object, depth: int) -> No
     elif operator == NOT:
         _check_condition(name, operand, depth + 1)
     else:
-        raise fault(name, f"the operator {cut(operator)}", "expected one of " + ", ".join(OPERATORS))
+        raise fault(name, f"the operator {shown_value(operator)}", "expected one of " + ", ".join(OPERATORS))
 
 
 def _check_value(name: str, before: str, value: object, kind: str) -> None:
@@ -98,11 +98,11 @@ def _check_value(name: str, before: str, value: object, kind: str) -> None:
     """
     choices = CHOICES.get(name)
     if choices and value not in choices:
-        raise fault(name, before + cut(value), "expected one of " + ", ".join(choices))
+        raise fault(name, before + shown_value(value), "expected one of " + ", ".join(choices))
     if not is_scalar(value) or not _can_be(value, kind):
-        raise fault(name, before + cut(value), f"expected {kind}")
+        raise fault(name, before + shown_value(value), f"expected {kind}")
     if isinstance(value, str) and not _is_short(value, kind):
-        raise fault(name, before + cut(value), f"a text has {'0' if kind == FLAG else '1'} to {MAX_TEXT:,} characters")
+        raise fault(name, before + shown_value(value), f"a text has {'0' if kind == FLAG else '1'} to {MAX_TEXT:,} characters")
     _check_can_hold(name, before, value)
 
 
@@ -113,9 +113,9 @@ def _check_can_hold(name: str, before: str, value: object) -> None:
         meant = next((each for each in known if each.lower() == str(value).lower()), "")
         if meant or name == "tool":
             expected = f"expected {meant}: case counts" if meant else "expected one of " + ", ".join(known)
-            raise fault(name, before + cut(value), expected)
+            raise fault(name, before + shown_value(value), expected)
     if name == "cwd" and not _is_whole(str(value)):
-        raise fault(name, before + cut(value), "expected the full path, for instance /srv/shop")
+        raise fault(name, before + shown_value(value), "expected the full path, for instance /srv/shop")
 
 
 def _is_whole(path: str) -> bool:
@@ -142,9 +142,9 @@ def _check_glob(name: str, glob: object, kind: str) -> None:
     if kind not in (TEXT, PATH, FLAG):
         raise fault(name, GLOB, f"it is {kind}, and no text")
     if not isinstance(glob, str) or not 0 < len(glob) <= MAX_TEXT:
-        raise fault(name, f"{GLOB} {cut(glob)}", f"expected a pattern of 1 to {MAX_TEXT:,} characters")
+        raise fault(name, f"{GLOB} {shown_value(glob)}", f"expected a pattern of 1 to {MAX_TEXT:,} characters")
     if name == "tool" and not any(wildcards.matches(glob, tool) for tool in TOOLS):
-        raise fault(name, f"{GLOB} {cut(glob)}", "expected to match one of " + ", ".join(TOOLS))
+        raise fault(name, f"{GLOB} {shown_value(glob)}", "expected to match one of " + ", ".join(TOOLS))
     if kind != PATH:
         return
     from subcog_hooks.cues import globs  # .3 ms, as below
@@ -153,9 +153,9 @@ def _check_glob(name: str, glob: object, kind: str) -> None:
         globs.check(glob)
     except InvalidMemory as error:
         reason = error.message.removeprefix(f"paths has {glob[:80]!r}: ")
-        raise fault(name, f"{GLOB} {cut(glob)}: {reason}", error.hint) from error
+        raise fault(name, f"{GLOB} {shown_value(glob)}: {reason}", error.hint) from error
     if name == "cwd" and not globs.is_absolute(glob):
-        raise fault(name, f"{GLOB} {cut(glob)}", "expected the full path, beginning with / or ~/")
+        raise fault(name, f"{GLOB} {shown_value(glob)}", "expected the full path, beginning with / or ~/")
 
 
 def fault(name: str, what: str, expected: str) -> InvalidMemory:
@@ -163,10 +163,10 @@ def fault(name: str, what: str, expected: str) -> InvalidMemory:
     return InvalidMemory(f"when has {name!r}: {what}", expected)
 
 
-def cut(value: object) -> str:
+def shown_value(value: object) -> str:
     """Return a value as a message shows it.
 
-    >>> cut("main"), len(cut("m" * 100)), cut([["main"]])
+    >>> shown_value("main"), len(shown_value("m" * 100)), shown_value([["main"]])
     ("'main'", 80, 'a list')
     """
     if isinstance(value, list | dict):  # which may be nested deeper than repr can go

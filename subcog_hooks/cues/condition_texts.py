@@ -1,7 +1,7 @@
 """Conditions and flags as people write them: branch=main, prompts>=3, tool!=Bash, clinician_mode."""
 
 from subcog_hooks import wire
-from subcog_hooks.cues.condition_checks import CHOICES, EXPECTED_NAME, check, cut, fault, is_name
+from subcog_hooks.cues.condition_checks import CHOICES, EXPECTED_NAME, check, fault, is_name, shown_value
 from subcog_hooks.cues.conditions import (
     EQ,
     FLAG,
@@ -41,13 +41,13 @@ def from_text(text: str) -> "tuple[str, object]":
     >>> from_text("days_since_last_session>=7"), from_text("branch~release/*")
     (('days_since_last_session', {'gte': 7}), ('branch', {'glob': 'release/*'}))
     """
-    name, rest = _split(text)
+    name, rest = _split_at_sign(text)
     sign = next((each for each in _SIGNS if rest.startswith(each)), "")
     given = rest[len(sign) :].strip()
     if not is_name(name):
         raise InvalidMemory(f"when has {name[:80]!r}", EXPECTED_NAME)
     if rest and (not sign or given[:1] == "="):
-        raise fault(name, cut(rest), "expected one of " + " ".join(_SIGNS) + ", for instance branch=main or prompts>=3")
+        raise fault(name, shown_value(rest), "expected one of " + " ".join(_SIGNS) + ", for instance branch=main or prompts>=3")
     kind = KNOWN.get(name, FLAG)
     if not sign and kind not in (TRUTH, FLAG):
         raise fault(name, "it has no value", f"expected {kind}, for instance {name}={_instance(name, kind)}")
@@ -70,12 +70,12 @@ def _condition(sign: str, given: str, kind: str) -> object:
     if not sign:
         return True
     if sign in (">=", "<="):
-        return {GTE if sign == ">=" else LTE: _value(given, kind)}
+        return {GTE if sign == ">=" else LTE: _parsed_value(given, kind)}
     if sign in ("~", "!~"):
         like = {GLOB: _unquoted(given)}
         return like if sign == "~" else {NOT: like}
     is_list = "," in given and not _is_quoted(given)
-    values = [_value(each.strip(), kind) for each in given.split(",")] if is_list else _value(given, kind)
+    values = [_parsed_value(each.strip(), kind) for each in given.split(",")] if is_list else _parsed_value(given, kind)
     return values if sign == "=" else {NOT: values}
 
 
@@ -90,17 +90,17 @@ def from_texts(texts: "Sequence[str]") -> "dict[str, object]":
     when: dict[str, object] = {}
     for text in texts:
         name, condition = from_text(text)
-        when[name] = _both(name, when[name], condition) if name in when else condition
+        when[name] = _conjunction(name, when[name], condition) if name in when else condition
     check(when)
     return when
 
 
-def _both(name: str, first: object, second: object) -> object:
+def _conjunction(name: str, first: object, second: object) -> object:
     """Return one condition that holds where both of these do."""
     if first == second:
         return first
-    joined = dict(_by_operator(first))
-    for operator, operand in _by_operator(second).items():
+    joined = dict(_as_operators(first))
+    for operator, operand in _as_operators(second).items():
         if operator not in joined:
             joined[operator] = operand
         elif operator == NOT and not isinstance(joined[NOT], dict) and not isinstance(operand, dict):
@@ -110,7 +110,7 @@ def _both(name: str, first: object, second: object) -> object:
     return joined
 
 
-def _by_operator(condition: object) -> "dict[str, object]":
+def _as_operators(condition: object) -> "dict[str, object]":
     if isinstance(condition, dict):
         return condition
     return {IN if isinstance(condition, list) else EQ: condition}
@@ -128,14 +128,14 @@ def flag_from_text(text: str) -> "tuple[str, Scalar]":
     >>> flag_from_text("clinician_mode=true"), flag_from_text("mood=tired, but well"), flag_from_text('build="7"')
     (('clinician_mode', True), ('mood', 'tired, but well'), ('build', '7'))
     """
-    name, rest = _split(text)
+    name, rest = _split_at_sign(text)
     check_flag(name)
     given = rest[1:].strip()
     if rest and (rest[0] != "=" or given[:1] == "="):
         raise UsageError(f"{text[:80]!r} does not set a flag", f"for instance {name}=true")
-    value = _value(given, FLAG) if rest else True
+    value = _parsed_value(given, FLAG) if rest else True
     if isinstance(value, str) and (len(value) > MAX_TEXT or not value.isprintable()):
-        raise UsageError(f"{name} is {cut(value)}", f"a text has at most {MAX_TEXT:,} characters, in one line")
+        raise UsageError(f"{name} is {shown_value(value)}", f"a text has at most {MAX_TEXT:,} characters, in one line")
     return name, value
 
 
@@ -174,17 +174,19 @@ def _distance(one: str, other: str) -> int:
     return row[-1]
 
 
-def _split(text: str) -> tuple[str, str]:
+def _split_at_sign(text: str) -> tuple[str, str]:
     """Return the name that a text begins with, and the rest from its sign on."""
     end = next((place for place, character in enumerate(text) if character in _SIGN_CHARACTERS), len(text))
     return text[:end].strip(), text[end:]
 
 
-def _value(text: str, kind: str) -> "Scalar":
+def _parsed_value(text: str, kind: str) -> "Scalar":
     """Return the value that a text gives a fact of this kind: true, false and numbers as JSON writes them, else a text.
 
-    >>> _value("7", NUMBER), _value("7", TEXT), _value('"7"', FLAG), _value("007", FLAG), _value("NaN", FLAG)
-    (7, '7', '7', '007', 'NaN')
+    >>> _parsed_value("7", NUMBER), _parsed_value("7", TEXT)
+    (7, '7')
+    >>> _parsed_value('"7"', FLAG), _parsed_value("007", FLAG), _parsed_value("NaN", FLAG)
+    ('7', '007', 'NaN')
     """
     if kind in (TEXT, PATH):
         return _unquoted(text)

@@ -121,7 +121,7 @@ def relative(path: str, root: str) -> str | None:
     'src/A.py'
     """
     windows = _is_windows(root)
-    one, other = _parts(path, windows), _parts(root, windows)
+    one, other = _parts_of_absolute(path, windows), _parts_of_absolute(root, windows)
     if one is None or other is None or len(one) <= len(other):
         return None
     start = one[: len(other)]
@@ -138,7 +138,7 @@ def _is_windows(path: str) -> bool:
     return path[1:2] == ":" or path.startswith("\\\\")
 
 
-def _parts(path: str, windows: bool) -> list[str] | None:
+def _parts_of_absolute(path: str, windows: bool) -> list[str] | None:
     """Return the parts of an absolute path without `.` and `..`; None for any other path."""
     if windows:
         path = path.replace("\\", "/")

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SHORTEST, SHORTEST_WIDE = 3, 2  # characters of a literal: in ASCII, and beyond, where two may be a word
+SHORTEST_LITERAL, SHORTEST_WIDE_LITERAL = 3, 2  # characters of a literal: in ASCII, and beyond, where two may be a word
 MAX_BRANCHES = 64  # literals of one pattern, each a row of the store
 MAX_REQUIRED = 8  # literals that are looked for in a text before a pattern is tried, .1 µs each; trying takes 50 µs
 MAX_LITERAL = 64  # characters; the first of them suffice
@@ -25,7 +25,7 @@ MAX_COPIES = 4  # of a counted repeat: (ha){3} is hahaha
 _NOTHING = ("",)
 
 
-class _Part:
+class _PatternPart:
     """A part of a pattern: its skeletons, and literals of which each match of it has at least one, () where none is known."""
 
     __slots__ = ("best", "skeletons")
@@ -72,17 +72,17 @@ def required(pattern: str) -> tuple[str, ...]:
     except Unread:
         return ()
     runs = dict.fromkeys([run[:MAX_LITERAL] for skeleton in skeletons for run in skeleton.split()])
-    shared = [run for run in runs if len(run) >= SHORTEST_WIDE and all(run in skeleton for skeleton in skeletons)]
+    shared = [run for run in runs if len(run) >= SHORTEST_WIDE_LITERAL and all(run in skeleton for skeleton in skeletons)]
     return tuple(sorted(shared, key=len, reverse=True)[:MAX_REQUIRED])
 
 
-def _parsed(pattern: str) -> _Part:
+def _parsed(pattern: str) -> _PatternPart:
     """Return the pattern as one part. Groups are kept on a stack of lists: one list for each alternative so far."""
-    groups: list[list[list[_Part]]] = [[[]]]
+    groups: list[list[list[_PatternPart]]] = [[[]]]
     for kind, skeletons, bounds, _ in tokens(pattern):
         row = groups[-1][-1]
         if kind == TEXT:
-            row.append(_Part(skeletons))
+            row.append(_PatternPart(skeletons))
         elif kind == OPEN:
             groups.append([[]])
         elif kind == OR:
@@ -101,7 +101,7 @@ def _parsed(pattern: str) -> _Part:
     return _either([_joined(each) for each in groups[0]])
 
 
-def _joined(parts: "Iterable[_Part]") -> _Part:
+def _joined(parts: "Iterable[_PatternPart]") -> _PatternPart:
     """Return the part that these parts are when they follow one another."""
     skeletons: tuple[str, ...] = _NOTHING
     best: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ def _joined(parts: "Iterable[_Part]") -> _Part:
             best = _better(best, _literals_of(part.skeletons))
             product = BLANK
         skeletons = product
-    return _Part(skeletons, best)
+    return _PatternPart(skeletons, best)
 
 
 def _product(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
@@ -126,32 +126,32 @@ def _product(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
     return product if max(map(len, product)) <= MAX_SKELETON else ()
 
 
-def _either(parts: list[_Part]) -> _Part:
+def _either(parts: list[_PatternPart]) -> _PatternPart:
     """Return the part that is matched where one of these parts is."""
     if len(parts) == 1:
         return parts[0]
     skeletons = tuple(dict.fromkeys([skeleton for part in parts for skeleton in part.skeletons]))
     required = [part.required() for part in parts]
     best = tuple(dict.fromkeys([literal for each in required for literal in each])) if all(required) else ()
-    return _Part(skeletons if len(skeletons) <= MAX_BRANCHES else BLANK, best if len(best) <= MAX_BRANCHES else ())
+    return _PatternPart(skeletons if len(skeletons) <= MAX_BRANCHES else BLANK, best if len(best) <= MAX_BRANCHES else ())
 
 
-def _repeated(part: _Part, least: int, most: int | None) -> _Part:
+def _repeated(part: _PatternPart, least: int, most: int | None) -> _PatternPart:
     """Return the part that is several times this one in a row. most: None for no upper bound."""
     if most == 0:
-        return _Part(_NOTHING)
+        return _PatternPart(_NOTHING)
     if not least:
-        return _Part(tuple(dict.fromkeys((*part.skeletons, ""))) if most == 1 else BLANK)
+        return _PatternPart(tuple(dict.fromkeys((*part.skeletons, ""))) if most == 1 else BLANK)
     copies = min(least, MAX_COPIES) if len(part.skeletons) == 1 else 1
     end = "" if most == copies else " "
     skeletons = tuple([skeleton * copies + end for skeleton in part.skeletons])
-    return _Part(skeletons if max(map(len, skeletons)) <= MAX_SKELETON else part.skeletons, part.best)
+    return _PatternPart(skeletons if max(map(len, skeletons)) <= MAX_SKELETON else part.skeletons, part.best)
 
 
 def _literals_of(skeletons: tuple[str, ...]) -> tuple[str, ...]:
     """Return the longest run of each skeleton, () where one has none that is long enough."""
     runs = [max(skeleton.split(), key=len, default="") for skeleton in skeletons]
-    enough = all(len(run) >= SHORTEST or (len(run) >= SHORTEST_WIDE and not run.isascii()) for run in runs)
+    enough = all(len(run) >= SHORTEST_LITERAL or (len(run) >= SHORTEST_WIDE_LITERAL and not run.isascii()) for run in runs)
     return tuple(dict.fromkeys(runs)) if enough and len(runs) <= MAX_BRANCHES else ()
 
 

@@ -220,7 +220,7 @@ def _invalid(pattern: str, reason: str, hint: str) -> InvalidMemory:
 
 def _fault(pattern: str, error: "re2.error") -> tuple[str, str]:
     """Return the error for a pattern that RE2 refuses: what is wrong, where, and what to do."""
-    words, detail = _parts(error)
+    words, detail = _split_message(error)
     if words.startswith("pattern too large"):
         return "it is too large when it is compiled", _SMALLER
     at = _place(pattern, words, detail)
@@ -234,7 +234,7 @@ def _fault(pattern: str, error: "re2.error") -> tuple[str, str]:
     return f"{words}{shown} at character {at}", _HINT
 
 
-def _parts(error: "re2.error") -> tuple[str, str]:
+def _split_message(error: "re2.error") -> tuple[str, str]:
     """Return the words of RE2's message, and the part of the pattern that they are about."""
     message = error.args[0]
     text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
@@ -274,5 +274,5 @@ def _refusal(pattern: str) -> tuple[str, str] | None:
     try:
         compiled(pattern)
     except re2.error as error:
-        return _parts(error)
+        return _split_message(error)
     return None

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 # What is embedded and written at once, and so what a kill costs: about a second on one core, at 185 texts of 40 words.
 GROUP_TEXTS = 128
 GROUP_CHARACTERS = 40_000
-CHUNK = 512  # memories read at a time
+EMBEDDED_AT_ONCE = 512  # memories read at a time
 PACKAGED_READS = 1_500  # characters, about: what 256 tokens are made of
-LONG = 400  # characters from which a text has passages, about: what 110 tokens are made of
+LENGTH_WITH_PASSAGES = 400  # characters from which a text has passages, about: what 110 tokens are made of
 PLAIN = "The gate is shut."  # a text that every model takes
 
 
@@ -145,8 +145,8 @@ class _Work:
         done = 0
         waiting = self.waiting()
         most = PACKAGED_READS if self._space.is_packaged else GROUP_CHARACTERS
-        for start in range(0, len(waiting), CHUNK):
-            for group in _in_groups(self._texts(waiting[start : start + CHUNK]), most):
+        for start in range(0, len(waiting), EMBEDDED_AT_ONCE):
+            for group in _in_groups(self._texts(waiting[start : start + EMBEDDED_AT_ONCE]), most):
                 if is_to_stop() or self._vectors.is_gone():
                     return done
                 done += (count := self._vectors.finish(self._made(group)))
@@ -212,6 +212,6 @@ def _in_groups(texts: "dict[str, tuple[str, list[int]]]", most: int) -> "Iterato
 
 def _in_passages(text: str) -> int:
     """Return about how many characters a text's passages have together."""
-    if len(text) <= LONG:
+    if len(text) <= LENGTH_WITH_PASSAGES:
         return 0
-    return min(len(text) * passages.WINDOW // passages.STEP, passages.MOST * LONG)
+    return min(len(text) * passages.WINDOW // passages.STEP, passages.MAX_PASSAGES * LENGTH_WITH_PASSAGES)

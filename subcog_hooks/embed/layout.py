@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     Rows = np.ndarray[tuple[int, int], np.dtype[np.int8]]
     Scales = np.ndarray[tuple[int], np.dtype[np.float32]]
 
-FORMAT = 1
+ENCODER_FORMAT = 1
 MAGIC = b"subcogQE"
 HEADER = 64  # bytes
 SCALE = 4  # bytes behind the row of a record
 MOST_TOKENS = 1 << 21  # an id is three bytes of seven bits
 LANES = 4  # a row is summed in four interleaved lanes
 CONTINUES = b"\xfe"  # in front of a piece that goes on with a word
-HEAD = 6  # bytes by which a piece is hashed: 12 SHA-1 sums take 3.2 ms; 17 when each length was looked up by itself
+HASHED_HEAD = 6  # bytes by which a piece is hashed: 12 SHA-1 sums take 3.2 ms; 17 when each length was looked up by itself
 BUCKETS = 1021  # a prime; the widest has 700 bytes
 
 _FIELDS = ("format", "dimension", "tokens", "bigrams", "buckets", "width", "longest", "checksum")
@@ -95,8 +95,8 @@ class Packed:
             raise EncoderUnusable(f"{self.path} is not a packed query encoder", _FIX)
         fields = [int.from_bytes(header[at : at + 4], "little") for at in range(len(MAGIC), len(MAGIC) + 4 * len(_FIELDS), 4)]
         version, self.dimension, self.tokens, self.bigrams, self._buckets, self._width, self.longest, self.checksum = fields
-        if version != FORMAT:
-            raise EncoderUnusable(f"{self.path} has format {version}, this version reads {FORMAT}", _FIX)
+        if version != ENCODER_FORMAT:
+            raise EncoderUnusable(f"{self.path} has format {version}, this version reads {ENCODER_FORMAT}", _FIX)
         self._record = self.dimension + SCALE
         self._rows = HEADER + self._buckets * self._width
         expected = self._rows + (self.tokens + self.bigrams) * self._record
@@ -113,13 +113,13 @@ class Packed:
         the vocabulary is whole UTF-8 too. Raises EncoderUnusable.
         """
         length = min(len(piece), self.longest)
-        if length > HEAD:
-            head = piece[:HEAD]
+        if length > HASHED_HEAD:
+            head = piece[:HASHED_HEAD]
             bucket = self._bucket(head)
             start = bucket.find(_EDGE + head)
             if start < 0:
-                length = HEAD - 1
-            while length >= HEAD:
+                length = HASHED_HEAD - 1
+            while length >= HASHED_HEAD:
                 at = bucket.find(b"\xff%b\xff" % piece[:length], start)
                 if at >= 0:
                     return length, self._id_at(bucket, at + length + 2)
@@ -134,7 +134,7 @@ class Packed:
         return 0, 0
 
     def _bucket(self, head: bytes) -> bytes:
-        return self._read(self._width, HEADER + _hash(head, self._buckets) * self._width)
+        return self._read_bytes(self._width, HEADER + _hash(head, self._buckets) * self._width)
 
     def _id_at(self, bucket: bytes, at: int) -> int:
         high, middle, low = bucket[at : at + 3]
@@ -148,14 +148,14 @@ class Packed:
 
         Raises EncoderUnusable.
         """
-        return self._read(self._record, self._rows + row * self._record)
+        return self._read_bytes(self._record, self._rows + row * self._record)
 
     def all_rows(self) -> "tuple[Rows, Scales]":
         """Return every row, `(tokens + bigrams, dimension) int8`, and its scale. Off the hook's path."""
         import numpy as np  # 70 ms
 
         shape = (self.tokens + self.bigrams, self._record)
-        records = np.frombuffer(self._read(shape[0] * shape[1], self._rows), np.uint8).reshape(shape)
+        records = np.frombuffer(self._read_bytes(shape[0] * shape[1], self._rows), np.uint8).reshape(shape)
         scales = np.ascontiguousarray(records[:, -SCALE:]).view("<f4").reshape(-1)
         if not (np.isfinite(scales).all() and (scales > 0).all()):
             raise self.bad_scale()
@@ -164,7 +164,7 @@ class Packed:
     def bad_scale(self) -> EncoderUnusable:
         return EncoderUnusable(f"{self.path} is damaged: a row's scale is not a number above 0", _FIX)
 
-    def _read(self, length: int, offset: int) -> bytes:
+    def _read_bytes(self, length: int, offset: int) -> bytes:
         try:
             data = _read_at(self._fd, length, offset)
         except OSError as error:
@@ -211,13 +211,13 @@ def write(
     buckets = [b""] * BUCKETS
     for token, number in stored.items():
         number_bytes = bytes((number >> 14, number >> 7 & 127, number & 127))
-        buckets[_hash(token[:HEAD], BUCKETS)] += _EDGE + token + _EDGE + number_bytes
+        buckets[_hash(token[:HASHED_HEAD], BUCKETS)] += _EDGE + token + _EDGE + number_bytes
     width = max(map(len, buckets))
     body = b"".join(
         (*(bucket.ljust(width, b"\x00") for bucket in buckets), _records(tokens, token_scale), _records(bigrams, bigram_scale))
     )
     longest = max(map(len, stored))
-    fields = (FORMAT, tokens.shape[1], len(tokens), len(bigrams), BUCKETS, width, longest, zlib.crc32(body))
+    fields = (ENCODER_FORMAT, tokens.shape[1], len(tokens), len(bigrams), BUCKETS, width, longest, zlib.crc32(body))
     header = MAGIC + b"".join(field.to_bytes(4, "little") for field in fields)
     with open(f"{path}.{os.getpid()}", "wb") as file:
         file.write(header.ljust(HEADER, b"\x00") + body)

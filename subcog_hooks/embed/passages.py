@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 WINDOW = 110  # tokens
 STEP = 80  # tokens from one passage's beginning to the next one's: a sentence of up to 30 is whole in one of them
 # The first 3,870 tokens, some 14,000 characters, for half a second of embedding; what lies behind is found by its words.
-MOST = 48
+MAX_PASSAGES = 48
 
 
 def spans(tokens: "Sequence[Span]", window: int = WINDOW) -> "list[Span]":
@@ -28,9 +28,9 @@ def spans(tokens: "Sequence[Span]", window: int = WINDOW) -> "list[Span]":
     """
     step = STEP * window // WINDOW
     starts = range(0, max(0, len(tokens) - window) + step, step) if len(tokens) > window else range(0)
-    return [(tokens[start][0], tokens[min(start + window, len(tokens)) - 1][1]) for start in starts[:MOST]]
+    return [(tokens[start][0], tokens[min(start + window, len(tokens)) - 1][1]) for start in starts[:MAX_PASSAGES]]
 
 
 def reach(window: int = WINDOW) -> int:
     """Return how many tokens of a text its passages reach."""
-    return window + (MOST - 1) * (STEP * window // WINDOW)
+    return window + (MAX_PASSAGES - 1) * (STEP * window // WINDOW)

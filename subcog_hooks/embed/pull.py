@@ -30,7 +30,7 @@ _LIST = "https://qdrant.github.io/fastembed/examples/Supported_Models/"
 _PIECE = 256 * 1024  # bytes
 
 
-class Entry:
+class CatalogueEntry:
     """A model of the catalogue: fastembed's name, the dimension, the repository on the hub, and its own files."""
 
     __slots__ = ("dimension", "files", "model", "repository")
@@ -42,10 +42,10 @@ class Entry:
         self.files = files
 
 
-def catalogue() -> list[Entry]:
+def catalogue() -> list[CatalogueEntry]:
     """Return all models that can be pulled. Raises ModelError when fastembed can not be imported."""
     return [
-        Entry(told["model"], told["dim"], told["sources"]["hf"], (told["model_file"], *told["additional_files"]))
+        CatalogueEntry(told["model"], told["dim"], told["sources"]["hf"], (told["model_file"], *told["additional_files"]))
         for told in text_embedding().list_supported_models()
         if told["sources"]["hf"]
     ]
@@ -81,7 +81,7 @@ def pull(home: Home, name: str, folder: str | None, progress: "Progress | None" 
         ) from error
 
 
-def _install(entry: Entry, beside: Space, place: str, folder: str | None, progress: "Progress | None") -> Space:
+def _install(entry: CatalogueEntry, beside: Space, place: str, folder: str | None, progress: "Progress | None") -> Space:
     if folder is None:
         _download(entry, beside.folder, progress)
         source = f"{_hub()}/{entry.repository}"
@@ -102,7 +102,7 @@ def _install(entry: Entry, beside: Space, place: str, folder: str | None, progre
     return Space(beside.name, entry.model, entry.dimension, place)
 
 
-def _entry(name: str) -> Entry:
+def _entry(name: str) -> CatalogueEntry:
     known = {entry.model.lower(): entry for entry in catalogue()}
     by_slug = {models.slug(model): entry for model, entry in known.items()}
     found = known.get(name.lower()) or by_slug.get(name.lower())
@@ -122,7 +122,7 @@ def _sweep(home: Home) -> None:
                 models.delete(os.path.join(home.models, name))
 
 
-def _copy(entry: Entry, folder: str, target: str) -> None:
+def _copy(entry: CatalogueEntry, folder: str, target: str) -> None:
     """Copy a model's files, which may also lie side by side where the hub has them in folders."""
     if not os.path.isdir(folder):
         raise ModelError(f"{folder} is not a folder", f"expected one with the files of {entry.model}")
@@ -151,7 +151,7 @@ def _hub() -> str:
     return (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
 
 
-def _download(entry: Entry, target: str, progress: "Progress | None") -> None:
+def _download(entry: CatalogueEntry, target: str, progress: "Progress | None") -> None:
     """Fetch a model's files with plain requests: the hub's own client has a cache, a log and retries of its own.
 
     Raises ModelError when the network fails, OSError when the disk does.

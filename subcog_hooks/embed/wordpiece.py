@@ -64,7 +64,7 @@ def ids(text: str, match: "Match", limit: int = sys.maxsize, known: "dict[str, l
     """
     found: list[int] = []
     known = {} if known is None else known
-    for special, part in _parts(text):
+    for special, part in _split_at_special_tokens(text):
         if special:
             found.append(match(special.encode())[1])
             if len(found) >= limit:
@@ -111,7 +111,7 @@ def _pieces(word: str, match: "Match") -> list[int]:
     return found
 
 
-def _parts(text: str) -> "Iterator[tuple[str, str]]":
+def _split_at_special_tokens(text: str) -> "Iterator[tuple[str, str]]":
     """Yield the text between special tokens, each part with the special token before it, "" for the first."""
     if "[" not in text:
         yield "", text

@@ -93,7 +93,7 @@ def surface_exact(turn: "Turn", read: "Read", why: str = "") -> Verdict:
     except IndexUnusable as error:
         remarks.append(f"what was called wrong was not looked for: {error}")
     examined = read.detected.settle(read.topics(), occasion.settings, occasion.deadline.left_ms() - SETTLE_MS)
-    offer = _offer(occasion, examined, hits, tuning.of(occasion.settings))
+    offer = _offer(occasion, examined, hits, tuning.from_settings(occasion.settings))
     return _verdict(turn, read, examined, answer, offer, (), "", remarks)
 
 
@@ -209,7 +209,7 @@ def _rarity(sources: Sources) -> "Callable[[str], float | None]":
 
 def _open_sources(occasion: "Occasion") -> Sources:
     """Return what recall reads; without vectors words alone will do, and `doctor` says what is the matter."""
-    numbers = tuning.of(occasion.settings)
+    numbers = tuning.from_settings(occasion.settings)
     index = LexicalIndex.open(occasion.home)
     store = occasion.store
     if numbers.alpha == 0.0 or not os.path.exists(path_of(occasion.home, static.SPACE)):
@@ -224,4 +224,4 @@ def _open_sources(occasion: "Occasion") -> Sources:
         occasion.log(f"recall by words alone: {error}")
         return Sources(index, store, None, numbers)
     _left_open.append(vectors)
-    return Sources(index, store, semantic.Space(vectors, semantic.in_latin(encoder.encode)), numbers)
+    return Sources(index, store, semantic.SearchSpace(vectors, semantic.in_latin(encoder.encode)), numbers)

@@ -49,13 +49,13 @@ def read_touched(tool: str, given: "Mapping[str, object]", happened: "Occasion")
     text = _new_text(given)
     names: Sequence[str] = ()
     if file:
-        names = mentions.of_file(file)
+        names = mentions.names_of_file(file)
     elif tool == "Bash":
-        names = mentions.of_command(text)
+        names = mentions.names_of_command(text)
     elif tool == "Glob" and path:
-        names = mentions.of_file(path)
+        names = mentions.names_of_file(path)
     if tool == "Grep":
-        names = (*names, *mentions.of_symbol(text_of(given, "pattern")))
+        names = (*names, *mentions.names_of_symbol(text_of(given, "pattern")))
     return Touched(owner, absolute, file, names, text)
 
 

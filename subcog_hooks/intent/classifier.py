@@ -28,7 +28,7 @@ _LEAST_PERCENT, _MAX_PERCENT = 10.0, 100.0  # of a number without the sign
 _DIGITS = 4
 
 # Flat and without ranges: the part of JSON Schema that OpenAI's strict mode and the local servers' grammars have in common.
-SCHEMA: "dict[str, object]" = {
+ANSWER_SCHEMA: "dict[str, object]" = {
     "type": "object",
     "properties": {
         "intent_type": {"type": "string", "enum": list(TYPES)},
@@ -79,7 +79,7 @@ _TOPIC_KEYS = ("topic", "name", "term")
 _UNSENDABLE = {code: " " for code in (*range(32), 127) if chr(code) not in "\t\n"}  # some servers refuse NUL
 
 
-class Answer:
+class Classification:
     """An LLM's verdict on a prompt: one of TYPES, how sure it is of that (0.0 to 1.0), and what to search for."""
 
     __slots__ = ("confidence", "topics", "type")
@@ -104,20 +104,20 @@ def question(prompt: str) -> Question:
         number += 1
         tag = f"typed-prompt-{number}"
     user = f"<{tag}>\n{prompt}\n</{tag}>\n\nClassify the prompt between the tags. Answer with the JSON object alone."
-    return Question(SYSTEM, user, "intent", "Notes what the prompt asks for.", SCHEMA)
+    return Question(SYSTEM, user, "intent", "Notes what the prompt asks for.", ANSWER_SCHEMA)
 
 
-def to_text(answer: Answer) -> str:
+def to_text(answer: Classification) -> str:
     """Return an answer as JSON, for `parse` to read again.
 
-    >>> to_text(Answer("howto", 0.8, ("deploy",)))
+    >>> to_text(Classification("howto", 0.8, ("deploy",)))
     '{"intent_type": "howto", "confidence": 0.8, "topics": ["deploy"]}'
     """
     topics = ", ".join(wire.quote(topic) for topic in answer.topics)
     return f'{{"intent_type": {wire.quote(answer.type)}, "confidence": {answer.confidence!r}, "topics": [{topics}]}}'
 
 
-def parse(text: str) -> Answer | None:
+def parse(text: str) -> Classification | None:
     """Return the first usable answer in what an LLM wrote, None when there is none.
 
     Tolerated: code fences, prose and reasoning around the object, an object inside others or inside a string; labels in another
@@ -174,13 +174,13 @@ def _objects(value: object, depth: int) -> "Iterator[dict[str, object]]":
             yield from _objects(inner, depth - 1)
 
 
-def _answer(found: "dict[str, object]") -> Answer | None:
+def _answer(found: "dict[str, object]") -> Classification | None:
     fields = {key.strip().lower().replace("-", "_").replace(" ", "_"): value for key, value in found.items()}
     label = next((label for label in (_label(fields.get(key)) for key in _LABEL_KEYS) if label), None)
     confidence = _confidence(fields.get("confidence"))
     if label is None or confidence is None:
         return None
-    return Answer(label, confidence, _topics(fields.get("topics", fields.get("topic"))))
+    return Classification(label, confidence, _topics(fields.get("topics", fields.get("topic"))))
 
 
 def _label(value: object) -> str | None:

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.intent.classifier import Answer
+    from subcog_hooks.intent.classifier import Classification
     from subcog_hooks.llm.providers import Provider
     from subcog_hooks.llm.race import Outcome, Race
     from subcog_hooks.paths import Home
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
 
 HOUR_MS = 3_600_000
-MAX_SHOWN = 100_000  # characters of a prompt that is shown to an LLM: to look for secrets in more takes too long
+MAX_PROMPT_SHOWN = 100_000  # characters of a prompt that is shown to an LLM: to look for secrets in more takes too long
 NOTHING_SURELY = 0.1  # below it the words are sure that memories can not help: over "ok" nobody waits for an LLM
 
 # the metrics, by S0's names
@@ -67,7 +67,7 @@ class Examined:
         self.seconds = seconds
         self.certainty = intent.confidence
         self.is_vetoed = False
-        self.answer: Answer | None = None
+        self.answer: Classification | None = None
         self.llm_seconds: float | None = None
         self.llm_reason = ""
         self.timed_out_by = ""
@@ -135,7 +135,7 @@ class Detection:
         self._seconds = self._elapsed()
         self.status = OFF
         self.reason = ""
-        self.answer: Answer | None = None
+        self.answer: Classification | None = None
         self.fault: ConfigError | None = None
         self._provider: Provider | None = None
         self._race: Race | None = None
@@ -280,7 +280,7 @@ def begin(
     from subcog_hooks.llm import providers
 
     try:
-        provider = providers.of(settings, home)
+        provider = providers.provider_of(settings, home)
     except ConfigError as error:
         detection.fault = error
         return detection
@@ -301,7 +301,7 @@ def _needless(reading: keywords.Reading, prompt: str, skip_confidence: float) ->
         return "the words are sure that it asks for nothing"
     if not topics(reading.words()):
         return "it names nothing to look for"
-    return "the prompt is too long" if len(prompt) > MAX_SHOWN else ""
+    return "the prompt is too long" if len(prompt) > MAX_PROMPT_SHOWN else ""
 
 
 def examine(

@@ -11,7 +11,7 @@ from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TY
 from subcog_hooks.intent.matcher import Matcher, words_of
 from subcog_hooks.intent.shape import cues
 from subcog_hooks.text import vocabulary
-from subcog_hooks.text.typed import Prompt, is_latin, is_typed, parts_of, prepare
+from subcog_hooks.text.typed import Prompt, is_latin, is_typed, prepare, runs_between_signs
 
 NEEDED = 0.74  # the least confidence of a type other than none: three of four prompts that need no memories stay under it
 UNREAD = 0.5  # of a prompt in another script: the least at which the hook looks further by default
@@ -100,7 +100,7 @@ def _unread(prompt: Prompt) -> Reading:
 
     Nothing speaks for or against it, and recall may try.
     """
-    parts = parts_of(prompt.text)
+    parts = runs_between_signs(prompt.text)
     is_talk = bool(parts) and all(part in vocabulary.ACKNOWLEDGED for part in parts)
     intent = Intent(NONE, 0.0) if is_talk else Intent(GENERAL, UNREAD)
     return Reading(intent, [], [], [float(kind == intent.type) for kind in TYPES], prompt)

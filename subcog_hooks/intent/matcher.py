@@ -83,7 +83,7 @@ class Matcher:
     def find(self, words: "list[str]") -> "dict[int, str]":
         """Return the places of the patterns that fit somewhere in `words`, each with the words of its first fit."""
         found: dict[int, str] = {}
-        count = count_of(words)
+        count = count_words(words)
         head = True
         known: dict[str, list[int]] = {}
         for start, word in enumerate(words):
@@ -171,7 +171,7 @@ def _without_apostrophe(word: str) -> str:
     return word.replace("'", "")
 
 
-def count_of(words: list[str]) -> int:
+def count_words(words: list[str]) -> int:
     """Return how many different words there are, ends of sentences aside: repeated words tell nothing more."""
     return len({*words} - {END, QUESTION})
 

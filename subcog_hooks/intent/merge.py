@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from subcog_hooks.intent.classifier import Answer
+    from subcog_hooks.intent.classifier import Classification
 
 LLM_SHARE, KEYWORD_SHARE = 0.7, 0.3
 AGREEMENT = 0.1  # what equal topics add
@@ -46,7 +46,7 @@ class Merged:
 
 def merged(
     keyword: Intent | None,
-    answer: "Answer | None",
+    answer: "Classification | None",
     *,
     attempted: bool,
     min_confidence: float,
@@ -83,7 +83,7 @@ def merged(
     return Merged(intent, row, certainty, is_vetoed=is_vetoed)
 
 
-def _weighed(keyword: Intent, answer: "Answer") -> tuple[float, str]:
+def _weighed(keyword: Intent, answer: "Classification") -> tuple[float, str]:
     confidence = LLM_SHARE * _helpful(answer) + KEYWORD_SHARE * keyword.confidence
     theirs = {topic.casefold() for topic in answer.topics}
     ours = {topic.casefold() for topic in keyword.topics}
@@ -107,7 +107,7 @@ def _unanswered(confidence: float, min_confidence: float) -> tuple[float, str]:
     return lower, FAILED
 
 
-def _helpful(answer: "Answer") -> float:
+def _helpful(answer: "Classification") -> float:
     """Return how probable an answer makes it that memories could help."""
     return round(1.0 - answer.confidence, _DIGITS) if answer.type == NONE else answer.confidence
 
@@ -116,7 +116,7 @@ def _capped(confidence: float) -> float:
     return min(MAX_CONFIDENCE, max(0.0, confidence))
 
 
-def _source(keyword: Intent | None, answer: "Answer | None") -> str:
+def _source(keyword: Intent | None, answer: "Classification | None") -> str:
     if answer is None:
         return KEYWORD
     return HYBRID if keyword else LLM

@@ -1,6 +1,6 @@
 """The shape of a prompt: cues that are no words, such as its length, a question mark, a file that it names."""
 
-from subcog_hooks.intent.matcher import END, QUESTION, count_of
+from subcog_hooks.intent.matcher import END, QUESTION, count_words
 from subcog_hooks.text.vocabulary import FILLERS
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def cues(prompt: "Prompt", words: list[str]) -> list[str]:
     text = prompt.text
     lines = text.split("\n")
     telling = len({word for word in words if word not in FILLERS} - {END, QUESTION})
-    count = count_of(words)
+    count = count_words(words)
     shown = [next(name for below, name in LENGTHS if count < below), next(name for below, name in CONTENTS if telling < below)]
     tests = (
         ("a question mark", QUESTION in words),

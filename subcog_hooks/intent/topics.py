@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MAX_ASKED = 60  # different words of a prompt whose rarity is asked for
-LONGEST = 80  # characters of a topic; what is longer is data
+LONGEST_TOPIC = 80  # characters of a topic; what is longer is data
 LETTERS = ("C", "R")  # that are names: of languages
 LONGEST_COUNT = 2  # digits of a number that counts something: 101 and 8080 are names
 
@@ -64,7 +64,7 @@ def topics(words: "Sequence[str]", rarity: "Callable[[str], float | None] | None
             poor.append(lowered)
             continue
         is_letter = len(word) == 1 and word.isascii() and word not in LETTERS
-        if is_letter or len(word) > LONGEST or len(weights) >= MAX_ASKED or _is_count(word):
+        if is_letter or len(word) > LONGEST_TOPIC or len(weights) >= MAX_ASKED or _is_count(word):
             continue
         is_telling = is_identifier(word)
         weight = IDENTIFIER if is_telling else 0.0

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from subcog_hooks.redaction import prefixes
 from subcog_hooks.redaction.leaks import MASK, mask
-from subcog_hooks.redaction.randomness import SHORTEST, is_drawn, is_hexadecimal, is_no_word, mixes
+from subcog_hooks.redaction.randomness import SHORTEST_JUDGED, is_drawn, is_hexadecimal, is_no_word, mixes
 
 # A name that ends in one of these, and what is assigned to it. Of the first ones, any value is taken for a secret.
 _LOGINS = ("password", "passwd", "passwort", "kennwort", "contrase", "passphrase", "passcode", "pass", "pwd", "authorization")
@@ -89,8 +89,8 @@ _OTHER_NAMES = frozenset(
     "pat auth creds dsn sid salt seed cookie session sig signature hmac otp totp license nonce psk pin".split()
 )
 _FIELDS = str.maketrans("/.\\:", "    ")
-LONG = 16  # characters that look drawn by lot, in one word: a hash of 12 is none
-LONGEST = 32  # letters and digits in a row; no word is as long
+DRAWN_RUN = 16  # characters that look drawn by lot, in one word: a hash of 12 is none
+LONGEST_RUN = 32  # letters and digits in a row; no word is as long
 _SHORT = 10  # of the tokens of Artifactory
 _OF_AWS = 40  # exactly, in base64
 _OF_DISCORD = (24, 6, 27)  # at least so many characters, with dots between them
@@ -155,19 +155,19 @@ def _may_be_drawn(run: str) -> bool:
 
     run: it stands between blanks and quotes.
     """
-    if len(run) < SHORTEST:
+    if len(run) < SHORTEST_JUDGED:
         return False
     parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
     for part in parts:
         value = part.strip(".:!?*\\").removeprefix("0x")
-        if len(value) < SHORTEST:
+        if len(value) < SHORTEST_JUDGED:
             continue
         fields = value.translate(_FIELDS).split(" ")
         if len(fields) >= 3 and max(map(len, fields)) < _NAMED:  # a path, a version, a place in a file
             continue
         if mixes(value) and (is_drawn(value) or is_no_word(value)):
             return True
-        if len(value) >= (LONGEST if is_hexadecimal(value) else _NAMED) and is_drawn(value):
+        if len(value) >= (LONGEST_RUN if is_hexadecimal(value) else _NAMED) and is_drawn(value):
             return True
     return False
 
@@ -253,7 +253,7 @@ def _has_odd_login(after_scheme: str) -> bool:
     user, colon, password = login.partition(":")
     if not at:
         return False
-    return (bool(colon) and not password.partition("/")[0].isdigit() and not _is_variable(password)) or len(user) >= LONG
+    return (bool(colon) and not password.partition("/")[0].isdigit() and not _is_variable(password)) or len(user) >= DRAWN_RUN
 
 
 def _begins(text: str, prefix: str) -> bool:
@@ -363,7 +363,7 @@ def _is_telling(value: str) -> bool:
         return False
     if any(map(str.isdigit, value)):
         return len(value) > 3
-    return len(value) >= LONG or (not value.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalpha())
+    return len(value) >= DRAWN_RUN or (not value.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalpha())
 
 
 def _is_drawn(word: str) -> bool:
@@ -388,7 +388,7 @@ def _is_drawn(word: str) -> bool:
     for part in parts:
         if len(part) < 6:
             continue
-        if len(part) >= LONGEST:
+        if len(part) >= LONGEST_RUN:
             return True
         has_digit, has_small, has_capital = any(map(str.isdigit, part)), part != part.upper(), part != part.lower()
         evenness = _changes(part) / len(part)
@@ -396,7 +396,7 @@ def _is_drawn(word: str) -> bool:
             _EVENNESS if has_small and has_capital else _EVENNESS_OF_ONE_CASE
         ):
             drawn += len(part)
-    return drawn >= LONG
+    return drawn >= DRAWN_RUN
 
 
 def _changes(part: str) -> int:

@@ -58,7 +58,7 @@ class Provider:
         return f"Provider({self.name!r}, {self.base_url!r}, {self.model!r}, key: {'yes' if self.key else 'none'})"
 
 
-def of(settings: "Settings", home: "Home") -> Provider | None:
+def provider_of(settings: "Settings", home: "Home") -> Provider | None:
     """Return the provider that the settings name, None for `none`. Raises ConfigError when it can not be used as it is set up.
 
     The key is llm.key_file's; for the provider's own host, without one, the environment's, which was set for that host.
@@ -78,7 +78,7 @@ def of(settings: "Settings", home: "Home") -> Provider | None:
         raise ConfigError("llm.model is not set", "name a model that the server has: subcog config set llm.model NAME")
     is_private = address.is_secure or address.is_here
     path = str(settings["llm.key_file"])
-    key = _from_file(path, home) if path else _from_environment(VARIABLES[name]) if is_its_own else ""
+    key = _key_from_file(path, home) if path else _from_environment(VARIABLES[name]) if is_its_own else ""
     if key and not is_private:
         raise ConfigError("llm.base_url begins with http://: the key would travel in the clear", "use https")
     if not key and is_its_own:
@@ -107,10 +107,10 @@ def _from_environment(variable: str) -> str:
         if setter := project_variables.find_setter(variable):
             remedy = "set llm.key_file to a file that holds yours"
             raise ConfigError(f"{variable} is ignored: {setter} can set it, and a repository names no key", remedy)
-    return _checked(os.environ.get(variable, "").strip(), variable)
+    return _checked_key(os.environ.get(variable, "").strip(), variable)
 
 
-def _from_file(path: str, home: "Home") -> str:
+def _key_from_file(path: str, home: "Home") -> str:
     """Return the key in a file that nobody else can read. Raises ConfigError."""
     path = os.path.join(home.root, os.path.expanduser(path))
     try:
@@ -128,13 +128,13 @@ def _from_file(path: str, home: "Home") -> str:
         raise ConfigError(f"llm.key_file: {path} belongs to another user", "expected a file of your own")
     if os.name != "nt" and status.st_mode & 0o077:
         raise ConfigError(f"llm.key_file: {path} can be read or written by others", f"chmod 600 {path}")
-    key = _checked(raw.decode("utf-8", "replace").strip(), f"llm.key_file: {path}")
+    key = _checked_key(raw.decode("utf-8", "replace").strip(), f"llm.key_file: {path}")
     if not key:
         raise ConfigError(f"llm.key_file: {path} is empty", "write the key into it")
     return key
 
 
-def _checked(key: str, place: str) -> str:
+def _checked_key(key: str, place: str) -> str:
     """Return a key that fits into a header line. Raises ConfigError for another; place: where it was found."""
     if not key.isascii() or not key.isprintable() or " " in key or len(key) >= MAX_KEY:
         raise ConfigError(f"{place} does not hold a key", "expected one word, nothing else")
@@ -158,8 +158,8 @@ def ask(provider: Provider, question: "Question", seconds: float) -> str:
         raise ProviderError(f"{place} redirects ({status}), which is not followed", "set llm.base_url to where it leads")
     if status != 200:
         reason = "its own failure" if status >= 500 else "an error"
-        raise ProviderError(f"{place} answered {status}: {_REASONS.get(status, reason)}{_code(body, provider.key)}")
-    text = _text(provider, body)
+        raise ProviderError(f"{place} answered {status}: {_REASONS.get(status, reason)}{_error_code(body, provider.key)}")
+    text = _answer_text(provider, body)
     if not text:
         raise ProviderError(f"{place} answered without a text that can be read")
     return text
@@ -205,19 +205,19 @@ def _temperature(provider: Provider) -> dict[str, object]:
     return {"temperature": 0} if takes_it else {}
 
 
-def _text(provider: Provider, body: bytes) -> str:
+def _answer_text(provider: Provider, body: bytes) -> str:
     """Return the text that the LLM wrote, "" when that is not to be found."""
     try:
         answer: Any = wire.loads(body.decode("utf-8", "replace"))
         if provider.name == ANTHROPIC:
-            return _of_blocks(answer["content"])
+            return _text_of_blocks(answer["content"])
         content = answer["choices"][0]["message"]["content"]
-        return content if isinstance(content, str) else _of_blocks(content)
+        return content if isinstance(content, str) else _text_of_blocks(content)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):  # of another shape
         return ""
 
 
-def _of_blocks(blocks: "list[dict[str, object]]") -> str:
+def _text_of_blocks(blocks: "list[dict[str, object]]") -> str:
     """Return the tool's input as JSON, else the texts one after another."""
     import json
 
@@ -227,7 +227,7 @@ def _of_blocks(blocks: "list[dict[str, object]]") -> str:
     return "".join(str(block["text"]) for block in blocks if block.get("type") == "text")
 
 
-def _code(body: bytes, key: str) -> str:
+def _error_code(body: bytes, key: str) -> str:
     """Return a server's own word for an error, such as `model_not_found`; never its sentence."""
     try:
         answer = wire.loads(body.decode("utf-8", "replace"))

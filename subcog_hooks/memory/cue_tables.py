@@ -57,8 +57,8 @@ class Room:
 
     def take(self, memory: "Memory", before: "Memory | None") -> None:
         """Take what this memory needs beyond the one that it replaces. Raises InvalidMemory where that is not left."""
-        patterns = _unkeyed_of(memory)
-        needed = max(0, len(patterns) - (len(_unkeyed_of(before)) if before else 0))
+        patterns = _unkeyed_triggers(memory)
+        needed = max(0, len(patterns) - (len(_unkeyed_triggers(before)) if before else 0))
         if needed > max(0, self._left):
             raise _no_room(patterns[-1])
         self._left -= needed
@@ -90,7 +90,7 @@ def find_triggers(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...],
     text = " ".join(words)  # no literal has a blank, and 64 KB repeat most of their words
     rows = run(
         "SELECT k.trigger, k.literal FROM json_each(?) AS wanted CROSS JOIN trigger_keys AS k ON k.key = wanted.value"  # noqa: S608 - numbers
-        f" AND k.audience IN ({_numbers(run, audiences)})",
+        f" AND k.audience IN ({_audience_numbers(run, audiences)})",
         (wire.dumps(["", *keys]),),
     )
     heads = {text[at : at + _HEAD] for at in range(len(text))} if len(rows) > _MANY else None
@@ -123,7 +123,7 @@ def find_globs(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...], no
     """
     return run(
         "SELECT p.seq, p.glob FROM json_each(?) AS wanted CROSS JOIN path_globs AS p ON p.key = wanted.value"  # noqa: S608 - numbers
-        f" AND p.audience IN ({_numbers(run, audiences)}){_unexpired('p', now_ms)} ORDER BY p.seq, p.glob",
+        f" AND p.audience IN ({_audience_numbers(run, audiences)}){_unexpired('p', now_ms)} ORDER BY p.seq, p.glob",
         (wire.dumps(list(dict.fromkeys(keys))),),
     )
 
@@ -132,7 +132,7 @@ def find_mentioning(
     run: "Run", names: "Sequence[str]", audiences: tuple[str, ...], most: int, now_ms: int
 ) -> dict[str, list[int]]:
     """Return the memories of these audiences that name these things exactly, by name: the newest `most` of each name."""
-    numbers = _numbers(run, audiences)
+    numbers = _audience_numbers(run, audiences)
     sql = (
         f"SELECT seq FROM mentions AS m WHERE name = ? AND audience IN ({numbers})"  # noqa: S608 - whole numbers
         f"{_unexpired('m', now_ms)} ORDER BY seq DESC LIMIT ?"
@@ -150,7 +150,7 @@ def find_conditional(run: "Run", audiences: tuple[str, ...], limit: int, now_ms:
     """
     rows = run(
         "SELECT seq, conditions FROM memories INDEXED BY memories_conditional WHERE status = 'active' AND conditions <> '{}'"  # noqa: S608 - marks
-        f" AND {_AUDIENCE} IN ({_marks(audiences)}){_unexpired('', now_ms)} ORDER BY priority DESC, seq DESC LIMIT ?",
+        f" AND {_AUDIENCE} IN ({_placeholders(audiences)}){_unexpired('', now_ms)} ORDER BY priority DESC, seq DESC LIMIT ?",
         (*audiences, limit),
     )
     return [(seq, wire.loads(conditions)) for seq, conditions in rows]  # type: ignore[misc]  # the store wrote an object
@@ -163,7 +163,7 @@ def pinned(audiences: tuple[str, ...], now_ms: int) -> str:
     """
     return (
         f"INDEXED BY memories_pinned WHERE status = 'active' AND {_IS_PINNABLE} AND triggers = '[]'"
-        f" AND conditions = '{{}}' AND {_AUDIENCE} IN ({_marks(audiences)}){_unexpired('', now_ms)}"
+        f" AND conditions = '{{}}' AND {_AUDIENCE} IN ({_placeholders(audiences)}){_unexpired('', now_ms)}"
         " ORDER BY priority DESC, seq DESC LIMIT ?"
     )
 
@@ -184,13 +184,13 @@ def _unexpired(table: str, now_ms: int) -> str:
     return f" AND EXISTS (SELECT 1 FROM memories WHERE memories.seq = {table}.seq AND {live})" if table else f" AND {live}"  # noqa: S608 - constants and a number
 
 
-def _numbers(run: "Run", audiences: tuple[str, ...]) -> str:
+def _audience_numbers(run: "Run", audiences: tuple[str, ...]) -> str:
     """Return the numbers that these audiences have, as a list in SQL. They never change."""
-    rows = run(f"SELECT number FROM audiences WHERE name IN ({_marks(audiences)})", audiences)  # noqa: S608 - marks
+    rows = run(f"SELECT number FROM audiences WHERE name IN ({_placeholders(audiences)})", audiences)  # noqa: S608 - marks
     return ",".join(str(int(number)) for (number,) in rows)
 
 
-def _marks(values: tuple[str, ...]) -> str:
+def _placeholders(values: tuple[str, ...]) -> str:
     return ",".join("?" * len(values))
 
 
@@ -209,7 +209,7 @@ def put(connection: "apsw.Connection", memory: "Memory", audience: str, before: 
     names = mentions(memory.content)
     if not (names or memory.triggers or memory.paths):
         return
-    number = _number_of(connection, audience)
+    number = _put_audience(connection, audience)
     kept = before.triggers if before else ()
     has_been = kept if before and before.status == "active" else ()
     for pattern in dict.fromkeys(memory.triggers):
@@ -247,7 +247,7 @@ def rebuild(connection: "apsw.Connection") -> None:
         _put_mentions(connection, seq, mentions(_text(content)), number)
 
 
-def _number_of(connection: "apsw.Connection", audience: str) -> int:
+def _put_audience(connection: "apsw.Connection", audience: str) -> int:
     connection.execute("INSERT OR IGNORE INTO audiences (name) VALUES (?)", (audience,))
     rows = connection.execute("SELECT number FROM audiences WHERE name = ?", (audience,)).fetchall()
     return int(rows[0][0])  # type: ignore[arg-type]  # the STRICT table says so
@@ -281,7 +281,7 @@ def _put_mentions(connection: "apsw.Connection", seq: int, names: "Sequence[str]
     connection.executemany("INSERT INTO mentions VALUES (?, ?, ?)", [(name, audience, seq) for name in names])
 
 
-def _unkeyed_of(memory: "Memory") -> list[str]:
+def _unkeyed_triggers(memory: "Memory") -> list[str]:
     """Return the triggers without a literal that an active memory has."""
     if memory.status != "active":
         return []

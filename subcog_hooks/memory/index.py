@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FORMAT = 3  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
+INDEX_FORMAT = 3  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
 LABELS = "labels"  # the field of tags and keywords, as words
 LABEL = "label"  # of each tag and keyword whole
 _SHORT, _SPELLED_OUT = "short", "spelled_out"  # acronyms that a memory explains, and "acronym=what it stands for"
@@ -129,7 +129,7 @@ class LexicalIndex:
     def create_beside(cls, home: Home) -> "LexicalIndex":
         """Return a new, empty index that nobody sees until `put_in_place`."""
         make_private_folder(home.index)
-        folder = os.path.join(home.index, f"lexical-{FORMAT}-{time.time_ns():x}-{os.getpid():x}")
+        folder = os.path.join(home.index, f"lexical-{INDEX_FORMAT}-{time.time_ns():x}-{os.getpid():x}")
         make_private_folder(folder)
         with _Guarded(f"{folder} can not be written"):
             return cls(tantivy.Index(_schema(), folder), folder)
@@ -366,7 +366,7 @@ def _current(home: Home) -> str | None:
         name = read_regular(os.path.join(home.index, "CURRENT"), 200).decode("utf-8", "replace").strip()
     except OSError:
         return None
-    if not name.startswith(f"lexical-{FORMAT}-") or os.path.basename(name) != name:
+    if not name.startswith(f"lexical-{INDEX_FORMAT}-") or os.path.basename(name) != name:
         return None
     return os.path.join(home.index, name)
 

@@ -55,7 +55,7 @@ def branch(root: str) -> str | None:
     """
     try:
         _, git = _walk_up(os.path.realpath(root))
-        head = _read(os.path.join(git, "HEAD")).strip() if git else ""
+        head = _read_git_file(os.path.join(git, "HEAD")).strip() if git else ""
     except (OSError, ValueError):
         return None
     name = head.removeprefix(_HEADS) if head.startswith(_HEADS) else ""
@@ -70,7 +70,7 @@ def _walk_up(folder: str) -> tuple[str, str | None]:
         if os.path.isdir(git):
             return folder, git
         if os.path.isfile(git):
-            target = _read(git).partition("gitdir:")[2].strip()
+            target = _read_git_file(git).partition("gitdir:")[2].strip()
             return folder, os.path.normpath(os.path.join(folder, target)) if target else None
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -81,7 +81,7 @@ def _walk_up(folder: str) -> tuple[str, str | None]:
 def _common_folder(git: str) -> str:
     """Return the folder in which a worktree's repository keeps what all of its worktrees share."""
     try:
-        return os.path.normpath(os.path.join(git, _read(os.path.join(git, "commondir")).strip()))
+        return os.path.normpath(os.path.join(git, _read_git_file(os.path.join(git, "commondir")).strip()))
     except OSError:
         return git
 
@@ -89,7 +89,7 @@ def _common_folder(git: str) -> str:
 def _remote_url(config: str) -> str | None:
     """Return the URL of the remote `origin`, else of the first remote."""
     try:
-        text = _read(config)
+        text = _read_git_file(config)
     except OSError:
         return None
     urls: dict[str, str] = {}
@@ -179,5 +179,5 @@ def _without_secrets(path: str) -> str:
     return mask(path)
 
 
-def _read(path: str) -> str:
+def _read_git_file(path: str) -> str:
     return read_regular(path, MAX_GIT_FILE).decode("utf-8", "replace")

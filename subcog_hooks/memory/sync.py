@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int], None]
 
-CHUNK = 2_000  # memories read at a time
+INDEXED_AT_ONCE = 2_000  # memories read at a time
 BULK = 2_000  # a rebuild of more than this deserves a larger heap
 LOCK_WAIT_S = 3.0  # for another process that writes the index; then the command goes on with what there is
 REBUILD_WAIT_MS = 120_000  # for another process that rebuilds it: 100,000 memories take some 15 s
@@ -88,7 +88,7 @@ def _write_changes(index: LexicalIndex, store: Store, progress: "Progress | None
 
 def _put(writer: IndexWriter, store: Store, after: int, until: int, progress: "Progress | None") -> None:
     from_seq = 0
-    while chunk := store.changes(after, until, from_seq, CHUNK):
+    while chunk := store.changes(after, until, from_seq, INDEXED_AT_ONCE):
         writer.put(chunk, new=after < 0)
         from_seq = chunk[-1].seq + 1
         if progress:

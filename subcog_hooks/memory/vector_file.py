@@ -9,7 +9,7 @@ from subcog_hooks import database
 from subcog_hooks.errors import StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.paths import Home
 
-FORMAT = 1  # raised whenever the tables change: another version of subcog has a file of its own
+VECTORS_FORMAT = 1  # raised whenever the tables change: another version of subcog has a file of its own
 _LATER = "run `subcog reindex`"
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
@@ -36,7 +36,7 @@ CREATE TABLE space (
   firsts_made_by TEXT NOT NULL    -- the same of what gives the provisional vectors
 ) STRICT;
 """
-SCHEMA = database.Schema([_VERSION_1], synchronous="NORMAL")
+VECTORS_SCHEMA = database.Schema([_VERSION_1], synchronous="NORMAL")
 
 
 class VectorsUnusable(StoreError):
@@ -70,7 +70,7 @@ class Translated:
 
 def open_to_write(path: str, busy_ms: float) -> apsw.Connection:
     with Translated(path):
-        connection = database.open_writer(path, SCHEMA, busy_ms)
+        connection = database.open_writer(path, VECTORS_SCHEMA, busy_ms)
         try:
             connection.pragma("secure_delete", True)  # what is purged does not stay in free pages
         except BaseException:
@@ -122,7 +122,7 @@ def inode_of(path: str) -> int:
 
 def path_of(home: Home, space: str) -> str:
     """Return the file of a space's vectors."""
-    return os.path.join(home.index, f"vectors-{FORMAT}-{space}.db")
+    return os.path.join(home.index, f"vectors-{VECTORS_FORMAT}-{space}.db")
 
 
 def all_paths(home: Home) -> list[str]:

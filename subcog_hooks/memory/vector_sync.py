@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOCK_WAIT_MS = 3_000  # for another process that is at it; then a command goes on with what there is
 LONG_WAIT_MS = 120_000  # for those who have come for the vectors alone
-CHUNK = 1_000  # memories in one transaction: the document model's writer waits half a second for it at most
+FOLLOWED_AT_ONCE = 1_000  # memories in one transaction: the document model's writer waits half a second for it at most
 
 
 def lock_of(home: Home, space: str) -> str:
@@ -106,7 +106,7 @@ def _take_over(
     while True:
         vectors.begin()
         try:
-            chunk = store.changes(after, until, from_seq, CHUNK)
+            chunk = store.changes(after, until, from_seq, FOLLOWED_AT_ONCE)
             if chunk:
                 vectors.put(chunk, _provisional(vectors.lacking(chunk), encode))
             else:

@@ -62,7 +62,7 @@ class VectorStore:
         """Open the vectors read-only. Raises VectorsUnusable, also when there are none yet; StoreBusy, ExtensionMissing."""
         path = vector_file.path_of(home, space)
         with Translated(path):
-            connection = database.open_reader(path, vector_file.SCHEMA, busy_ms)
+            connection = database.open_reader(path, vector_file.VECTORS_SCHEMA, busy_ms)
         return cls(vector_file.prepared(connection, path, dimension), path, dimension)
 
     @classmethod

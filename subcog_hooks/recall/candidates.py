@@ -10,7 +10,7 @@ from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.recall import channel, fusion, labels, lexical, logit, query, relevance
 from subcog_hooks.recall.hits import AGREED, LEXICAL, SEMANTIC, Hit
-from subcog_hooks.recall.semantic import Semantic, Space
+from subcog_hooks.recall.semantic import SearchSpace, Semantic
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.text import analysis
 
@@ -38,7 +38,7 @@ class Sources:
         self,
         index: LexicalIndex,
         store: Store,
-        space: Space | None = None,
+        space: SearchSpace | None = None,
         tuning: Tuning | None = None,
         note: str | None = None,
     ) -> None:
@@ -172,7 +172,7 @@ class Candidates:
                 for score, seq in one.ranked:
                     self.words[seq] = max(score, self.words.get(seq, 0.0))
         self.cosines = dict(self._scores.get(SEMANTIC, {}))
-        self._asked = relevance.Asked(asked, index.analysers)
+        self._asked = relevance.AskedTerms(asked, index.analysers)
         self._standings: relevance.Standings | None = None  # made when cosines have been looked up
         self._index = index
         self._semantic = semantic
@@ -205,7 +205,7 @@ class Candidates:
         cosine = self.cosines.get(seq)
         if self._standings is None:
             self._standings = relevance.Standings(self.words, self.cosines, self.full_words)
-        terms = relevance.weighed(found | self._standings.of(seq, share))
+        terms = relevance.weigh_evidence(found | self._standings.evidence_of(seq, share))
         ranks = {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks}
         terms = logit.with_channels(terms, ranks)
         if rarity := self._rarest_keyword(memory):
@@ -252,7 +252,7 @@ def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int
     index, tuning, scope = sources.index, sources.tuning, request.scope
     asked = query.analyse(request.text, index, within=lexical.scope(index, scope), correct=request.is_typed)
     by_words, by_meaning = _wanted(request.mode, tuning)
-    found = _by_words(request, asked, sources, deadline, deeper) if by_words else []
+    found = _search_words(request, asked, sources, deadline, deeper) if by_words else []
     semantic: Semantic | None = None
     if by_meaning and sources.space is not None:
         semantic = Semantic(sources.space, sources.store, tuning.min_similarity * request.net.nearness)
@@ -260,7 +260,7 @@ def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int
         found.append(near)
         semantic = semantic if near.failure is None else None
     if semantic is None and not by_words:  # words are better than nothing
-        found += _by_words(request, asked, sources, deadline, deeper)
+        found += _search_words(request, asked, sources, deadline, deeper)
     depths = {SEMANTIC: tuning.semantic_depth * deeper}
     is_complete = all(len(one.ranked) < depths.get(one.name, tuning.lexical_depth * deeper) for one in found)
     named = labels.named_by(request.text, index, scope) if by_words and request.by_labels else {}
@@ -280,7 +280,9 @@ def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int
     return candidates
 
 
-def _by_words(request: Request, asked: query.Query, sources: Sources, deadline: "Deadline", deeper: int) -> list[channel.Found]:
+def _search_words(
+    request: Request, asked: query.Query, sources: Sources, deadline: "Deadline", deeper: int
+) -> list[channel.Found]:
     depth = sources.tuning.lexical_depth * deeper
     kinds = [kind(sources.index) for kind in request.net.words]
     return [channel.run(kind, asked, request.scope, depth, deadline) for kind in kinds]

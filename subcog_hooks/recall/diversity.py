@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     Words = frozenset[str]
 
-MAX_READ = 4_000  # characters of a memory that are compared
+MAX_COMPARED_TEXT = 4_000  # characters of a memory that are compared
 COMPARED = 200  # memories from the top that are looked at for near-duplicates
 WINDOW = 50  # memories from the top that are put apart from each other
 
@@ -23,7 +23,7 @@ def words_of(text: str) -> "Words":
     >>> sorted(words_of("Retry after 30s. Retry!"))
     ['30s', '30s retry', 'after', 'after 30s', 'retry', 'retry after']
     """
-    words = [word.lower() for word in analysis.wholes(analysis.fold(text[:MAX_READ]))]
+    words = [word.lower() for word in analysis.wholes(analysis.fold(text[:MAX_COMPARED_TEXT]))]
     return frozenset((*words, *map(" ".join, pairwise(words))))
 
 

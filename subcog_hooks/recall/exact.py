@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.eligibility import Eligibility
 
 PATTERN_DEPTH, STATE_DEPTH = 5, 3  # memories that each brings (S3's caps); five is also how many may be pinned (DESIGN 7.9)
-HEAD, TAIL = 65_536, 16_384  # characters of a longer text that are matched: its beginning and its end
+MATCHED_HEAD, MATCHED_TAIL = 65_536, 16_384  # characters of a longer text that are matched: its beginning and its end
 MAX_TRIED = 200  # triggers of which a literal stands in the text; a compiled one takes 30 to 100 µs
 LEAST_MATCHING_MS = 40.0  # for patterns, where waiting for others has used up the rest: 400 that are compiled
 MAX_JUDGED = 1_000  # memories with conditions, 5 µs each
-MAX_READ = 50  # matching memories that are looked at
+MAX_MATCHING = 50  # matching memories that are looked at
 
 
 class Exact:
@@ -69,7 +69,7 @@ class Exact:
         hits = []
         for seq, memory in self.memories.items():
             ranks = {name: ranks[seq] for name, ranks in of.items() if seq in ranks}
-            terms = logit.of_channels(ranks)
+            terms = logit.terms_of_channels(ranks)
             hits.append(Hit(memory, 0.0, logit.probability(terms), ranks, {}, terms=terms))
         self.pin(hits)
         return hits
@@ -90,7 +90,7 @@ def by_patterns(text: str, store: "Store", eligible: "Eligibility", deadline: "D
     """
     from subcog_hooks.cues import triggers  # only where the store has some
 
-    text = triggers.plain(cut(text))
+    text = triggers.plain(matched_part(text))
     seqs: dict[int, int] = {}
     allowed_s = max(LEAST_MATCHING_MS, 0.5 * deadline.left_ms()) / 1000.0
     began_s = time.thread_time()
@@ -143,13 +143,13 @@ def by_states(
     return _first(held, store, eligible, STATE_DEPTH, waits_for_nothing_else), note
 
 
-def cut(text: str) -> str:
+def matched_part(text: str) -> str:
     """Return the part of a text that is matched.
 
-    >>> len(cut("x" * 1_000_000)) == HEAD + 1 + TAIL
+    >>> len(matched_part("x" * 1_000_000)) == MATCHED_HEAD + 1 + MATCHED_TAIL
     True
     """
-    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
+    return text if len(text) <= MATCHED_HEAD + MATCHED_TAIL else f"{text[:MATCHED_HEAD]}\n{text[-MATCHED_TAIL:]}"
 
 
 def _first(
@@ -159,9 +159,9 @@ def _first(
     wanted = list(seqs)
     if not wanted:
         return []
-    if len(wanted) > MAX_READ:
+    if len(wanted) > MAX_MATCHING:
         had = set(store.seqs_of(eligible.given))
-        wanted = [seq for seq in wanted if seq not in had][:MAX_READ]
+        wanted = [seq for seq in wanted if seq not in had][:MAX_MATCHING]
     live = [memory for memory in store.by_seqs(wanted).values() if is_wanted(memory)]
     live.sort(key=lambda memory: (memory.id in eligible.given, -memory.priority, -memory.created_at, memory.id))
     return live[:most]

@@ -11,7 +11,7 @@ STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from here 
 # what finds without a search: a memory's own triggers, conditions and paths; that it names a thing exactly; that it is pinned
 # to the start of sessions; that the session has been using it
 PATTERN, STATE, PATH, MENTION, PINNED, USED = "pattern", "state", "path", "mention", "pinned", "used"
-EXACT = frozenset((PATTERN, STATE, PATH, MENTION, PINNED, USED))
+EXACT_CHANNELS = frozenset((PATTERN, STATE, PATH, MENTION, PINNED, USED))
 AGREED = 5  # strategies agree on a memory when each has it among its first so many
 
 VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "medium", "low", "speculative", "no_results"
@@ -81,7 +81,7 @@ class Hit:
     @property
     def is_exact(self) -> bool:
         """True where something else than likeness has found it: its owner has said when it is wanted, or it names the thing."""
-        return not EXACT.isdisjoint(self.ranks)
+        return not EXACT_CHANNELS.isdisjoint(self.ranks)
 
     @property
     def found_by(self) -> tuple[str, ...]:

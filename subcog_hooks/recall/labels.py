@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_LABELS = 8  # of one query, the rarest
 MANY = 3  # labels in one query from which on they count half as much again (S2, component 4)
 MANY_FACTOR = 1.5
-LONGEST = 3  # words of a label: "gray rock", "error-handling"
+MAX_LABEL_WORDS = 3  # words of a label: "gray rock", "error-handling"
 MOST_WORDS = 60  # of the query that are looked at
 _WORDS_SHARE = 0.001  # of the words' score, so that among the memories of one label the fitting ones come first
 
@@ -65,7 +65,7 @@ def named_by(text: str, index: LexicalIndex, scope: Filter) -> dict[str, float]:
     """
     words = analysis.label_form(text).split()[:MOST_WORDS]
     candidates = [word for word in words if word not in STOP]
-    for length in range(2, LONGEST + 1):
+    for length in range(2, MAX_LABEL_WORDS + 1):
         for start in range(len(words) - length + 1):
             run = words[start : start + length]
             if run[0] not in STOP and run[-1] not in STOP:

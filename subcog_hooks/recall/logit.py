@@ -63,10 +63,10 @@ def raised(terms: "Terms", name: str, value: float, share: float) -> "Terms":
     return (*terms, (name, round(value, _DIGITS), round(log(likely / (1.0 - likely)) - logit, _DIGITS)))
 
 
-def of_channels(channels: "Iterable[str]") -> "Terms":
+def terms_of_channels(channels: "Iterable[str]") -> "Terms":
     """Return the terms of a memory of which only these channels are known.
 
-    >>> probability(of_channels(["pattern"])), probability(of_channels(["pattern", "state"]))
+    >>> probability(terms_of_channels(["pattern"])), probability(terms_of_channels(["pattern", "state"]))
     (0.8, 0.98)
     """
     return with_channels((("intercept", 1.0, -_CERTAIN),), channels)

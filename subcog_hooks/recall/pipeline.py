@@ -49,18 +49,18 @@ def for_prompt(
     found = gather(Request(text, scope, further=exact.lists() if exact else ()), sources, deadline)
     alpha, why = ranking.alpha_of(found, tuning, lambda: lexical.count(sources.index, scope))
     unwanted = set(store.seqs_of(left_out)) if left_out else set()
-    newer = [memory for memory in _behind(sources.index, store) if memory.id not in left_out and eligible.allows(memory)]
+    newer = [memory for memory in _not_indexed(sources.index, store) if memory.id not in left_out and eligible.allows(memory)]
     unwanted.update(memory.seq for memory in newer)
     scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in unwanted}
     best = islice(_in_order(scores, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES)
     hits = [found.hit(memory, score, factor) for memory, score, factor in best]
     if exact:
         hits = _with_exact(hits, exact, found, unwanted)
-    hits += _unindexed(found, newer)
+    hits += _unindexed_hits(found, newer)
     if exact:
         exact.pin(hits)
     discount_marked(hits, text if prompt is None else prompt, store, lambda: sources.index)
-    hits.sort(key=_by_relevance)
+    hits.sort(key=_order_by_relevance)
     return _answer(hits, found, alpha, why)
 
 
@@ -86,29 +86,29 @@ def discount_marked(hits: "Sequence[Hit]", prompt: str, store: Store, index: "Ca
 def weigh_for_intent(hits: "Sequence[Hit]", intent: "Intent", tuning: "Tuning") -> None:
     """Weigh the hits for a prompt of this intent: how surely it asks, and which namespaces suit its type."""
     for hit in hits:
-        hit.terms = relevance.for_intent(hit.terms, intent.confidence)
+        hit.terms = relevance.with_intent(hit.terms, intent.confidence)
         hit.probability = logit.probability(hit.terms)
         hit.prior = prior.prior_of(hit.memory.namespace, intent.type, tuning.prior)
 
 
 def ordered(hits: "Sequence[Hit]") -> list[Hit]:
     """Return the hits in the order in which a prompt is given them."""
-    return sorted(hits, key=_by_relevance)
+    return sorted(hits, key=_order_by_relevance)
 
 
-def _by_relevance(hit: Hit) -> tuple[bool, int, float, float, int, str]:
+def _order_by_relevance(hit: Hit) -> tuple[bool, int, float, float, int, str]:
     """Return the sort key of a hit: pinned hits first, by priority, and those that only the session's state brought last."""
     place = -hit.memory.priority if hit.is_pinned else int(STATE in hit.ranks and PATTERN not in hit.ranks)
     return not hit.is_pinned, place, -hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id
 
 
-def _behind(index: LexicalIndex, store: Store) -> list[Memory]:
+def _not_indexed(index: LexicalIndex, store: Store) -> list[Memory]:
     """Return the newest memories that the index has not reached."""
     watermark = index.watermark()
     return store.changed_after(watermark, LAGGING) if watermark < store.revision() else []
 
 
-def _unindexed(found: Candidates, memories: "Sequence[Memory]") -> list[Hit]:
+def _unindexed_hits(found: Candidates, memories: "Sequence[Memory]") -> list[Hit]:
     """Return the hits for memories that the index has not reached."""
     if memories:
         found.look_up([memory.seq for memory in memories])

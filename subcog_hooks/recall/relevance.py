@@ -86,7 +86,7 @@ NAMES = {  # what each evidence is
 }
 
 NEUTRAL_INTENT = 0.8  # of a query that was typed to be answered
-MAX_READ = 4_000  # characters of a memory that are looked at: 50 µs a thousand
+MAX_RELEVANCE_TEXT = 4_000  # characters of a memory that are looked at: 50 µs a thousand
 OPENING = 50  # words
 LONGEST_TITLE = 8  # words; a longer first line says something
 BIGRAM = 0.25  # of a word: what two characters of a script without spaces count; a word has several, and they overlap
@@ -101,7 +101,7 @@ CHRONICLES = frozenset("change changes changelog history release releases".split
 _DIGITS = 4
 
 
-class Asked:
+class AskedTerms:
     """The parts of a query that memories are compared with.
 
     total: the sum of its terms' weights, 0.0 to 1.5 each; count: of its terms; is_unspaced: some are written without spaces.
@@ -135,7 +135,7 @@ class Asked:
 
         Words are compared by their stems, identifiers whole or by their parts, CJK by its bigrams.
         """
-        text = memory.content[:MAX_READ]
+        text = memory.content[:MAX_RELEVANCE_TEXT]
         folded = analysis.fold(" ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text)
         stems = analysers.body.analyze(analysis.spread(folded))
         has = set(stems)
@@ -176,7 +176,7 @@ class Asked:
 
         Acronyms that a memory spells out are among those that it has.
         """
-        folded = analysis.fold(" ".join((memory.content[:MAX_READ], *memory.tags, *memory.keywords)))
+        folded = analysis.fold(" ".join((memory.content[:MAX_RELEVANCE_TEXT], *memory.tags, *memory.keywords)))
         stems = set(analysers.body.analyze(analysis.spread(folded)))
         whole = set(analysers.exact.analyze(analysis.exact_view(folded)))
         ordered = sorted(self._terms, key=lambda term: (-term.weight, term.whole))
@@ -233,7 +233,7 @@ class Standings:
         closest = [_closeness(words.get(seq, 0.0) / self._full, cosines.get(seq, 0.0)) for seq in {*words, *cosines}]
         self._closest = sorted(closest, reverse=True)
 
-    def of(self, seq: int, share: float | None = None) -> "Evidence":
+    def evidence_of(self, seq: int, share: float | None = None) -> "Evidence":
         """Return the evidence from how a memory stands.
 
         share: of a full match, the share that the words of a memory have which the index has not reached.
@@ -267,7 +267,7 @@ def _runner_up(ordered: list[float], value: float) -> float:
     return (ordered[1] if len(ordered) > 1 else 0.0) if value >= ordered[0] else ordered[0]
 
 
-def weighed(evidence: "Evidence") -> "Terms":
+def weigh_evidence(evidence: "Evidence") -> "Terms":
     """Return what each evidence adds to the logit of the probability, in the order of the model."""
     evidence = {"intercept": 1.0, "intent": NEUTRAL_INTENT, **evidence}
     weights = WITH_MEANING if "margin" in evidence else WORDS_ALONE
@@ -279,7 +279,7 @@ def weights_of(terms: "Terms") -> "Mapping[str, float]":
     return WITH_MEANING if any(name == "margin" for name, _, _ in terms) else WORDS_ALONE
 
 
-def for_intent(terms: "Terms", confidence: float) -> "Terms":
+def with_intent(terms: "Terms", confidence: float) -> "Terms":
     """Return the terms for a prompt whose intent is told with this confidence."""
     weights = weights_of(terms)
     asked = ("intent", confidence, weights["intent"] * confidence)

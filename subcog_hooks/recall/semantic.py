@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Encode = Callable[[str], bytes | None]  # a query to its (dimension,) int8 vector, None when it has no word
 
 
-class Space:
+class SearchSpace:
     """Where meaning is compared: the memories' vectors, and how a query gets its own in the same space."""
 
     __slots__ = ("_encode", "_last", "vectors")
@@ -57,7 +57,7 @@ class Semantic:
     strategy = SEMANTIC
     is_floor = False
 
-    def __init__(self, space: Space, store: Store, least: float) -> None:
+    def __init__(self, space: SearchSpace, store: Store, least: float) -> None:
         self._space = space
         self._store = store
         self._least = least

@@ -5,8 +5,8 @@ import tantivy
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.text.analysis import EXACT
 
-SHORTEST = 4  # letters of a word that is taken for misspelt; of three, every other one is a word
-LONG = 12  # letters from which on two edits are allowed; two make `transport` of `transform`
+SHORTEST_MISSPELT = 4  # letters of a word that is taken for misspelt; of three, every other one is a word
+LENGTH_FOR_TWO_EDITS = 12  # letters from which on two edits are allowed; two make `transport` of `transform`
 KEPT = 2  # first letters that are taken for right: people seldom err there, and a dictionary is sorted
 TRIED = 5  # of the words that may have been meant
 CANDIDATES = 5_000  # words of these first letters, the frequent ones first
@@ -18,7 +18,7 @@ def nearest(word: str, index: LexicalIndex, within: tantivy.Query | None = None)
     One edit (a letter too much, too few, another, or two that changed places) of 4 to 11 letters, two from 12 on; None when
     there is none. Raises IndexUnusable.
     """
-    found = similar(word, index, 2 if len(word) >= LONG else 1)[:TRIED]
+    found = similar(word, index, 2 if len(word) >= LENGTH_FOR_TWO_EDITS else 1)[:TRIED]
     return next((other for other in found if within is None or _is_in(other, index, within)), None)
 
 
@@ -33,7 +33,7 @@ def _is_in(word: str, index: LexicalIndex, within: tantivy.Query) -> bool:
 
 def similar(word: str, index: LexicalIndex, most: int, within: tantivy.Query | None = None) -> list[str]:
     """Return the words within `most` edits of `word`, the nearest first: of all memories, or of those that match `within`."""
-    if len(word) < SHORTEST or not word.isalpha():
+    if len(word) < SHORTEST_MISSPELT or not word.isalpha():
         return []
     found: list[tuple[int, int, str]] = []
     for prefix in dict.fromkeys((word[:KEPT], word[0] + word[2])):  # the second letter may have changed places with the third

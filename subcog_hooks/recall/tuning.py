@@ -77,6 +77,6 @@ _SETTINGS = {
 }
 
 
-def of(settings: "Settings") -> Tuning:
+def from_settings(settings: "Settings") -> Tuning:
     """Return the ranking that the settings ask for."""
     return Tuning(**{field: settings[name] for name, field in _SETTINGS.items()})

@@ -17,13 +17,13 @@ _KEY_NAMES = (
     r"|private|secret|service|session|shared|signing|ssh|storage|subscription|webhook)[ _-]?key"
 )
 # A name that ends in such a word (`DB_PASSWORD`, `"apiKey"`, `config["token"]`, `**Password**`), and what assigns to it.
-HEAD = (
+ASSIGNMENT_HEAD = (
     rf"(?:({_LOGIN_NAMES})|({_KEY_NAMES}))(?:[_-]?(?:\d{{1,2}}|prod|dev|test|staging|live|base|b64|base64))?"
     r"[\\\"'`\])*]{0,4}([ \t]*)(=>|:=|={1,3}|!==?|:|(?:is|was)(?=[ \t]))[ \t*]*"
     r"(?:&?[A-Za-z_][\w.\[\]|]{0,40} = (?=[\"'`rbf]))?"  # a type between the name and the value
     r"(?:[rbfu@]{1,2}(?=[\"']))?"
 )
-_HEADS = re.compile(HEAD, re.IGNORECASE)
+_HEADS = re.compile(ASSIGNMENT_HEAD, re.IGNORECASE)
 _VALUE = re.compile(r"\\?\"([^\"\n]{1,200})\"|\\?'([^'\n]{1,200})'|`([^`\n]{1,200})`|[\"'`]?([^\s\"'`,;<>…—]{1,200})")
 # What makes a token a place in a list or a word of a model's vocabulary.
 _POSITION = re.compile(

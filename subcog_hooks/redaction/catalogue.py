@@ -16,7 +16,7 @@ import re2
 _TABLE = os.path.join(os.path.dirname(__file__), "catalogue.json")
 
 
-class _Row(NamedTuple):
+class _CatalogueRow(NamedTuple):
     kind: str
     literals: tuple[str, ...]  # in small letters; a text that holds none of them can not match
     pattern: str
@@ -43,7 +43,7 @@ def _entropy(text: str) -> float:
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
 
 
-def _candidates(lowered: bytes) -> list[_Row]:
+def _candidates(lowered: bytes) -> list[_CatalogueRow]:
     """Return the rows that a text in small letters may match, in their order."""
     rows = _rows()
     return [rows[place] for place in sorted(_literals().Match(lowered) or ())]
@@ -60,10 +60,12 @@ def _literals() -> "re2.Set":
 
 
 @cache
-def _rows() -> tuple[_Row, ...]:
+def _rows() -> tuple[_CatalogueRow, ...]:
     with open(_TABLE, encoding="ascii") as file:
         rows = json.load(file)
-    return tuple(_Row(kind, tuple(literals), pattern, group, entropy) for kind, literals, pattern, group, entropy in rows)
+    return tuple(
+        _CatalogueRow(kind, tuple(literals), pattern, group, entropy) for kind, literals, pattern, group, entropy in rows
+    )
 
 
 @cache

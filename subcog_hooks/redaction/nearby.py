@@ -11,7 +11,7 @@ from typing import NamedTuple
 from subcog_hooks.redaction.randomness import is_drawn, is_hexadecimal, is_no_word, mixes
 from subcog_hooks.redaction.secret_values import is_made_of_words
 
-NAMED = 10  # characters of a drawn value beside a name: passwords that people are given have 12
+NAMED_LENGTH = 10  # characters of a drawn value beside a name: passwords that people are given have 12
 NAMED_OF_ONE_CASE = 20
 ASSIGNED = 12
 HASH = 32  # hexadecimal digits: a commit id that a sentence about tokens mentions is shorter, or 40 and called one
@@ -23,7 +23,7 @@ _LONGEST_URL = 200
 _BEFORE, _AFTER = 48, 28  # characters around a value in which a name may stand: about six words, and four
 
 # Where a value may begin and end. Of "bob:secret" and "key=secret" the part behind the sign is judged.
-_VALUE = re.compile(rf"[^\s\"'`,;<>()\[\]{{}}|。、（）「」]{{{NAMED},{_LONGEST}}}")
+_VALUE = re.compile(rf"[^\s\"'`,;<>()\[\]{{}}|。、（）「」]{{{NAMED_LENGTH},{_LONGEST}}}")
 _HEAD = re.compile(r"[^\W\d][\w.@+-]{0,40}(?:=>|:=|[:=＝：](?!/)|/(?=[^/]*$))")
 _TAIL = ".:!?*\\"
 _NAMES = (
@@ -73,7 +73,7 @@ _LINE_BEHIND = re.compile(
 _SENTENCE = re.compile(r"[.!?。]\s|\n[ \t]*\n")
 
 
-class Found(NamedTuple):
+class DrawnValue(NamedTuple):
     """Where a secret stands in a text, and what to call it."""
 
     start: int
@@ -81,7 +81,7 @@ class Found(NamedTuple):
     kind: str
 
 
-def drawn(text: str, holds_secret: Callable[[str], bool]) -> Iterator[Found]:
+def drawn(text: str, holds_secret: Callable[[str], bool]) -> Iterator[DrawnValue]:
     """Yield the values in `text` that look drawn by lot where a secret may stand, and what hides one in base64.
 
     holds_secret: judges what a word in base64 says.
@@ -102,16 +102,16 @@ def drawn(text: str, holds_secret: Callable[[str], bool]) -> Iterator[Found]:
         if kind == ALONE_KIND and end - start >= _FULL_LINE:
             yield _whole_block(text, start, end)
         elif kind:
-            yield Found(start, end, kind)
+            yield DrawnValue(start, end, kind)
 
 
-def _whole_block(text: str, start: int, end: int) -> Found:
+def _whole_block(text: str, start: int, end: int) -> DrawnValue:
     """Return the lines of base64 around the one at `start` to `end`: the body of a key whose header stands elsewhere."""
     while (line := _LINE_BEFORE.search(text, max(0, start - _LONGEST_LINE), start)) is not None:
         start = line.start(1)
     while (line := _LINE_BEHIND.match(text, end)) is not None:
         end = line.end()
-    return Found(start, end, ALONE_KIND)
+    return DrawnValue(start, end, ALONE_KIND)
 
 
 def mixes_letters(text: str) -> bool:
@@ -128,7 +128,7 @@ def _judged(text: str, start: int, end: int, head: str, holds_secret: Callable[[
     value = value.removeprefix("0x")
     is_mixed = mixes(value)
     is_sure = is_drawn(value)
-    if len(value) < NAMED or not (is_sure or (is_mixed and is_no_word(value))) or _looks_like_path(value):
+    if len(value) < NAMED_LENGTH or not (is_sure or (is_mixed and is_no_word(value))) or _looks_like_path(value):
         return ""
     if is_made_of_words(value):
         return ""
@@ -139,7 +139,7 @@ def _judged(text: str, start: int, end: int, head: str, holds_secret: Callable[[
     name = _ASSIGNED.search(before)
     if name and _SECRET_NAME.search(name[1]) and len(value) >= (HASH if is_hash else ASSIGNED):
         return "secret"
-    least = NAMED if is_mixed else HASH if is_hash else NAMED_OF_ONE_CASE
+    least = NAMED_LENGTH if is_mixed else HASH if is_hash else NAMED_OF_ONE_CASE
     if len(value) >= least and _is_named(text, start, end):
         return "secret"
     if not (is_mixed and is_sure) or is_hexadecimal(value):

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-SHORTEST = 10  # characters that are judged; in fewer, chance looks like anything
+SHORTEST_JUDGED = 10  # characters that are judged; in fewer, chance looks like anything
 _EVENNESS = 0.2  # of places where the kind of character changes; CamelCase has less, drawn letters have .3 to .7
 _EVENNESS_OF_ONE_CASE = 0.13
 _WORDLIKE = 0.5  # at most so much of a drawn text is part of runs that could be a word
@@ -23,7 +23,7 @@ def is_drawn(text: str) -> bool:
     if tuple(map(len, parts)) == _UUID:
         return False
     letters = "".join(parts)
-    if len(letters) < SHORTEST or not letters.isascii():
+    if len(letters) < SHORTEST_JUDGED or not letters.isascii():
         return False
     has_digit = any(map(str.isdigit, letters))
     has_both_cases = letters != letters.upper() and letters != letters.lower()

@@ -15,7 +15,7 @@ import re2
 
 from subcog_hooks.quiet_imports import NoProbe
 from subcog_hooks.redaction import catalogue, nearby, prefixes
-from subcog_hooks.redaction.assignments import HEAD, assigned, assigned_in_other_languages
+from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, assigned, assigned_in_other_languages
 from subcog_hooks.redaction.leaks import without_private
 from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_bare, is_parameter, is_token, is_written_out
 
@@ -80,7 +80,7 @@ def holds_known_secret(text: str) -> bool:
     data = plain.encode()
     return bool(
         without_private(text)[1]
-        or (_may_hold_secret(text) and _of_patterns(text, plain, data))
+        or (_may_hold_secret(text) and _pattern_spans(text, plain, data))
         or any(assigned(text))
         or any(_may_stand(text[start:end]) for start, end, _ in catalogue.known(text, data))
     )
@@ -297,7 +297,7 @@ def _spans(text: str) -> list[_Span]:
     """Return the spans that every pattern finds in `text`, and those that look drawn by lot."""
     plain = _plain(text)
     data = plain.encode()
-    spans = _of_patterns(text, plain, data) if _may_hold_secret(text) else []
+    spans = _pattern_spans(text, plain, data) if _may_hold_secret(text) else []
     last = len(_rules())
     if _assignment().search(data):
         spans += [_Span(start, end, last, kind) for start, end, kind in assigned(text)]
@@ -321,10 +321,10 @@ def _holds_secret(said: str) -> bool:
     """Return whether a word in base64 says a secret that is known by its form or its name."""
     plain = _plain(said)
     data = plain.encode()
-    return bool(_of_patterns(said, plain, data)) or any(assigned(said))
+    return bool(_pattern_spans(said, plain, data)) or any(assigned(said))
 
 
-def _of_patterns(text: str, plain: str, data: bytes) -> list[_Span]:
+def _pattern_spans(text: str, plain: str, data: bytes) -> list[_Span]:
     spans = []
     for rank, rule in enumerate(_rules()):
         done = 0
@@ -452,7 +452,7 @@ def _fewer(repetition: re.Match[str]) -> str:
 @cache
 def _assignment() -> "re2._Regexp":
     """Return a pattern that finds whatever `assigned` does, and more."""
-    return re2.compile(_with_flags(_LOOK_AROUND.sub("", HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
+    return re2.compile(_with_flags(_LOOK_AROUND.sub("", ASSIGNMENT_HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
 
 
 @cache

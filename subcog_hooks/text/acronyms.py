@@ -76,7 +76,7 @@ def initials(words: "Sequence[str]") -> "Iterator[tuple[str, int, int]]":
     letters: list[tuple[str, str, str, str, bool]] = []  # one for each kind of acronym, whether the part is a small word
     starts: list[int] = []  # for each part the position of its word, -1 behind a hyphen
     for position, word in enumerate(words[:MAX_QUERY_WORDS]):
-        for i, part in enumerate(_parts(word) or [""]):
+        for i, part in enumerate(_parts_between_hyphens(word) or [""]):
             lower = part.lower()
             first, small = lower[:1], lower in SMALL_WORDS
             lean = "" if small else first
@@ -278,7 +278,7 @@ def _run(tokens: list[str], *, backwards: bool) -> list[tuple[str, bool, bool]]:
     """
     run: list[tuple[str, bool, bool]] = []
     for token in reversed(tokens) if backwards else tokens:
-        parts = _parts(token)
+        parts = _parts_between_hyphens(token)
         opens, stops = token[0] in _OPENING, token.rstrip(_QUOTES)[-1:] in _STOPS
         if not parts or (stops if backwards else opens and run):
             if run and not backwards:
@@ -292,7 +292,7 @@ def _run(tokens: list[str], *, backwards: bool) -> list[tuple[str, bool, bool]]:
     return run
 
 
-def _parts(word: str) -> list[str]:
+def _parts_between_hyphens(word: str) -> list[str]:
     """Return the parts of a word between hyphens, none if it is something else: code, a number with a point."""
     if word.isalpha():
         return [word]

@@ -139,7 +139,7 @@ def spread(text: str) -> str:
             written.append(BASES.get(word.strip(_EDGES).lower(), word))
         else:
             written.append(word)
-            found = list(parts(word))
+            found = list(word_parts(word))
             written += found
             bases += [BASES[piece] for piece in (*_stretches(word), *map(str.lower, found)) if piece in BASES]
     return " ".join(written + bases)
@@ -157,10 +157,10 @@ def _is_plain(word: str) -> bool:
     return word.islower() or word.isupper() or word[1:].islower()
 
 
-def parts(word: str) -> "Iterator[str]":
+def word_parts(word: str) -> "Iterator[str]":
     """Yield the humps of a word, and its stretches of letters without the digits: the word is found by them, too.
 
-    >>> list(parts("parseHTTPResponse2")), list(parts("snake_case"))
+    >>> list(word_parts("parseHTTPResponse2")), list(word_parts("snake_case"))
     (['parse', 'HTTP', 'Response', 'parseHTTPResponse'], [])
     """
     stretch_start = 0

@@ -74,7 +74,7 @@ def mentions(text: str) -> tuple[str, ...]:
 
     found: dict[str, None] = {}
     for prose, code in _passages(text):
-        for command in _parts(code[:MAX_COMMAND]) if code else commands_in_prose(prose):
+        for command in _commands(code[:MAX_COMMAND]) if code else commands_in_prose(prose):
             name = _command_name(command)
             if name:
                 found[name] = None
@@ -84,14 +84,14 @@ def mentions(text: str) -> tuple[str, ...]:
     return tuple(found)[:MAX_MENTIONS]
 
 
-def of_file(path: str) -> tuple[str, ...]:
+def names_of_file(path: str) -> tuple[str, ...]:
     """Return the names by which a file is looked up.
 
     They are its path from the project's root, with slashes, and the ends of that path.
 
     The bare name is among them unless files of many folders have it, such as README.md.
 
-    >>> of_file("src/db/pool.py"), of_file("src/db/__init__.py")
+    >>> names_of_file("src/db/pool.py"), names_of_file("src/db/__init__.py")
     (('src/db/pool.py', 'db/pool.py', 'pool.py'), ('src/db/__init__.py', 'db/__init__.py'))
     """
     parts = [part for part in path.split("/") if part]
@@ -103,7 +103,7 @@ def of_file(path: str) -> tuple[str, ...]:
     return tuple(names) if parts else ()
 
 
-def of_command(command: str) -> tuple[str, ...]:
+def names_of_command(command: str) -> tuple[str, ...]:
     """Return the names by which a shell's command is looked up.
 
     They are the first two words of each of its parts, and the files and identifiers in it.
@@ -111,29 +111,31 @@ def of_command(command: str) -> tuple[str, ...]:
     Settings of variables and `sudo` before a part are skipped. Of what stands in quotes only a single word may be a file or an
     identifier, the rest is said to somebody. 4,000 characters are read, at most 100 names given.
 
-    >>> of_command("cd app && RUST_LOG=debug sudo kubectl -n prod apply -f k8s/web.yaml | tee log")
+    >>> names_of_command("cd app && RUST_LOG=debug sudo kubectl -n prod apply -f k8s/web.yaml | tee log")
     ('kubectl apply', 'RUST_LOG', 'k8s/web.yaml', 'web.yaml')
     """
     command = command[:MAX_COMMAND].replace('\\"', " ")
     names: dict[str, None] = {}
-    for part in _parts(command.replace("(", "\n").replace(")", "\n")):
+    for part in _commands(command.replace("(", "\n").replace(")", "\n")):
         name = _command_name(part, LEADS)
         if name:
             names[name] = None
     for name in _names(_without_quotes(command, has_words=True)):
-        names.update(dict.fromkeys(of_file(name) if _is_file(name) else (name,)))
+        names.update(dict.fromkeys(names_of_file(name) if _is_file(name) else (name,)))
         if len(names) >= MAX_NAMES:
             break
     return tuple(names)[:MAX_NAMES]
 
 
-def of_symbol(pattern: str) -> tuple[str, ...]:
+def names_of_symbol(pattern: str) -> tuple[str, ...]:
     """Return the names by which a search's pattern is looked up.
 
     It is itself one where it is one identifier, also between anchors and behind `def`.
 
-    >>> of_symbol("parse_args"), of_symbol("\\\\bHttpClient\\\\b"), of_symbol("def connect\\\\("), of_symbol("foo.*bar")
-    (('parse_args',), ('HttpClient',), ('connect',), ())
+    >>> names_of_symbol("parse_args"), names_of_symbol("\\\\bHttpClient\\\\b")
+    (('parse_args',), ('HttpClient',))
+    >>> names_of_symbol("def connect\\\\("), names_of_symbol("foo.*bar")
+    (('connect',), ())
     """
     plain = pattern[:200].replace("\\b", "").replace("\\s+", " ").replace("\\(", "").strip("^$( ")
     for word in _DEFINING:
@@ -160,7 +162,7 @@ def _passages(text: str) -> "Iterator[tuple[str, str]]":
                 yield ("", piece) if place % 2 else (piece, "")
 
 
-def _parts(command: str) -> "Iterator[str]":
+def _commands(command: str) -> "Iterator[str]":
     """Yield the commands of a line or of several.
 
     They stand between `&&`, `||`, `;`, `|` and line breaks outside of quotes.

@@ -8,9 +8,9 @@ from subcog_hooks.text.pasted import DIFFS, goes_on, is_pasted, is_prose
 
 LATIN_END = "\u0250"  # the first letter behind Latin Extended-B
 EMOJI = "\ufe0f"  # a mark that makes an emoji of the sign before it
-MAX_READ = 2_000  # characters from the head and from the tail of a long prompt that are read
-_MAX_KEPT = 2 * MAX_READ + 1  # with what stands between them
-MAX_LINE = 1_000  # characters of a pasted line that are looked at for what it tells
+MAX_TYPED_END = 2_000  # characters from the head and from the tail of a long prompt that are read
+_MAX_KEPT = 2 * MAX_TYPED_END + 1  # with what stands between them
+MAX_PASTED_LINE = 1_000  # characters of a pasted line that are looked at for what it tells
 MAX_ALONE = 200  # characters of a prompt's only line: a longer one that looks pasted is data
 
 NOT_TYPED = (  # what the client sends in the user's name
@@ -81,7 +81,7 @@ def ends_of(prompt: str) -> str:
     """
     if len(prompt) > _MAX_KEPT:
         prompt = prompt.strip()
-    return prompt if len(prompt) <= _MAX_KEPT else prompt[:MAX_READ] + "\n" + prompt[-MAX_READ:]
+    return prompt if len(prompt) <= _MAX_KEPT else prompt[:MAX_TYPED_END] + "\n" + prompt[-MAX_TYPED_END:]
 
 
 def is_typed(prompt: str) -> bool:
@@ -113,12 +113,12 @@ def is_latin(text: str) -> bool:
     return sum(character < LATIN_END for character in characters) * 2 >= max(1, len(characters))
 
 
-def parts_of(text: str) -> list[str]:
+def runs_between_signs(text: str) -> list[str]:
     """Return the texts between a text's signs, in one case.
 
     Letters with their marks, digits and blanks of any script are no signs.
 
-    >>> parts_of("Да, Спасибо!"), parts_of("好的、继续"), parts_of("...")
+    >>> runs_between_signs("Да, Спасибо!"), runs_between_signs("好的、继续"), runs_between_signs("...")
     (['да', 'спасибо'], ['好的', '继续'], [])
     """
     import unicodedata  # as in _composed
@@ -138,7 +138,7 @@ def prepare(prompt: str) -> Prompt:
     >>> read.text, read.error, read.pasted
     ("It fails' with\\nsee", 'TypeError: x is undefined', 1)
     """
-    text = _read_of(prompt)
+    text = _head_and_tail(prompt)
     if not text.isascii():
         text = _composed(text).translate(_PLAIN)
     typed: list[str] = []
@@ -169,7 +169,7 @@ def prepare(prompt: str) -> Prompt:
         before = line if taken else ""
         if taken:
             pasted += 1
-            error = _more_telling(error, bare[:MAX_LINE])
+            error = _more_telling(error, bare[:MAX_PASTED_LINE])
             if not fence:
                 others.append(bare)
         elif bare := _without_links(bare):
@@ -191,7 +191,7 @@ def _typed_after_all(fenced: list[str], others: list[str], pasted: int) -> list[
     return others if len(others) == 1 and pasted < 2 and len(others[0]) <= MAX_ALONE else []
 
 
-def _read_of(prompt: str) -> str:
+def _head_and_tail(prompt: str) -> str:
     """Return the part of a prompt that is read.
 
     A fence that begins or ends in the part left out does so where that was.
@@ -200,8 +200,8 @@ def _read_of(prompt: str) -> str:
     if text is prompt or FENCES[0] not in prompt:
         return text
     whole = prompt.strip()
-    between = whole.count(FENCES[0], MAX_READ, len(whole) - MAX_READ)
-    return f"{text[:MAX_READ]}\n{FENCES[0]}{text[MAX_READ:]}" if between % 2 else text
+    between = whole.count(FENCES[0], MAX_TYPED_END, len(whole) - MAX_TYPED_END)
+    return f"{text[:MAX_TYPED_END]}\n{FENCES[0]}{text[MAX_TYPED_END:]}" if between % 2 else text
 
 
 def _more_telling(known: str, line: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from subcog_hooks.cli.intent import described, view
-from subcog_hooks.intent.classifier import Answer
+from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detection import Examined
 from subcog_hooks.intent.keywords import Fired, Reading
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, Intent
@@ -135,7 +135,7 @@ def lines_of(shown: RenderableType) -> list[str]:
 
 
 def examined(
-    answer: Answer | None = None, *, status: str = SUCCESS, reason: str = "", topic: str = "exit code 101"
+    answer: Classification | None = None, *, status: str = SUCCESS, reason: str = "", topic: str = "exit code 101"
 ) -> Examined:
     """What comes of a prompt on which two signals fired, with an LLM's answer or its failure."""
     source = HYBRID if answer else KEYWORD
@@ -179,7 +179,7 @@ def test_a_line_is_whole_where_no_terminal_is(subcog: Run) -> None:
 
 
 def test_reasons_are_the_signals_the_answer_and_the_row_of_the_merge() -> None:
-    lines = lines_of(view(PROMPT, examined(Answer("troubleshoot", 0.9, ("cargo",))), DEFAULTS, explain=True))
+    lines = lines_of(view(PROMPT, examined(Classification("troubleshoot", 0.9, ("cargo",))), DEFAULTS, explain=True))
     rows = [line.split() for line in lines]
     assert ["signal", "family", "weight", "in", "the", "prompt"] in rows
     assert ["exit_code", "troubleshoot", "+1.50", "exit", "code", "101"] in rows
@@ -203,7 +203,7 @@ def test_what_a_prompt_holds_is_neither_markup_nor_control_sequence_nor_secret()
 
 
 def test_json_explains_with_the_same(subcog: Run) -> None:
-    explained: Any = described(PROMPT, examined(Answer("howto", 0.6)), DEFAULTS)["explain"]
+    explained: Any = described(PROMPT, examined(Classification("howto", 0.6)), DEFAULTS)["explain"]
     assert explained["signals"][0] == {"name": "exit_code", "family": "troubleshoot", "weight": 1.5, "text": "exit code 101"}
     assert explained["shape"] == ["5 to 7 words", "a number"]
     assert explained["llm"] == {"intent_type": "howto", "confidence": 0.6, "topics": [], "elapsed_ms": 123.4, "reason": None}

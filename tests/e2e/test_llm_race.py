@@ -302,7 +302,7 @@ def test_after_three_failures_no_request_reaches_the_server(machine: Machine) ->
 def test_after_its_rest_one_request_finds_out_whether_the_server_is_well(machine: Machine) -> None:
     with served(machine, llm_server.resets()) as (track, server):
         fail_three_times(track)
-        provider = providers.of(loading.load(Home(str(machine.home))), Home(str(machine.home)))
+        provider = providers.provider_of(loading.load(Home(str(machine.home))), Home(str(machine.home)))
         assert provider is not None
         state = track.state()
         breaker.open_it(state, provider.identity, now_ms() - 1)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.embed.passages import MOST, STEP, WINDOW, reach, spans
+from subcog_hooks.embed.passages import MAX_PASSAGES, STEP, WINDOW, reach, spans
 
 
 def letters(count: int) -> list[tuple[int, int]]:
@@ -31,7 +31,7 @@ def test_windows_of_110_tokens_begin_every_80_and_the_last_ends_with_the_text() 
 @given(st.integers(WINDOW + 1, reach() + 500))
 def test_every_token_is_in_a_passage_as_far_as_they_reach(count: int) -> None:
     found = [tokens_in(span) for span in spans(letters(count))]
-    assert 2 <= len(found) <= MOST
+    assert 2 <= len(found) <= MAX_PASSAGES
     assert {token for passage in found for token in passage} == set(range(min(count, reach())))
     assert all(len(passage) == WINDOW for passage in found[:-1])
     assert all(later.start - earlier.start == STEP for earlier, later in pairwise(found))
@@ -39,7 +39,7 @@ def test_every_token_is_in_a_passage_as_far_as_they_reach(count: int) -> None:
 
 def test_a_book_has_48() -> None:
     found = spans(letters(100_000))
-    assert (len(found), tokens_in(found[-1]).stop) == (MOST, reach()) == (48, 3_870)
+    assert (len(found), tokens_in(found[-1]).stop) == (MAX_PASSAGES, reach()) == (48, 3_870)
 
 
 @given(st.integers(3, WINDOW), st.integers(0, 9_000))

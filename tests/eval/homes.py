@@ -26,7 +26,7 @@ Encode = Callable[[str], bytes | None]
 def home_of(memories: Path, kept: Path) -> Home:
     """A home with these memories, in the folder `kept`: the one that is there, when the package would make the same today."""
     digest = hashlib.sha256(memories.read_bytes())
-    digest.update(f"{models.made_by(PACKAGED)} {index.FORMAT} {vector_file.FORMAT}".encode())
+    digest.update(f"{models.made_by(PACKAGED)} {index.INDEX_FORMAT} {vector_file.VECTORS_FORMAT}".encode())
     target = kept / f"{memories.parent.name}-{digest.hexdigest()[:12]}"
     stamp = target.with_suffix(".indexed")  # which sources made its index: vectors take minutes, the index seconds
     if not target.is_dir():

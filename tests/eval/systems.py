@@ -19,7 +19,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.recall import cascade, lexical, pipeline, relevance
 from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Answer
-from subcog_hooks.recall.semantic import Space
+from subcog_hooks.recall.semantic import SearchSpace
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.settings.keys import ADAPTIVE, PRESETS, RRF, WEIGHTED, Value
 from tests.eval.collection import Query
@@ -95,7 +95,7 @@ class Engine:
         self._store = Store.reader(home)
         self._index = LexicalIndex.open(home)
         self._vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
-        self._space = Space(self._vectors, encode)
+        self._space = SearchSpace(self._vectors, encode)
         self._kept: dict[tuple[object, ...], Candidates] = {}
         self._kept_of = _channels(DEFAULT.tuning())
         self._now = clock
@@ -116,7 +116,7 @@ class Engine:
         with (
             _as(system),
             patch.object(pipeline, "gather", self._remembered(system)),
-            patch.object(relevance.Asked, "found_in", lambda *_: nothing),
+            patch.object(relevance.AskedTerms, "found_in", lambda *_: nothing),
         ):
             answers = {query.id: self._answer(query, system) for query in queries}
         return {query: [hit.memory.id for hit in answer.hits] for query, answer in answers.items()}

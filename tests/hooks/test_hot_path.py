@@ -345,10 +345,10 @@ def test_a_call_is_one_thread_more_and_loads_what_it_needs(home: Home, server: L
 
 def test_an_answer_that_is_known_needs_neither_thread_nor_socket(home: Home, server: LlmServer) -> None:
     configure(home, server, llm_skip_confidence="1.0")
-    provider = providers.of(loading.load(home), home)
+    provider = providers.provider_of(loading.load(home), home)
     assert provider is not None
     state = State.open(home, 1_000)
-    answer = classifier.to_text(classifier.Answer("comparison", 0.9))
+    answer = classifier.to_text(classifier.Classification("comparison", 0.9))
     answer_cache.keep(state, answer_cache.key_of(provider, classifier.question(QUESTION)), answer, now_ms(), HOUR_MS)
     state.close()
     done = speaking()

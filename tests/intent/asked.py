@@ -50,7 +50,7 @@ def status(home: Home, state: State | None, settings: loading.Settings, prompt: 
 
 
 def provider_of(settings: loading.Settings, home: Home) -> Provider:
-    provider = providers.of(settings, home)
+    provider = providers.provider_of(settings, home)
     assert provider is not None
     return provider
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import classifier
-from subcog_hooks.intent.classifier import MAX_END, Answer, parse, question, to_text
+from subcog_hooks.intent.classifier import MAX_END, Classification, parse, question, to_text
 from subcog_hooks.intent.kinds import MAX_TOPICS, TYPES
 
 GOOD = '{"intent_type": "howto", "confidence": 0.8, "topics": ["deploy", "staging"]}'
@@ -118,7 +118,7 @@ def test_an_answer_is_found_in_what_surrounds_it(text: str) -> None:
         '{"confidence": 0.8, "topics": ["deploy"]}',
         '{"intent_type": "howto", "confidence": 0.8, "topics": ["dep',
         "{'intent_type': 'howto', 'confidence': 0.8}",
-        json.dumps(classifier.SCHEMA),
+        json.dumps(classifier.ANSWER_SCHEMA),
         "<html><body>502 Bad Gateway</body></html>",
         "{" * 100_000,
         "[" * 100_000,
@@ -258,7 +258,7 @@ answers_like = st.fixed_dictionaries(
 )
 
 
-def is_sound(answer: Answer | None) -> bool:
+def is_sound(answer: Classification | None) -> bool:
     if answer is None:
         return True
     "".join(answer.topics).encode("utf-8")

@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.intent import detection, keywords
-from subcog_hooks.intent.detection import COMPLETED, DURATION, MAX_SHOWN, STARTED, Detection
+from subcog_hooks.intent.detection import COMPLETED, DURATION, MAX_PROMPT_SHOWN, STARTED, Detection
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.llm.disclosure import shown as may_be_shown
 from subcog_hooks.paths import Home
@@ -71,10 +71,10 @@ def test_of_a_prompt_that_nobody_typed_nobody_is_asked(home: Home, state: State,
 
 def test_of_a_prompt_too_long_to_look_for_secrets_in_nobody_is_asked(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
-        found = examined(home, state, asking(server), QUESTION.ljust(MAX_SHOWN + 1, "."))
+        found = examined(home, state, asking(server), QUESTION.ljust(MAX_PROMPT_SHOWN + 1, "."))
         assert server.requests == []
         assert (found.intent.llm_status, found.llm_reason) == ("skipped", "the prompt is too long")
-        assert status(home, state, asking(server), QUESTION.ljust(MAX_SHOWN, ".")) == "success"
+        assert status(home, state, asking(server), QUESTION.ljust(MAX_PROMPT_SHOWN, ".")) == "success"
 
 
 def test_with_no_time_left_nobody_is_asked_and_nobody_has_failed(home: Home, state: State) -> None:

@@ -55,7 +55,7 @@ def test_an_answer_is_kept_for_its_hours(home: Home, state: State, age_ms: int, 
     with LlmServer(YES) as server:
         settings = asking(server, llm__cache_hours=1)
         key = answer_cache.key_of(provider_of(settings, home), classifier.question(QUESTION))
-        answer_cache.keep(state, key, classifier.to_text(classifier.Answer("howto", 0.9)), now_ms() - age_ms, HOUR_MS)
+        answer_cache.keep(state, key, classifier.to_text(classifier.Classification("howto", 0.9)), now_ms() - age_ms, HOUR_MS)
         assert status(home, state, settings) == expected
         assert len(server.requests) == (expected == "success")
 

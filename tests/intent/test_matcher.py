@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import signals
-from subcog_hooks.intent.matcher import END, GAP, MAX_GAP, QUESTION, Matcher, count_of, words_of
+from subcog_hooks.intent.matcher import END, GAP, MAX_GAP, QUESTION, Matcher, count_words, words_of
 from subcog_hooks.text import vocabulary
 
 CLASSES = {"fault": frozenset({"error", "fails"}), "want": frozenset({"want", "need"})}
@@ -165,7 +165,7 @@ def test_words(text: str, words: list[str]) -> None:
 
 
 def test_different_words_are_counted_and_ends_of_sentences_are_not() -> None:
-    assert count_of(words_of("a b. c? a!")) == 3
+    assert count_words(words_of("a b. c? a!")) == 3
 
 
 # --- against a plain reading of the language

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import merge
-from subcog_hooks.intent.classifier import Answer
+from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.kinds import (
     GENERAL,
     HOWTO,
@@ -34,7 +34,7 @@ intents = st.builds(
     words,
 )
 answers = st.builds(
-    lambda kind, confidence, topics: Answer(kind, confidence, tuple(topics)), st.sampled_from(TYPES), shares, words
+    lambda kind, confidence, topics: Classification(kind, confidence, tuple(topics)), st.sampled_from(TYPES), shares, words
 )
 
 
@@ -69,7 +69,7 @@ def test_the_table_of_s0(
     expected: float,
     row: str,
 ) -> None:
-    answer = None if theirs is None else Answer(HOWTO, SOME, theirs)
+    answer = None if theirs is None else Classification(HOWTO, SOME, theirs)
     result = merged(Intent(HOWTO, confidence, ours), answer, attempted=True, min_confidence=MIN)
     assert (result.intent.topics, result.intent.confidence, result.row) == (topics, expected, row)
     assert result.intent.type == (HOWTO if topics else NONE)
@@ -79,7 +79,7 @@ def test_the_table_of_s0(
 
 
 def test_the_llm_weighs_seven_tenths() -> None:
-    result = merged(Intent(HOWTO, 0.4, ("a",)), Answer(LOCATION, 0.9, ("b",)), attempted=True, min_confidence=MIN)
+    result = merged(Intent(HOWTO, 0.4, ("a",)), Classification(LOCATION, 0.9, ("b",)), attempted=True, min_confidence=MIN)
     assert result.intent.confidence == 0.75
 
 
@@ -94,13 +94,13 @@ def test_the_llm_weighs_seven_tenths() -> None:
     ],
 )
 def test_the_bonus_is_for_topics_of_which_half_are_shared(theirs: tuple[str, ...], ours: tuple[str, ...], bonus: float) -> None:
-    result = merged(Intent(HOWTO, 0.6, ours), Answer(HOWTO, 0.6, theirs), attempted=True, min_confidence=MIN)
+    result = merged(Intent(HOWTO, 0.6, ours), Classification(HOWTO, 0.6, theirs), attempted=True, min_confidence=MIN)
     assert result.intent.confidence == pytest.approx(0.6 + bonus)
 
 
 def test_nothing_is_surer_than_the_cap() -> None:
-    both = merged(Intent(HOWTO, 0.95, ("a",)), Answer(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
-    alone = merged(None, Answer(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
+    both = merged(Intent(HOWTO, 0.95, ("a",)), Classification(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
+    alone = merged(None, Classification(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
     assert (both.intent.confidence, alone.intent.confidence) == (MAX_CONFIDENCE, MAX_CONFIDENCE)
 
 
@@ -122,29 +122,31 @@ def test_an_llm_that_was_not_asked_costs_nothing() -> None:
 
 @pytest.mark.parametrize(("confidence", "kind"), [(0.5, TROUBLESHOOT), (0.49, HOWTO)])
 def test_the_llm_decides_the_type_from_min_confidence_on(confidence: float, kind: str) -> None:
-    result = merged(Intent(HOWTO, 0.6, ("a",)), Answer(TROUBLESHOOT, confidence, ("b",)), attempted=True, min_confidence=MIN)
+    result = merged(
+        Intent(HOWTO, 0.6, ("a",)), Classification(TROUBLESHOOT, confidence, ("b",)), attempted=True, min_confidence=MIN
+    )
     assert (result.intent.type, result.intent.source) == (kind, HYBRID)
 
 
 def test_a_sure_no_of_the_llm_silences_the_keywords() -> None:
-    result = merged(Intent(HOWTO, 0.7, ("a",)), Answer(NONE, 0.9, ()), attempted=True, min_confidence=MIN)
+    result = merged(Intent(HOWTO, 0.7, ("a",)), Classification(NONE, 0.9, ()), attempted=True, min_confidence=MIN)
     assert (result.intent.type, result.intent.confidence) == (NONE, 0.28)
 
 
 def test_an_unsure_no_of_the_llm_leaves_the_type_to_the_keywords() -> None:
-    result = merged(Intent(HOWTO, 0.7, ("a",)), Answer(NONE, 0.4, ()), attempted=True, min_confidence=MIN)
+    result = merged(Intent(HOWTO, 0.7, ("a",)), Classification(NONE, 0.4, ()), attempted=True, min_confidence=MIN)
     assert (result.intent.type, result.intent.confidence) == (HOWTO, 0.63)
 
 
 def test_a_yes_of_the_llm_overrules_keywords_that_found_nothing() -> None:
     result = merged(
-        Intent(NONE, 0.1, ("async",)), Answer(TROUBLESHOOT, 0.9, ("async", "tokio")), attempted=True, min_confidence=MIN
+        Intent(NONE, 0.1, ("async",)), Classification(TROUBLESHOOT, 0.9, ("async", "tokio")), attempted=True, min_confidence=MIN
     )
     assert (result.intent.type, result.intent.confidence) == (TROUBLESHOOT, 0.76)
 
 
 def test_a_weak_yes_of_the_llm_does_not() -> None:
-    result = merged(Intent(NONE, 0.1, ("async",)), Answer(GENERAL, 0.4, ("tokio",)), attempted=True, min_confidence=MIN)
+    result = merged(Intent(NONE, 0.1, ("async",)), Classification(GENERAL, 0.4, ("tokio",)), attempted=True, min_confidence=MIN)
     assert (result.intent.type, result.intent.confidence) == (NONE, 0.31)
 
 
@@ -158,14 +160,14 @@ def test_a_weak_yes_of_the_llm_does_not() -> None:
 def test_a_veto_is_a_none_that_the_llm_is_sure_of(
     keyword: Intent | None, kind: str, confidence: float, is_vetoed: bool
 ) -> None:
-    result = merged(keyword, Answer(kind, confidence, ("a",)), attempted=True, min_confidence=MIN)
+    result = merged(keyword, Classification(kind, confidence, ("a",)), attempted=True, min_confidence=MIN)
     assert result.is_vetoed is is_vetoed
 
 
 def test_keywords_that_found_no_type_are_no_veto() -> None:
     keyword = Intent(NONE, 0.6, ("a",))
     assert not merged(keyword, None, attempted=True, min_confidence=MIN).is_vetoed
-    assert not merged(keyword, Answer(GENERAL, 0.45, ("a",)), attempted=True, min_confidence=MIN).is_vetoed
+    assert not merged(keyword, Classification(GENERAL, 0.45, ("a",)), attempted=True, min_confidence=MIN).is_vetoed
 
 
 @pytest.mark.parametrize("before", [0.95, 0.79, 0.66, 0.55])
@@ -174,7 +176,7 @@ def test_a_failure_leaves_the_certainty_as_it_was(before: float) -> None:
 
 
 def test_an_answer_is_as_certain_as_the_intent_that_it_makes() -> None:
-    result = merged(Intent(HOWTO, 0.6, ("a",)), Answer(HOWTO, 0.8, ("b",)), attempted=True, min_confidence=MIN)
+    result = merged(Intent(HOWTO, 0.6, ("a",)), Classification(HOWTO, 0.8, ("b",)), attempted=True, min_confidence=MIN)
     assert result.certainty == result.intent.confidence == 0.74
 
 
@@ -182,15 +184,15 @@ def test_an_answer_is_as_certain_as_the_intent_that_it_makes() -> None:
 
 
 def test_an_answer_stands_alone_without_a_keyword_result() -> None:
-    result = merged(None, Answer(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN)
+    result = merged(None, Classification(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN)
     assert shown(result)[:5] == (LOCATION, 0.6, ("db",), (), LLM)
-    assert merged(None, Answer(NONE, 0.6, ("db",)), attempted=True, min_confidence=MIN).intent.confidence == 0.4
+    assert merged(None, Classification(NONE, 0.6, ("db",)), attempted=True, min_confidence=MIN).intent.confidence == 0.4
 
 
 def test_the_words_have_topics_also_where_they_say_nothing() -> None:
-    result = merged(None, Answer(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN, words=("tokio", "DB"))
+    result = merged(None, Classification(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN, words=("tokio", "DB"))
     assert (result.intent.topics, result.intent.confidence, result.intent.source) == (("db", "tokio"), 0.6, LLM)
-    alone = merged(None, Answer(LOCATION, 0.6), attempted=True, min_confidence=MIN, words=("tokio",))
+    alone = merged(None, Classification(LOCATION, 0.6), attempted=True, min_confidence=MIN, words=("tokio",))
     assert (alone.intent.type, alone.intent.topics) == (LOCATION, ("tokio",))
 
 
@@ -227,7 +229,7 @@ def test_a_failed_call_never_removes_a_keyword_result(keyword: Intent, threshold
 @settings(deadline=None)
 @given(st.none() | intents, st.none() | answers, st.booleans(), shares)
 def test_the_merge_is_deterministic_and_within_its_bounds(
-    keyword: Intent | None, answer: Answer | None, attempted: bool, threshold: float
+    keyword: Intent | None, answer: Classification | None, attempted: bool, threshold: float
 ) -> None:
     result = merged(keyword, answer, attempted=attempted, min_confidence=threshold)
     assert shown(result) == shown(merged(keyword, answer, attempted=attempted, min_confidence=threshold))
@@ -242,7 +244,7 @@ def test_the_merge_is_deterministic_and_within_its_bounds(
 
 @settings(deadline=None)
 @given(intents, answers, shares)
-def test_topics_of_the_llm_come_first(keyword: Intent, answer: Answer, threshold: float) -> None:
+def test_topics_of_the_llm_come_first(keyword: Intent, answer: Classification, threshold: float) -> None:
     topics = merged(keyword, answer, attempted=True, min_confidence=threshold).intent.topics
     theirs = {topic.casefold() for topic in answer.topics}
     are_theirs = [topic.casefold() in theirs for topic in topics]
@@ -252,8 +254,8 @@ def test_topics_of_the_llm_come_first(keyword: Intent, answer: Answer, threshold
 
 @settings(deadline=None)
 @given(intents, answers, shares)
-def test_a_surer_llm_never_lowers_the_confidence(keyword: Intent, answer: Answer, threshold: float) -> None:
+def test_a_surer_llm_never_lowers_the_confidence(keyword: Intent, answer: Classification, threshold: float) -> None:
     if answer.type != NONE:
-        surer = Answer(answer.type, min(1.0, answer.confidence + 0.1), answer.topics)
+        surer = Classification(answer.type, min(1.0, answer.confidence + 0.1), answer.topics)
         results = [merged(keyword, each, attempted=True, min_confidence=threshold) for each in (answer, surer)]
         assert results[0].intent.confidence <= results[1].intent.confidence

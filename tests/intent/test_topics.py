@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.kinds import MAX_TOPICS
-from subcog_hooks.intent.topics import LONGEST, MAX_ASKED, topics
+from subcog_hooks.intent.topics import LONGEST_TOPIC, MAX_ASKED, topics
 
 anything = st.text(st.characters(exclude_categories=()))
 
@@ -126,7 +126,7 @@ def test_a_small_number_is_no_name(prompt: str) -> None:
 
 
 def test_data_is_no_topic() -> None:
-    assert of(f"decode {'x' * (LONGEST + 1)} for me") == ("decode",)
+    assert of(f"decode {'x' * (LONGEST_TOPIC + 1)} for me") == ("decode",)
 
 
 def test_the_rarity_of_a_long_prompt_is_not_asked_for_word_by_word() -> None:
@@ -146,7 +146,7 @@ def test_any_text_has_at_most_five_topics_that_stand_in_it(text: str) -> None:
     assert len(found) <= MAX_TOPICS
     assert len({topic.lower() for topic in found}) == len(found)
     assert {topic.lower() for topic in found} <= {word.lower() for word in words}
-    assert all(len(topic) <= LONGEST for topic in found)
+    assert all(len(topic) <= LONGEST_TOPIC for topic in found)
 
 
 @given(st.lists(st.sampled_from("lighthouse tide relay parse_args E0308 fix add the of".split()), max_size=12))

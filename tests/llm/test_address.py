@@ -26,7 +26,7 @@ NO_ADDRESS = "llm.base_url is no address"
 )
 def test_what_is_no_address_is_said_in_one_line(home: Home, base_url: str, fact: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        providers.of(settings(provider="openai", model="m", base_url=base_url), home)
+        providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
     assert raised.value.message.startswith(fact)
     assert "secret" not in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -34,7 +34,7 @@ def test_what_is_no_address_is_said_in_one_line(home: Home, base_url: str, fact:
 
 @pytest.mark.parametrize("base_url", ["http://localhost:11434/v1", "https://llm.example.org/v1", "http://10.0.0.7:8000/v1"])
 def test_a_server_of_ones_own_needs_no_key(home: Home, base_url: str) -> None:
-    found = providers.of(settings(provider="openai", model="m", base_url=base_url), home)
+    found = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
     assert found is not None
     assert (found.base_url, found.key) == (base_url, "")
 
@@ -50,11 +50,13 @@ def test_a_key_of_the_environment_is_for_the_providers_own_host(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_url: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    found = providers.of(settings(provider="openai", model="m", base_url=base_url), home)
+    found = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
     assert found is not None
     assert found.key == ""
     if base_url != "http://llm.example.org/v1":
-        mine = providers.of(settings(provider="openai", model="m", base_url=base_url, key_file=key_file(tmp_path)), home)
+        mine = providers.provider_of(
+            settings(provider="openai", model="m", base_url=base_url, key_file=key_file(tmp_path)), home
+        )
         assert mine is not None
         assert mine.key == KEY
 
@@ -64,13 +66,13 @@ def test_a_key_of_the_environment_is_for_the_providers_own_host(
 )
 def test_its_own_host_is_given_the_environments(home: Home, monkeypatch: pytest.MonkeyPatch, base_url: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    found = providers.of(settings(provider="openai", model="m", base_url=base_url), home)
+    found = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
     assert found is not None
     assert found.key == KEY
 
 
 def test_a_base_url_of_anthropic_may_end_as_the_other_ones_do(home: Home) -> None:
-    found = providers.of(settings(provider="anthropic", base_url="http://localhost:4000/v1/"), home)
+    found = providers.provider_of(settings(provider="anthropic", base_url="http://localhost:4000/v1/"), home)
     assert found is not None
     assert found.base_url == "http://localhost:4000"
 
@@ -80,4 +82,4 @@ def test_a_base_url_of_anthropic_may_end_as_the_other_ones_do(home: Home) -> Non
 )
 def test_a_key_does_not_travel_in_the_clear(home: Home, tmp_path: Path, address: str) -> None:
     with pytest.raises(ConfigError, match="the key would travel in the clear"):
-        providers.of(settings(provider="openai", model="m", base_url=address, key_file=key_file(tmp_path)), home)
+        providers.provider_of(settings(provider="openai", model="m", base_url=address, key_file=key_file(tmp_path)), home)

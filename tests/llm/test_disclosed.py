@@ -87,7 +87,7 @@ def test_a_project_can_not_keep_an_llm_from_being_asked(home: Home, state: State
         Path(tmp_path, ".subcog.toml").write_text('[llm]\nbase_url = "http://elsewhere/v1"\nmodel = 3\n')
         settings = loading.load(home, str(tmp_path))
         assert len(settings.problems) == 2
-        assert providers.of(settings, home) is not None
+        assert providers.provider_of(settings, home) is not None
         begun = detection.begin(ORDER, settings, home, state, may_be_shown, LONG_MS / 1000.0)
         assert (begun.fault, begun.may_change) == (None, True)
         begun.settle((), settings, 0.0)

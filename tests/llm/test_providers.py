@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks import __version__
 from subcog_hooks.errors import ConfigError, ProviderError
 from subcog_hooks.intent import classifier
-from subcog_hooks.intent.classifier import SCHEMA, question
+from subcog_hooks.intent.classifier import ANSWER_SCHEMA, question
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider, ask
 from subcog_hooks.llm.question import Question
@@ -25,7 +25,7 @@ from tests.llm_server import Behaviour, LlmServer, says, says_raw, says_text
 
 def test_nobody_is_asked_by_default(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    assert providers.of(settings(), home) is None
+    assert providers.provider_of(settings(), home) is None
 
 
 def test_a_config_file_names_the_provider(home: Home, tmp_path: Path) -> None:
@@ -34,21 +34,21 @@ def test_a_config_file_names_the_provider(home: Home, tmp_path: Path) -> None:
     Path(home.config).write_text(
         f'[llm]\nprovider = "openai"\nmodel = "qwen3:4b"\nbase_url = "http://localhost:11434/v1/"\nkey_file = "{path}"\n'
     )
-    found = providers.of(loading.load(home), home)
+    found = providers.provider_of(loading.load(home), home)
     assert found is not None
     assert (found.name, found.base_url, found.model, found.key) == ("openai", "http://localhost:11434/v1", "qwen3:4b", KEY)
 
 
 def test_anthropic_needs_a_key_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
-    found = providers.of(settings(provider="anthropic"), home)
+    found = providers.provider_of(settings(provider="anthropic"), home)
     assert found is not None
     assert (found.base_url, found.model, found.key) == ("https://api.anthropic.com", "claude-haiku-4-5", KEY)
 
 
 def test_a_key_file_wins_over_the_environment(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "another")
-    found = providers.of(settings(provider="openai", model="gpt-4.1-nano", key_file=key_file(tmp_path)), home)
+    found = providers.provider_of(settings(provider="openai", model="gpt-4.1-nano", key_file=key_file(tmp_path)), home)
     assert found is not None
     assert (found.base_url, found.key) == ("https://api.openai.com/v1", KEY)
 
@@ -57,7 +57,7 @@ def test_a_key_file_wins_over_the_environment(home: Home, tmp_path: Path, monkey
 def test_a_key_file_may_be_named_from_the_users_home_or_from_subcogs(home: Home, tmp_path: Path, path: str) -> None:
     home.create()
     key_file(tmp_path)
-    found = providers.of(settings(provider="anthropic", key_file=path), home)
+    found = providers.provider_of(settings(provider="anthropic", key_file=path), home)
     assert found is not None
     assert found.key == KEY
 
@@ -81,11 +81,11 @@ def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, left_out:
     values: dict[str, keys.Value] = {"llm.provider": "openai", "llm.model": "m", "llm.base_url": "http://localhost/v1"}
     found = loading.Settings(values, ("a problem",), frozenset({left_out}))
     if may_be_asked:
-        assert providers.of(found, home)
+        assert providers.provider_of(found, home)
     else:
         with pytest.raises(ConfigError, match=f"{left_out} can not be used as it is set"):
-            providers.of(found, home)
-    assert providers.of(loading.Settings({}, ("a problem",), frozenset({left_out})), home) is None
+            providers.provider_of(found, home)
+    assert providers.provider_of(loading.Settings({}, ("a problem",), frozenset({left_out})), home) is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, left_out:
 )
 def test_what_can_not_be_used_is_said_in_one_line(home: Home, values: dict[str, str], fact: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        providers.of(settings(**values), home)
+        providers.provider_of(settings(**values), home)
     assert raised.value.message.startswith(fact)
     assert "\n" not in str(raised.value)
 
@@ -111,10 +111,10 @@ def test_what_can_not_be_used_is_said_in_one_line(home: Home, values: dict[str, 
 def test_a_key_file_is_for_its_owner_alone(home: Home, tmp_path: Path, mode: int, is_good: bool) -> None:
     named = settings(provider="anthropic", key_file=key_file(tmp_path, mode=mode))
     if is_good:
-        assert providers.of(named, home)
+        assert providers.provider_of(named, home)
     else:
         with pytest.raises(ConfigError, match="can be read or written by others; chmod 600 "):
-            providers.of(named, home)
+            providers.provider_of(named, home)
 
 
 @pytest.mark.parametrize(
@@ -132,27 +132,27 @@ def test_a_key_file_is_for_its_owner_alone(home: Home, tmp_path: Path, mode: int
 )
 def test_a_key_file_holds_one_key(home: Home, tmp_path: Path, text: str, fact: str) -> None:
     with pytest.raises(ConfigError, match=fact) as raised:
-        providers.of(settings(provider="anthropic", key_file=key_file(tmp_path, text)), home)
+        providers.provider_of(settings(provider="anthropic", key_file=key_file(tmp_path, text)), home)
     assert KEY not in str(raised.value)
 
 
 def test_a_key_file_that_is_none_is_named(home: Home, tmp_path: Path) -> None:
     for path, fact in ((tmp_path / "missing", "No such file"), (tmp_path, "is not a file")):
         with pytest.raises(ConfigError, match=fact):
-            providers.of(settings(provider="anthropic", key_file=str(path)), home)
+            providers.provider_of(settings(provider="anthropic", key_file=str(path)), home)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no named pipes of this kind")
 def test_a_pipe_in_place_of_a_key_file_does_not_hang(home: Home, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", stat.S_IRUSR | stat.S_IWUSR)
     with pytest.raises(ConfigError, match="is not a file"):
-        providers.of(settings(provider="anthropic", key_file=str(tmp_path / "pipe")), home)
+        providers.provider_of(settings(provider="anthropic", key_file=str(tmp_path / "pipe")), home)
 
 
 def test_a_key_of_the_environment_that_is_none_is_not_shown(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY + "\nX-Evil: 1")
     with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY does not hold a key") as raised:
-        providers.of(settings(provider="anthropic"), home)
+        providers.provider_of(settings(provider="anthropic"), home)
     assert KEY not in str(raised.value)
 
 
@@ -166,7 +166,7 @@ def test_a_provider_shows_no_key() -> None:
 
 
 def put(system: str, user: str) -> Question:
-    return Question(system, user, "intent", "Notes what it asks for.", SCHEMA)
+    return Question(system, user, "intent", "Notes what it asks for.", ANSWER_SCHEMA)
 
 
 def test_what_anthropic_is_sent() -> None:
@@ -184,7 +184,7 @@ def test_what_anthropic_is_sent() -> None:
     sent = request.json
     assert (sent["model"], sent["system"], sent["max_tokens"], sent["temperature"]) == ("a-model", "the system", 200, 0)
     assert sent["messages"] == [{"role": "user", "content": "the user"}]
-    assert [tool["input_schema"] for tool in sent["tools"]] == [SCHEMA]
+    assert [tool["input_schema"] for tool in sent["tools"]] == [ANSWER_SCHEMA]
     assert sent["tool_choice"] == {"type": "tool", "name": sent["tools"][0]["name"]}
     answer = classifier.parse(text)
     assert answer is not None
@@ -205,7 +205,7 @@ def test_what_an_openai_compatible_server_is_sent() -> None:
     assert sent["response_format"]["type"] == "json_schema"
     assert (sent["response_format"]["json_schema"]["strict"], sent["response_format"]["json_schema"]["schema"]) == (
         True,
-        SCHEMA,
+        ANSWER_SCHEMA,
     )
     answer = classifier.parse(text)
     assert answer is not None

@@ -150,8 +150,8 @@ def test_removed_vectors_are_gone_for_those_who_have_them_open(home: Home, vecto
 
 
 def test_the_file_names_its_format_so_that_versions_leave_each_others_alone(home: Home, vectors: VectorStore) -> None:
-    assert path_of(home, SMALL) == os.path.join(home.index, f"vectors-{vector_file.FORMAT}-{SMALL}.db")
-    later = Path(home.index, f"vectors-{vector_file.FORMAT + 1}-{SMALL}.db")
+    assert path_of(home, SMALL) == os.path.join(home.index, f"vectors-{vector_file.VECTORS_FORMAT}-{SMALL}.db")
+    later = Path(home.index, f"vectors-{vector_file.VECTORS_FORMAT + 1}-{SMALL}.db")
     later.write_bytes(b"of a later version")
     VectorStore.remove(home, SMALL)
     VectorStore.writer(home, SMALL, SMALL_DIMENSION).close()

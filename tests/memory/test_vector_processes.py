@@ -31,7 +31,7 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, finals
 
-vector_sync.CHUNK = 7
+vector_sync.FOLLOWED_AT_ONCE = 7
 home, role, rounds = Home.find(), sys.argv[1], int(sys.argv[2])
 chance = random.Random(role)
 print("ready", flush=True)

@@ -146,7 +146,7 @@ def test_a_file_that_was_put_back_from_a_backup_follows_again(
 def test_the_size_of_the_chunks_does_not_show(
     home: Home, store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
-    monkeypatch.setattr(vector_sync, "CHUNK", chunk)
+    monkeypatch.setattr(vector_sync, "FOLLOWED_AT_ONCE", chunk)
     memories = store.add([make(f"note {i}") for i in range(7)])
     told: list[int] = []
     vector_sync.open_following(home, store, SPACE, DIMENSION, encode, told.append, made_by=MADE_BY).close()

@@ -98,11 +98,11 @@ class Shelf:
         made_by = models.made_by(space)
         vectors = vector_sync.open_following(self.home, self.store, space.name, space.dimension, encode, made_by=made_by)
         self._opened.append(vectors)
-        return Sources(self.index(), self.store, semantic.Space(vectors, StaticEncoder.open().encode), tuned(**numbers))
+        return Sources(self.index(), self.store, semantic.SearchSpace(vectors, StaticEncoder.open().encode), tuned(**numbers))
 
     def placed(self, cosines: Mapping[str, float], **numbers: object) -> Sources:
         """With memories that have these cosines, by id, to every query; the others have no vector."""
-        space = semantic.Space(self.vectors_at(cosines), lambda _: QUERY)
+        space = semantic.SearchSpace(self.vectors_at(cosines), lambda _: QUERY)
         return Sources(self.index(), self.store, space, tuned(**numbers))
 
     def vectors_at(self, cosines: Mapping[str, float]) -> VectorStore:

@@ -11,7 +11,7 @@ from subcog_hooks.memory.store import Filter, audiences_of
 from subcog_hooks.recall import candidates, lexical
 from subcog_hooks.recall.candidates import HYBRID, Sources
 from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTIC, VERY_HIGH
-from subcog_hooks.recall.semantic import Semantic, Space
+from subcog_hooks.recall.semantic import SearchSpace, Semantic
 from tests.recall.shelf import Held, Shelf, find, first, gathered, handed, ids, memory
 
 EXACT, RELAXED = "lexical_exact", "lexical_relaxed"
@@ -147,7 +147,7 @@ def broken_encoder(of: Sources) -> None:
         raise ModelError("query-encoder.bin is damaged", "reinstall subcog")
 
     assert of.space
-    of.space = Space(of.space.vectors, fail)
+    of.space = SearchSpace(of.space.vectors, fail)
 
 
 def lost_table(of: Sources) -> None:
@@ -159,7 +159,7 @@ def lost_table(of: Sources) -> None:
 
 def another_dimension(of: Sources) -> None:
     assert of.space
-    of.space = Space(of.space.vectors, lambda _: b"\1" * 32)
+    of.space = SearchSpace(of.space.vectors, lambda _: b"\1" * 32)
 
 
 @pytest.mark.parametrize("failure", [broken_encoder, lost_table, another_dimension])
@@ -215,7 +215,7 @@ def test_when_meaning_takes_all_the_time_words_still_answer(of: Sources) -> None
         raise ModelError("interrupted", "")
 
     assert of.space
-    of.space = Space(of.space.vectors, slow)
+    of.space = SearchSpace(of.space.vectors, slow)
     answer = find(of, QUESTION, deadline=late)
     assert answer.is_degraded
     assert SEMANTIC in (answer.note or "")
@@ -255,7 +255,7 @@ def test_a_text_with_nothing_to_embed_is_searched_by_its_words(shelf: Shelf) -> 
     shelf.add({"east": "東京リージョンでは認証サーバーを二重化している。"})
     of = shelf.placed({"east": 0.9})
     assert of.space
-    of.space = Space(of.space.vectors, lambda _: b"")
+    of.space = SearchSpace(of.space.vectors, lambda _: b"")
     answer = find(of, "認証")
     assert (ids(answer), answer.note) == (["east"], None)
     assert find(of, "認証", mode=SEMANTIC).hits == []

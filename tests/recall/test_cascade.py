@@ -10,7 +10,7 @@ from subcog_hooks.memory.store import Filter, audiences_of
 from subcog_hooks.recall import cascade, pipeline
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer
-from subcog_hooks.recall.semantic import Space
+from subcog_hooks.recall.semantic import SearchSpace
 from tests.recall.shelf import ENOUGH, Shelf, handed, ids, memory
 
 NOTES = {
@@ -134,7 +134,7 @@ def test_a_failure_is_said_at_every_stage(shelf: Shelf, text: str) -> None:
     shelf.add(NOTES)
     of = shelf.placed({"cat": 0.9})
     assert of.space
-    of.space = Space(of.space.vectors, fail)
+    of.space = SearchSpace(of.space.vectors, fail)
     answer = search(of, text)
     assert answer.is_degraded
     assert (answer.note or "").startswith("semantic: query-encoder.bin is damaged")

@@ -12,7 +12,7 @@ from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.recall import exact
 from subcog_hooks.recall.eligibility import Eligibility
-from subcog_hooks.recall.exact import HEAD, TAIL, Exact, by_patterns, by_states, cut
+from subcog_hooks.recall.exact import MATCHED_HEAD, MATCHED_TAIL, Exact, by_patterns, by_states, matched_part
 from subcog_hooks.recall.hits import PATH, PATTERN, STATE
 from tests.recall.shelf import ENOUGH, Held, Shelf, memory
 
@@ -148,11 +148,11 @@ def test_whatever_the_text_a_trigger_is_found_just_where_it_matches(store: Store
 
 def test_of_a_longer_text_the_beginning_and_the_end_are_matched(shelf: Shelf) -> None:
     shelf.add({"freeze": "x"}, triggers=("deploy",))
-    assert matching(shelf.store, "deploy " + "x " * HEAD) == ["freeze"]
-    assert matching(shelf.store, "x " * HEAD + " deploy") == ["freeze"]
-    assert matching(shelf.store, "x " * (HEAD // 2) + " deploy " + "x " * TAIL) == []
-    whole = "x" * (HEAD + TAIL)
-    assert cut(whole) == whole
+    assert matching(shelf.store, "deploy " + "x " * MATCHED_HEAD) == ["freeze"]
+    assert matching(shelf.store, "x " * MATCHED_HEAD + " deploy") == ["freeze"]
+    assert matching(shelf.store, "x " * (MATCHED_HEAD // 2) + " deploy " + "x " * MATCHED_TAIL) == []
+    whole = "x" * (MATCHED_HEAD + MATCHED_TAIL)
+    assert matched_part(whole) == whole
 
 
 # ---- conditions -----------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def test_a_channel_takes_its_share_of_the_doubt(adds: float, name: str) -> None:
 def test_the_order_of_the_channels_does_not_show(channels: list[str], chance: random.Random) -> None:
     turned = list(channels)
     chance.shuffle(turned)
-    assert logit.of_channels(turned) == logit.of_channels(channels)
+    assert logit.terms_of_channels(turned) == logit.terms_of_channels(channels)
 
 
 def test_channels_that_are_only_likely_add_nothing() -> None:
@@ -44,15 +44,15 @@ def test_channels_that_are_only_likely_add_nothing() -> None:
 
 
 def test_each_channel_that_is_sure_has_its_term_and_a_meaning_for_it() -> None:
-    terms = logit.of_channels(sorted(hits.EXACT))
-    assert [name for name, _, _ in terms] == ["intercept", *sorted(hits.EXACT)]
-    assert hits.EXACT == logit.CHANNELS.keys() <= NAMES.keys()
+    terms = logit.terms_of_channels(sorted(hits.EXACT_CHANNELS))
+    assert [name for name, _, _ in terms] == ["intercept", *sorted(hits.EXACT_CHANNELS)]
+    assert hits.EXACT_CHANNELS == logit.CHANNELS.keys() <= NAMES.keys()
 
 
 @given(st.sampled_from(sorted(logit.CHANNELS)))
 def test_of_nothing_else_known_the_share_is_the_probability(name: str) -> None:
-    assert logit.probability(logit.of_channels([name])) == logit.CHANNELS[name]
-    assert logit.probability(logit.of_channels([])) == 0.0
+    assert logit.probability(logit.terms_of_channels([name])) == logit.CHANNELS[name]
+    assert logit.probability(logit.terms_of_channels([])) == 0.0
 
 
 @given(st.lists(st.tuples(st.just("x"), st.just(1.0), st.floats(-1e6, 1e6)), max_size=5))

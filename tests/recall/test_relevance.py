@@ -8,7 +8,7 @@ from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.logit import CHANNELS, KEYWORD
-from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, Asked, Standings
+from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, AskedTerms, Standings
 from tests.recall.shelf import Shelf, handed, memory, tuned
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
@@ -24,7 +24,7 @@ def notes(shelf: Shelf) -> LexicalIndex:
 
 def found(index: LexicalIndex, text: str, content: str, **fields: object) -> dict[str, float]:
     """The evidence in a memory for a query."""
-    return Asked(query.analyse(text, index), index.analysers).found_in(memory(content, **fields), index.analysers)
+    return AskedTerms(query.analyse(text, index), index.analysers).found_in(memory(content, **fields), index.analysers)
 
 
 def relevances(shelf: Shelf, text: str) -> dict[str, float]:
@@ -93,53 +93,53 @@ def test_a_chronicle_is_less_relevant(shelf: Shelf) -> None:
 
 def test_a_lead_is_over_the_runner_up_and_of_the_others_behind_the_first() -> None:
     standings = Standings({1: 9.0, 2: 6.0, 3: 3.0}, {}, 12.0)
-    leads = [standings.of(seq)["lead"] for seq in (1, 2, 3)]
+    leads = [standings.evidence_of(seq)["lead"] for seq in (1, 2, 3)]
     assert leads[0] > 0.0 > leads[1] > leads[2]
-    assert standings.of(1)["closeness"] == pytest.approx(0.75)  # of a full match
+    assert standings.evidence_of(1)["closeness"] == pytest.approx(0.75)  # of a full match
 
 
 def test_alone_it_has_the_usual_lead() -> None:
-    assert Standings({1: 9.0}, {}, 12.0).of(1)["lead"] == relevance.NO_LEAD
+    assert Standings({1: 9.0}, {}, 12.0).evidence_of(1)["lead"] == relevance.NO_LEAD
 
 
 def test_where_fewer_than_ten_are_found_it_stands_out_from_a_usual_tenth() -> None:
-    assert Standings({1: 9.0}, {}, 12.0).of(1)["above_tenth"] == pytest.approx(0.75 - relevance.USUAL_TENTH)
-    assert Standings({1: 9.0, 2: 1.2}, {}, 12.0).of(1)["above_tenth"] == pytest.approx(0.75 - 0.1)
+    assert Standings({1: 9.0}, {}, 12.0).evidence_of(1)["above_tenth"] == pytest.approx(0.75 - relevance.USUAL_TENTH)
+    assert Standings({1: 9.0, 2: 1.2}, {}, 12.0).evidence_of(1)["above_tenth"] == pytest.approx(0.75 - 0.1)
     ten = Standings({seq: 12.0 - seq for seq in range(10)}, {}, 12.0)
-    assert ten.of(0)["above_tenth"] == pytest.approx(0.75)
+    assert ten.evidence_of(0)["above_tenth"] == pytest.approx(0.75)
 
 
 def test_where_meaning_is_compared_its_share_is_fixed() -> None:
     standings = Standings({1: 6.0}, {1: 0.5, 2: 0.4}, 12.0)
-    assert standings.of(1)["closeness"] == pytest.approx(0.3 * 0.5 + 0.7 * 0.5)
-    assert standings.of(2)["closeness"] == pytest.approx(0.7 * 0.4)
-    assert (standings.of(2)["word_rank"], standings.of(2)["meaning_rank"]) == (0.5, 0.5)
+    assert standings.evidence_of(1)["closeness"] == pytest.approx(0.3 * 0.5 + 0.7 * 0.5)
+    assert standings.evidence_of(2)["closeness"] == pytest.approx(0.7 * 0.4)
+    assert (standings.evidence_of(2)["word_rank"], standings.evidence_of(2)["meaning_rank"]) == (0.5, 0.5)
 
 
 def test_a_memory_without_a_vector_is_compared_by_its_words() -> None:
     standings = Standings({1: 6.0, 3: 9.0}, {1: 0.5}, 12.0)
-    assert standings.of(3) == Standings({1: 6.0, 3: 9.0}, {}, 12.0).of(3)
-    assert standings.of(3)["closeness"] == pytest.approx(0.75)
+    assert standings.evidence_of(3) == Standings({1: 6.0, 3: 9.0}, {}, 12.0).evidence_of(3)
+    assert standings.evidence_of(3)["closeness"] == pytest.approx(0.75)
 
 
 def test_a_margin_is_measured_against_no_less_than_the_usual_cosine() -> None:
-    assert Standings({}, {1: 0.6, 2: 0.1}, 1.0).of(1)["margin"] == pytest.approx(0.3)
-    assert Standings({}, {1: 0.6, 2: 0.5}, 1.0).of(1)["margin"] == pytest.approx(0.1)
-    assert Standings({}, {1: 0.6, 2: 0.5}, 1.0).of(2)["margin"] == pytest.approx(-0.1)
+    assert Standings({}, {1: 0.6, 2: 0.1}, 1.0).evidence_of(1)["margin"] == pytest.approx(0.3)
+    assert Standings({}, {1: 0.6, 2: 0.5}, 1.0).evidence_of(1)["margin"] == pytest.approx(0.1)
+    assert Standings({}, {1: 0.6, 2: 0.5}, 1.0).evidence_of(2)["margin"] == pytest.approx(-0.1)
 
 
 def test_what_the_index_has_not_reached_stands_by_its_terms() -> None:
     standings = Standings({1: 6.0, 2: 3.0}, {}, 12.0)
-    assert standings.of(7, 0.5) == standings.of(1) | {"lead": standings.of(7, 0.5)["lead"]}
-    assert standings.of(7, 0.0)["closeness"] == 0.0
+    assert standings.evidence_of(7, 0.5) == standings.evidence_of(1) | {"lead": standings.evidence_of(7, 0.5)["lead"]}
+    assert standings.evidence_of(7, 0.0)["closeness"] == 0.0
 
 
 @given(st.dictionaries(st.integers(0, 30), st.floats(0.0, 50.0)), st.dictionaries(st.integers(0, 30), st.floats(-1.0, 1.0)))
 def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[int, float]) -> None:
     standings = Standings(words, cosines, 10.0)
     for seq in (*words, *cosines, 99):
-        evidence = dict.fromkeys(WORDS_ALONE, 0.0) | standings.of(seq)
-        terms = relevance.weighed(evidence)
+        evidence = dict.fromkeys(WORDS_ALONE, 0.0) | standings.evidence_of(seq)
+        terms = relevance.weigh_evidence(evidence)
         assert len(terms) == len(WITH_MEANING if seq in cosines else WORDS_ALONE)
         assert 0.0 <= logit.probability(terms) <= 1.0
 

@@ -9,7 +9,7 @@ from subcog_hooks.memory.store import Filter, audiences_of
 from subcog_hooks.recall import channel
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.recall.query import Query
-from subcog_hooks.recall.semantic import Semantic, Space, in_latin
+from subcog_hooks.recall.semantic import SearchSpace, Semantic, in_latin
 from tests.recall.shelf import ENOUGH, QUERY, Held, Shelf, find, ids, memory
 
 ASKED = Query("text", ())
@@ -18,9 +18,9 @@ TEXTS = {name: f"a {name} one" for name in PLACES}
 
 
 @pytest.fixture
-def space(shelf: Shelf) -> Space:
+def space(shelf: Shelf) -> SearchSpace:
     shelf.add(TEXTS)
-    return Space(shelf.vectors_at(PLACES), lambda _: QUERY)
+    return SearchSpace(shelf.vectors_at(PLACES), lambda _: QUERY)
 
 
 def found(shelf: Shelf, of: Semantic, scope: Filter | None = None, k: int = 10) -> dict[str, float]:
@@ -30,25 +30,27 @@ def found(shelf: Shelf, of: Semantic, scope: Filter | None = None, k: int = 10) 
     return {by_seq[seq].id: cosine for cosine, seq in ranked}
 
 
-def test_memories_are_ranked_by_their_cosine(shelf: Shelf, space: Space) -> None:
+def test_memories_are_ranked_by_their_cosine(shelf: Shelf, space: SearchSpace) -> None:
     cosines = found(shelf, Semantic(space, shelf.store, 0.0))
     assert list(cosines) == ["near", "middle", "far"]
     assert cosines == pytest.approx(PLACES, abs=0.01)
 
 
 @pytest.mark.parametrize(("least", "names"), [(0.1, ["near", "middle", "far"]), (0.3, ["near", "middle"]), (0.95, [])])
-def test_what_is_farther_than_the_least_cosine_is_not_found(shelf: Shelf, space: Space, least: float, names: list[str]) -> None:
+def test_what_is_farther_than_the_least_cosine_is_not_found(
+    shelf: Shelf, space: SearchSpace, least: float, names: list[str]
+) -> None:
     assert list(found(shelf, Semantic(space, shelf.store, least))) == names
 
 
 @pytest.mark.parametrize("nothing", [None, b""])
-def test_a_text_with_nothing_to_embed_finds_nothing(shelf: Shelf, space: Space, nothing: bytes | None) -> None:
-    of = Semantic(Space(space.vectors, lambda _: nothing), shelf.store, 0.0)
+def test_a_text_with_nothing_to_embed_finds_nothing(shelf: Shelf, space: SearchSpace, nothing: bytes | None) -> None:
+    of = Semantic(SearchSpace(space.vectors, lambda _: nothing), shelf.store, 0.0)
     assert of.search(ASKED, Filter(), 10, ENOUGH) == []
     assert of.cosines(ASKED, [1, 2]) == {}
 
 
-def test_what_is_meant_is_embedded_and_only_once(shelf: Shelf, space: Space) -> None:
+def test_what_is_meant_is_embedded_and_only_once(shelf: Shelf, space: SearchSpace) -> None:
     embedded: list[str] = []
 
     def encode(text: str) -> bytes:
@@ -57,14 +59,14 @@ def test_what_is_meant_is_embedded_and_only_once(shelf: Shelf, space: Space) -> 
 
     asked = Query("FK", ())
     asked.meant = "FK forward kinematics"
-    of = Semantic(Space(space.vectors, encode), shelf.store, 0.0)
+    of = Semantic(SearchSpace(space.vectors, encode), shelf.store, 0.0)
     of.search(asked, Filter(), 10, ENOUGH)
     of.search(asked, Filter(), 10, ENOUGH)
     of.cosines(asked, [1])
     assert embedded == ["FK forward kinematics"]
 
 
-def test_cosines_are_looked_up_of_memories_too_far_to_be_found_too(shelf: Shelf, space: Space) -> None:
+def test_cosines_are_looked_up_of_memories_too_far_to_be_found_too(shelf: Shelf, space: SearchSpace) -> None:
     shelf.add({"none": "has no vector"})
     seqs = {name: one.seq for name, one in shelf.store.by_ids([*PLACES, "none"]).items()}
     cosines = Semantic(space, shelf.store, 0.95).cosines(ASKED, list(seqs.values()))
@@ -94,7 +96,7 @@ def test_only_what_is_in_scope_is_compared(shelf: Shelf, scope: Filter, names: l
         memory("six", id="old", status="archived", project="blog"),
     )
     every = ["decided", "blue", "source", "late", "mine", "old"]
-    space = Space(shelf.vectors_at(dict.fromkeys(every, 0.8)), lambda _: QUERY)
+    space = SearchSpace(shelf.vectors_at(dict.fromkeys(every, 0.8)), lambda _: QUERY)
     assert list(found(shelf, Semantic(space, shelf.store, 0.0), scope)) == names
 
 
@@ -102,28 +104,32 @@ def test_only_what_is_in_scope_is_compared(shelf: Shelf, scope: Filter, names: l
 @pytest.mark.parametrize("k", [2, 5])
 def test_whatever_lies_as_near_as_the_last_one_is_found_too(shelf: Shelf, scope: Filter, k: int) -> None:
     shelf.add({f"m{i}": "same words" for i in range(6)})
-    space = Space(shelf.vectors_at({"m0": 0.8}), lambda _: QUERY)
+    space = SearchSpace(shelf.vectors_at({"m0": 0.8}), lambda _: QUERY)
     assert sorted(found(shelf, Semantic(space, shelf.store, 0.0), scope, k)) == [f"m{i}" for i in range(6)]
 
 
-def test_a_search_is_broken_off_when_its_deadline_passes(shelf: Shelf, space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_is_broken_off_when_its_deadline_passes(
+    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(vectors, "_STEPS", 1)
     late = Held()
-    of = Semantic(Space(space.vectors, lambda _: _spend(late)), shelf.store, 0.0)
+    of = Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0)
     with pytest.raises(StoreError):
         of.search(ASKED, Filter(), 10, late)
     late.has_passed = False
-    outcome = channel.run(Semantic(Space(space.vectors, lambda _: _spend(late)), shelf.store, 0.0), ASKED, Filter(), 10, late)
+    outcome = channel.run(
+        Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0), ASKED, Filter(), 10, late
+    )
     assert outcome.failure == f"{SEMANTIC}: out of time"
 
 
 def test_a_search_that_was_broken_off_does_not_hinder_the_next(
-    shelf: Shelf, space: Space, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "_STEPS", 1)
     late = Held()
     with pytest.raises(StoreError):
-        Semantic(Space(space.vectors, lambda _: _spend(late)), shelf.store, 0.0).search(ASKED, Filter(), 10, late)
+        Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0).search(ASKED, Filter(), 10, late)
     assert list(found(shelf, Semantic(space, shelf.store, 0.0))) == ["near", "middle", "far"]
 
 
@@ -166,5 +172,5 @@ def test_what_the_packaged_model_can_not_read_is_near_to_nothing(shelf: Shelf, t
     shelf.add({"near": "The office cat sleeps.", "east": "別の話をする。"})
     of = shelf.by_meaning_too(min_similarity=0.01)
     assert of.space
-    of.space = Space(of.space.vectors, in_latin(StaticEncoder.open().encode))
+    of.space = SearchSpace(of.space.vectors, in_latin(StaticEncoder.open().encode))
     assert ids(find(of, text, mode="semantic")) == []

@@ -54,7 +54,7 @@ def answer(shelf: Shelf, settings: dict[str, str]) -> list[tuple[str, float]]:
     read = loading.load(shelf.home)
     assert read.problems == ()
     of = shelf.placed({"one": 0.8, "two": 0.78, "old": 0.7, "far": 0.5, "tagged": 0.3})
-    of.tuning = tuning.of(read)
+    of.tuning = tuning.from_settings(read)
     return [(hit.memory.id, hit.score) for hit in find(of, "crane").hits]
 
 
@@ -78,7 +78,7 @@ def test_weights_in_the_environment_set_the_share_of_meaning(mixed: Shelf, monke
 
 
 def test_who_has_set_nothing_has_the_defaults(home: Home) -> None:
-    by_settings, by_default = tuning.of(loading.load(home)), tuning.Tuning()
+    by_settings, by_default = tuning.from_settings(loading.load(home)), tuning.Tuning()
     for name in tuning.Tuning.__slots__:
         assert getattr(by_settings, name) == getattr(by_default, name)
 

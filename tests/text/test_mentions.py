@@ -159,11 +159,11 @@ def test_names_come_in_order_and_once_and_no_more_than_fifty() -> None:
     ],
 )
 def test_a_file_is_looked_up_by_the_ends_of_its_path(path: str, names: list[str]) -> None:
-    assert list(mentions.of_file(path)) == names
+    assert list(mentions.names_of_file(path)) == names
 
 
 def test_a_deep_path_is_looked_up_whole_and_by_its_last_folders() -> None:
-    names = mentions.of_file("a/" * 1000 + "b")
+    names = mentions.names_of_file("a/" * 1000 + "b")
     assert len(names) == 13
     assert [len(name) for name in names[-2:]] == [3, 1]
 
@@ -212,12 +212,12 @@ def test_a_deep_path_is_looked_up_whole_and_by_its_last_folders() -> None:
     ],
 )
 def test_a_command_is_looked_up_by_its_words_files_and_identifiers(command: str, names: list[str]) -> None:
-    assert list(mentions.of_command(command)) == names
+    assert list(mentions.names_of_command(command)) == names
 
 
 def test_a_long_command_is_read_in_part() -> None:
-    assert "make late" not in mentions.of_command("make lint; " + "x" * 4000 + "; make late")
-    assert len(mentions.of_command(" ".join(f"n_{number}" for number in range(600)))) == 100
+    assert "make late" not in mentions.names_of_command("make lint; " + "x" * 4000 + "; make late")
+    assert len(mentions.names_of_command(" ".join(f"n_{number}" for number in range(600)))) == 100
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_long_command_is_read_in_part() -> None:
     ],
 )
 def test_a_pattern_is_looked_up_when_it_is_one_identifier(pattern: str, names: list[str]) -> None:
-    assert list(mentions.of_symbol(pattern)) == names
+    assert list(mentions.names_of_symbol(pattern)) == names
 
 
 PARTS = st.text("abcdefgh", min_size=2, max_size=6)
@@ -249,21 +249,21 @@ PARTS = st.text("abcdefgh", min_size=2, max_size=6)
 def test_a_file_is_found_by_what_a_memory_calls_it(folders: list[str], stem: str, ending: str, start: int) -> None:
     parts = [*folders, f"x{stem}.{ending}"]
     path, written = "/".join(parts), "/".join(parts[min(start, len(folders)) :])
-    assert set(mentions.mentions(f"do not touch {written}, ever")) & set(mentions.of_file(path))
+    assert set(mentions.mentions(f"do not touch {written}, ever")) & set(mentions.names_of_file(path))
 
 
 @given(PARTS, PARTS, st.sampled_from(["", " -v", " --all x", " | tee log", " && cd .."]))
 def test_a_command_is_found_by_what_a_memory_calls_it(first: str, second: str, rest: str) -> None:
     command = f"x{first} x{second}"
-    assert set(mentions.mentions(f"always `{command}` first")) & set(mentions.of_command(command + rest))
+    assert set(mentions.mentions(f"always `{command}` first")) & set(mentions.names_of_command(command + rest))
 
 
 @given(st.text("ab_.`/\\ \n'\"|;&$=-:()[]@*~A1é", max_size=60))
 def test_no_text_breaks_it(text: str) -> None:
-    for names in (mentions.mentions(text), mentions.of_command(text), mentions.of_symbol(text)):
+    for names in (mentions.mentions(text), mentions.names_of_command(text), mentions.names_of_symbol(text)):
         assert len(set(names)) == len(names)
         assert all(name and name == " ".join(name.split()) for name in names)
-    assert all(mentions.of_file(text))
+    assert all(mentions.names_of_file(text))
 
 
 @pytest.mark.parametrize(
@@ -282,4 +282,4 @@ def test_no_text_breaks_it(text: str) -> None:
 )
 def test_hostile_texts_are_linear(text: str) -> None:
     assert len(mentions.mentions(text)) <= 50  # quadratic would take minutes
-    assert len(mentions.of_command(text)) <= 100
+    assert len(mentions.names_of_command(text)) <= 100

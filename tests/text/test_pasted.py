@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.typed import MAX_ALONE, MAX_LINE, is_typed, prepare
+from subcog_hooks.text.typed import MAX_ALONE, MAX_PASTED_LINE, is_typed, prepare
 
 ASK = "why does this happen?"
 
@@ -253,7 +253,7 @@ def test_the_telling_line_is_the_first_that_names_the_error() -> None:
 
 
 def test_a_telling_line_is_cut() -> None:
-    assert len(prepare("Error: " + "x" * 3_000).error) == MAX_LINE
+    assert len(prepare("Error: " + "x" * 3_000).error) == MAX_PASTED_LINE
 
 
 plain_words = st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyz\u00e4\u00f6\u00fc"), min_size=2, max_size=9)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.typed import MAX_READ, ends_of, is_typed, parts_of, prepare
+from subcog_hooks.text.typed import MAX_TYPED_END, ends_of, is_typed, prepare, runs_between_signs
 
 ASK = "why does this happen?"
 
@@ -117,7 +117,7 @@ def test_what_only_begins_like_a_command_is_typed(prompt: str) -> None:
 def test_of_a_long_prompt_head_and_tail_are_read() -> None:
     prompt = "head " + "word " * 200_000 + "tail"
     kept = ends_of(prompt)
-    assert len(kept) == 2 * MAX_READ + 1
+    assert len(kept) == 2 * MAX_TYPED_END + 1
     assert kept.startswith("head word")
     assert kept.endswith("word tail")
     assert len(prepare(prompt).text) <= len(kept)
@@ -174,7 +174,7 @@ HARD = {  # what could take a superlinear reader's time
 def test_however_long_a_prompt_is_no_more_than_its_ends_are_taken_apart(shape: str) -> None:
     prompt = HARD[shape]
     read = prepare(prompt)
-    assert len(ends_of(prompt)) <= 2 * MAX_READ + 1
+    assert len(ends_of(prompt)) <= 2 * MAX_TYPED_END + 1
     assert len(read.text) + len(read.error) <= 3 * len(ends_of(prompt))  # three dots for one sign at most
     assert read.pasted <= len(ends_of(prompt))
 
@@ -235,9 +235,9 @@ def test_prose_behind_an_open_fence_was_typed_when_nothing_else_was(prompt: str,
     ],
 )
 def test_the_parts_of_a_text_stand_between_its_signs(text: str, parts: list[str]) -> None:
-    assert parts_of(text) == parts
+    assert runs_between_signs(text) == parts
 
 
 @given(anything)
 def test_any_text_has_parts_without_signs(text: str) -> None:
-    assert all(part == part.strip() and any(map(str.isalnum, part)) and "," not in part for part in parts_of(text))
+    assert all(part == part.strip() and any(map(str.isalnum, part)) and "," not in part for part in runs_between_signs(text))

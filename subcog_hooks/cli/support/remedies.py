@@ -17,7 +17,7 @@ from subcog_hooks.memory.project import Project
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import query
 from subcog_hooks.recall.query import Term
-from subcog_hooks.recall.relevance import Asked as Comparison
+from subcog_hooks.recall.relevance import AskedTerms as Comparison
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.state.connection import State

@@ -29,7 +29,7 @@ def opened(store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool) 
     that there is answers, and the answer says what was missing.
     """
     index = session.index_of(store)
-    numbers = tuning.of(settings)
+    numbers = tuning.from_settings(settings)
     if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # no model is loaded for what has no share
         yield Sources(index, store, None, numbers)
         return
@@ -41,10 +41,10 @@ def opened(store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool) 
         yield Sources(index, store, space, numbers, note)
 
 
-def _space(store: Store, settings: Settings, *, fast: bool) -> tuple[semantic.Space | None, str | None]:
+def _space(store: Store, settings: Settings, *, fast: bool) -> tuple[semantic.SearchSpace | None, str | None]:
     """The best space that there is, and in one sentence why it is not a better one."""
     missed: list[str] = []
-    ways: list[Callable[[], semantic.Space]] = []
+    ways: list[Callable[[], semantic.SearchSpace]] = []
     if not fast:
         try:
             chosen = models.find(session.home(), str(settings[models.SETTING]))
@@ -71,7 +71,7 @@ def _lag(vectors: VectorStore, store: Store) -> str | None:
     return "the vectors have not followed yet; the newest memories are found by words alone"
 
 
-def _neural(store: Store, space: Space) -> semantic.Space:
+def _neural(store: Store, space: Space) -> semantic.SearchSpace:
     """A space whose query is embedded by its neural model, which is loaded when all the rest is there.
 
     Raises StoreError, ModelError: of the user's choice also while some memories are not embedded in it.
@@ -84,7 +84,7 @@ def _neural(store: Store, space: Space) -> semantic.Space:
         if pending and not space.is_packaged:  # only there the others have provisional ones
             raise ModelError(f"{pending} of {final + pending} memories are not embedded with {space.name} yet")
         encode = _query_of(space)
-        return semantic.Space(vectors, semantic.in_latin(encode) if space.is_packaged else encode)
+        return semantic.SearchSpace(vectors, semantic.in_latin(encode) if space.is_packaged else encode)
     except BaseException:
         vectors.close()
         raise
@@ -99,9 +99,9 @@ def _query_of(space: Space) -> Callable[[str], bytes]:
         raise ModelError(f"the model {space.model} can not be loaded (`subcog doctor` says why)") from error
 
 
-def _static(store: Store) -> semantic.Space:
+def _static(store: Store) -> semantic.SearchSpace:
     encoder = StaticEncoder.open()
-    return semantic.Space(session.vectors_of(store, PACKAGED), semantic.in_latin(encoder.encode))
+    return semantic.SearchSpace(session.vectors_of(store, PACKAGED), semantic.in_latin(encoder.encode))
 
 
 def search(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:

@@ -84,7 +84,7 @@ class Hook:
         self._stack.callback(self._store.close)
         self._vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(self._vectors.close)
-        self._space = semantic.Space(self._vectors, semantic.in_latin(StaticEncoder.open().encode))
+        self._space = semantic.SearchSpace(self._vectors, semantic.in_latin(StaticEncoder.open().encode))
         aside = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         self._state = State.open(Home(str(aside)), PATIENCE_MS)
         self._stack.callback(self._state.close)
@@ -123,7 +123,7 @@ class Hook:
     def _instead(self, settings: Settings) -> Iterator[None]:
         """The hook with what is open here, and a clock that stands."""
         for_prompt = pipeline.for_prompt
-        sources = Sources(self._index, self._store, self._space, tuning.of(settings))
+        sources = Sources(self._index, self._store, self._space, tuning.from_settings(settings))
 
         def kept(text: str, *others: Any, **named: Any) -> Answer:  # Any: whatever recall asks for
             key = (text, *(getattr(sources.tuning, name) for name in Tuning.__slots__))
