@@ -129,7 +129,7 @@ class Memory:
 
     @property
     def is_pinnable(self) -> bool:
-        """Whether its priority puts it before all others: as high as that, and given by the user himself."""
+        """True where its priority puts it before all others: as high as that, and given by the user himself."""
         return self.priority >= PINNING_PRIORITY and self.trust == USER
 
     @property
@@ -138,11 +138,11 @@ class Memory:
         return NOTED.get(self.trust, "")
 
     def is_live(self, now_ms: int) -> bool:
-        """Active and not expired at `now_ms`: the only memories that are ever injected."""
+        """Return whether the memory is active and not expired at `now_ms`: only such memories are ever injected."""
         return self.status == "active" and (self.expires_at is None or self.expires_at > now_ms)
 
     def replaced(self, **changes: object) -> "Memory":
-        """A copy with these fields changed; the content hash follows the content."""
+        """Return a copy with these fields changed; the content hash follows the content."""
         values = {name: getattr(self, name) for name in self.__slots__}
         values.update(changes)
         if "content" in changes:
@@ -151,12 +151,12 @@ class Memory:
 
 
 def now_ms() -> int:
-    """The wall clock in milliseconds since the epoch."""
+    """Return the wall clock in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 def hash_content(content: str) -> str:
-    """The key of a content in every cache: 32 hexadecimal characters of BLAKE2b."""
+    """Return the key of a content in every cache: 32 hexadecimal characters of BLAKE2b."""
     import hashlib  # 2 ms; the hook reads stored hashes and never makes one
 
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -190,7 +190,7 @@ def _base32(number: int, width: int) -> str:
 
 
 def check(memory: Memory, before: Memory | None = None) -> Memory:
-    """`memory` itself when every field holds. Raises InvalidMemory naming the first field that does not.
+    """Return `memory` itself when every field holds. Raises InvalidMemory naming the first field that does not.
 
     before: what is stored. Triggers, paths and conditions that it has are left as they are, since an earlier version may have
     taken what this one refuses: it is no reason to refuse a change of something else.
@@ -249,7 +249,7 @@ def _check_cues(memory: Memory, before: Memory | None) -> None:
 
 
 def check_id(value: str, field: str = "id") -> None:
-    """Raises InvalidMemory unless `value` is a legal id."""
+    """Raise InvalidMemory unless `value` is a legal id."""
     if not 0 < len(value) <= 64 or not set(value) <= _ID_CHARACTERS:
         raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -")
 

@@ -23,7 +23,7 @@ STAGES = (  # (label, net, share of the time that is left then: S1's 100 of 150 
 
 
 def search(request: Request, sources: Sources, deadline: "Deadline", limit: int, offset: int = 0) -> Answer:
-    """As pipeline.search; what it finds is widened stage by stage until something is found, and labelled so.
+    """Search as `pipeline.search` does, wider stage by stage until something is found, and label the hits by their stage.
 
     What meaning alone finds counts only where it is nearer than chance brings a memory; words and tags that begin as the
     query's do come before it. Raises IndexUnusable, StoreError.
@@ -40,7 +40,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
 
 
 def _widened(request: Request, sources: Sources, deadline: "Deadline", by_chance: "_Chance", limit: int) -> Answer:
-    """The first page of the first stage that finds something."""
+    """Return the first page of the first stage that finds something."""
     answer = pipeline.search(request, sources, deadline.share(PRIMARY_SHARE), limit)
     is_far = answer.by_meaning_alone and request.mode == HYBRID
     if is_far:
@@ -75,7 +75,7 @@ class _Chance:
         self._bar: float | None = None
 
     def leave_out(self, answer: Answer) -> Answer:
-        """The answer without the hits that meaning alone has found, unless they are nearer than chance brings a memory."""
+        """Return the answer without the hits that meaning alone has found, unless they are nearer than chance brings a memory."""
         space = self._sources.space
         if space is None or self._request.mode != HYBRID or all(hit.found_by != (SEMANTIC,) for hit in answer.hits):
             return answer
@@ -86,7 +86,10 @@ class _Chance:
 
 
 def _with_patterns(request: Request, sources: Sources, deadline: "Deadline") -> Request:
-    """The request with what the triggers of its scope bring: a person may ask in the words of a prompt. Raises StoreError."""
+    """Return the request with the memories that the triggers of its scope bring. Raises StoreError.
+
+    A person may ask in the words of a prompt.
+    """
     if request.mode != HYBRID or not sources.store.has_cues()[0]:
         return request
     audiences = request.scope.audiences

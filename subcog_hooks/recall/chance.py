@@ -1,4 +1,4 @@
-"""How near to some memory a text without meaning comes by chance: what meaning alone finds has to be nearer.
+"""The nearness to some memory that a text without meaning has by chance: what meaning alone finds has to be nearer.
 
 A store's own measure, for a cosine says nothing by itself: among 3,118 memories the nearest to a made-up word has .30 in the
 middle, among six .12.

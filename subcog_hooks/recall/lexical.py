@@ -51,11 +51,11 @@ class _ByWords:
         self._index = index
 
     def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
-        """As channel.Channel; a score is a BM25 score, of like words their number. Raises IndexUnusable."""
+        """Search as `channel.Channel` says; a score is a BM25 score, of like words their number. Raises IndexUnusable."""
         return search_with_ties(self._index, self._matching(query), scope, k)
 
     def _matching(self, query: Query) -> tantivy.Query | None:
-        """What matches; None for nothing."""
+        """Return what a memory has to match; None for nothing."""
         raise NotImplementedError
 
 
@@ -113,7 +113,7 @@ class Pieces(_ByWords):
 
 
 def _letters(query: Query, least: int) -> list[str]:
-    """The query's terms of at least so many letters and digits, which need no quoting in a pattern."""
+    """Return the query's terms of at least so many letters and digits, which need no quoting in a pattern."""
     return [term.whole for term in query.terms if term.whole.isalnum() and len(term.whole) >= least][:MOST_PATTERNS]
 
 
@@ -124,7 +124,7 @@ def _like(index: LexicalIndex, patterns: "Sequence[str]", others: "Sequence[tant
 
 
 def search(index: LexicalIndex, words: tantivy.Query | None, wanted: Filter, depth: int) -> "Ranked":
-    """The best `depth` matches of `words` as (BM25 score, row number), best first; None matches nothing.
+    """Return the best `depth` matches of `words` as (BM25 score, row number), best first; None matches nothing.
 
     Of `wanted`, audiences, statuses, namespaces, tags and since are applied here; expiry and paths are the store's to check.
     Raises IndexUnusable.
@@ -133,12 +133,12 @@ def search(index: LexicalIndex, words: tantivy.Query | None, wanted: Filter, dep
 
 
 def count(index: LexicalIndex, wanted: Filter) -> int:
-    """How many memories of the index are searched. Raises IndexUnusable."""
+    """Return how many memories of the index are searched. Raises IndexUnusable."""
     return index.count(scope(index, wanted))
 
 
 def scope(index: LexicalIndex, wanted: Filter) -> tantivy.Query:
-    """All the memories that are wanted, as far as the index knows: not their paths."""
+    """Return the query for all the memories that are wanted, as far as the index knows: not their paths."""
     clauses = [(tantivy.Occur.Must, _within(index, tantivy.Query.all_query(), wanted))]
     if not wanted.include_expired:
         expired = tantivy.Query.range_query(index.schema, "expires", tantivy.FieldType.Integer, upper_bound=now_ms())
@@ -147,7 +147,9 @@ def scope(index: LexicalIndex, wanted: Filter) -> tantivy.Query:
 
 
 def search_with_ties(index: LexicalIndex, words: tantivy.Query | None, wanted: Filter, depth: int) -> "Ranked":
-    """As `search`, and every match that scores the same as the last one: the order of insertion must not show at the cut.
+    """Return the best `depth` matches, and every match that scores the same as the last one.
+
+    The order of insertion must not show at the cut.
 
     Of more than TIES times as many, the newest rows are left out: among 100,000 memories a common word has thousands, and
     to bring them all took 200 ms where all else takes 10.
@@ -162,7 +164,10 @@ def search_with_ties(index: LexicalIndex, words: tantivy.Query | None, wanted: F
 
 
 def any_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
-    """One of the terms must match, function words may; None when no memory has any of the terms."""
+    """Return a query that one of the terms must match, function words may.
+
+    None when no memory has any of the terms.
+    """
     if query.any_of is None:
         terms = [part for term in query.terms if term.known for part in _parts(index, term)]
         if terms:
@@ -172,7 +177,10 @@ def any_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
 
 
 def all_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
-    """Every quoted phrase must match, or every term; None when some term is in no memory at all, or there are too many."""
+    """Return a query that every quoted phrase must match, or every term.
+
+    None when some term is in no memory at all, or there are too many.
+    """
     must = tantivy.Occur.Must
     phrases = [phrase for stems in query.phrases if (phrase := _phrase(index, stems, PHRASE_BOOST))]
     if query.phrases:
@@ -187,7 +195,7 @@ def all_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
 
 
 def _joined(words: tantivy.Query, extras: list[tantivy.Query]) -> tantivy.Query:
-    """`words` must match; the others only add to the score."""
+    """Return a query that `words` must match; the others only add to the score."""
     should = [(tantivy.Occur.Should, part) for part in extras]
     return tantivy.Query.boolean_query([(tantivy.Occur.Must, words), *should])
 
@@ -206,7 +214,7 @@ def _within(index: LexicalIndex, words: tantivy.Query, wanted: Filter) -> tantiv
 
 
 def full_score(index: LexicalIndex, query: Query) -> float:
-    """What a memory of the usual length scores that has once each of the query's words.
+    """Return the score of a memory of the usual length that has once each of the query's words.
 
     A word that no memory has counts less, for it may be a name for the same thing.
     """
@@ -224,7 +232,7 @@ def _worth(index: LexicalIndex, term: Term) -> float:
 
 
 def _parts(index: LexicalIndex, term: Term, boost: float = 1.0) -> list[tantivy.Query]:
-    """What a term may match, each scored."""
+    """Return the queries that a term may match, each scored."""
     if term.is_cjk:
         if len(term.whole) == 1:  # a single character begins a bigram or stands alone
             return [tantivy.Query.regex_query(index.schema, analysis.CJK, f"{term.whole}.?")]
@@ -245,14 +253,14 @@ def _parts(index: LexicalIndex, term: Term, boost: float = 1.0) -> list[tantivy.
 
 
 def _scored(index: LexicalIndex, field: str, term: str, boost: float) -> list[tantivy.Query]:
-    """A term, half by BM25 and half by its rarity."""
+    """Return the query for a term, scored half by BM25 and half by its rarity."""
     make = tantivy.Query.term_query(index.schema, field, term)
     flat = tantivy.Query.const_score_query(make, boost * FLAT * index.rarity(field, term))
     return [tantivy.Query.boost_query(make, boost * (1.0 - FLAT)), flat]
 
 
 def _phrase(index: LexicalIndex, stems: tuple[str, ...], boost: float) -> tantivy.Query | None:
-    """Stems in their order; None of no stems."""
+    """Return the query for stems in their order; None for no stems."""
     make = tantivy.Query
     if not stems:
         return None
@@ -268,7 +276,7 @@ def _filters(wanted: Filter) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _filter(index: LexicalIndex, name: str, values: tuple[str, ...]) -> tantivy.Query:
-    """Any of `values` in a field, without a say in the score."""
+    """Return the query for any of `values` in a field, without a say in the score."""
     make = tantivy.Query
     anyone = make.boolean_query([(tantivy.Occur.Should, make.term_query(index.schema, name, value)) for value in values])
     return make.const_score_query(anyone, 0.0)

@@ -1,4 +1,4 @@
-"""What to try instead when a search finds nothing: words and tags that the memories it looked through do have."""
+"""Advice for a search that finds nothing: words and tags that the memories it looked through do have."""
 
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.recall import lexical, query, spelling
@@ -17,7 +17,7 @@ READ = 200  # words of the same beginning that are looked at
 
 
 def near(request: Request, index: LexicalIndex) -> list[str]:
-    """Words and tags, of the memories in the request's scope alone, the nearest to the query's words first, then common tags.
+    """Return words and tags of the memories in the request's scope: the nearest to the query's words, then common tags.
 
     Raises IndexUnusable.
     """
@@ -38,6 +38,6 @@ def near(request: Request, index: LexicalIndex) -> list[str]:
 
 
 def _common(index: LexicalIndex, within: "tantivy.Query") -> list[str]:
-    """The words that most memories have, where they have no tags: what there is to ask for at all."""
+    """Return the words that most memories have, where they have no tags: what there is to ask for at all."""
     words = [word for word, _ in index.words_with("", READ, within) if len(word) >= SHARED and word.isalpha()]
     return [word for word in words if word not in STOP and word not in EVERYDAY][:MOST]
