@@ -62,7 +62,7 @@ class Net:
         self.words = words
 
 
-PRIMARY = Net(1.0, lexical.Exact, lexical.Relaxed)
+PRIMARY = Net(1.0, lexical.ExactWords, lexical.Relaxed)
 
 
 class Request:

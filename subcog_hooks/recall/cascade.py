@@ -75,7 +75,7 @@ class _Chance:
         self._bar: float | None = None
 
     def leave_out(self, answer: Answer) -> Answer:
-        """Return the answer without the hits that meaning alone has found, unless they are nearer than chance brings a memory."""
+        """Return the answer without the hits of meaning alone, unless they are nearer than chance brings a memory."""
         space = self._sources.space
         if space is None or self._request.mode != HYBRID or all(hit.found_by != (SEMANTIC,) for hit in answer.hits):
             return answer

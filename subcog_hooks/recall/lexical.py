@@ -1,5 +1,5 @@
-"""The channels of words: BM25 over the index, of memories that have all of a query (`Exact`) or any of it (`Relaxed`); where
-both find nothing, of memories with words like it (`Beginnings`, `Pieces`).
+"""The channels of words: BM25 over the index, of memories that have all of a query (`ExactWords`) or any of it (`Relaxed`);
+where both find nothing, of memories with words like it (`Beginnings`, `Pieces`).
 
 A term is scored half by BM25 and half by its rarity alone. tantivy's constants (k1 1.2, b .75) make much of a memory's length
 and of repetition, and can not be set; halving them raised nDCG@10 on dialogue from .487 to .524 and cost documentation .013
@@ -70,7 +70,7 @@ class Relaxed(_ByWords):
         return any_of(self._index, query)
 
 
-class Exact(_ByWords):
+class ExactWords(_ByWords):
     """Memories that have every phrase that the query quotes or, where it quotes none, every one of its terms.
 
     A score is that of `Relaxed`, and of the phrases.
@@ -169,7 +169,7 @@ def any_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
     None when no memory has any of the terms.
     """
     if query.any_of is None:
-        terms = [part for term in query.terms if term.known for part in _parts(index, term)]
+        terms = [part for term in query.terms if term.known for part in _term_queries(index, term)]
         if terms:
             words = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in terms])
             query.any_of = _joined(words, _extras(index, query))
@@ -184,12 +184,12 @@ def all_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
     must = tantivy.Occur.Must
     phrases = [phrase for stems in query.phrases if (phrase := _phrase(index, stems, PHRASE_BOOST))]
     if query.phrases:
-        terms = [part for term in query.terms if term.known for part in _parts(index, term)]
+        terms = [part for term in query.terms if term.known for part in _term_queries(index, term)]
         words = tantivy.Query.boolean_query([(must, phrase) for phrase in phrases])
         return _joined(words, [*terms, *_extras(index, query)]) if len(phrases) == len(query.phrases) else None
     if not 0 < len(query.terms) <= MOST_TERMS or not all(term.known for term in query.terms):
         return None
-    any_part = [[(tantivy.Occur.Should, part) for part in _parts(index, term)] for term in query.terms]
+    any_part = [[(tantivy.Occur.Should, part) for part in _term_queries(index, term)] for term in query.terms]
     words = tantivy.Query.boolean_query([(must, tantivy.Query.boolean_query(parts)) for parts in any_part])
     return _joined(words, _extras(index, query))
 
@@ -201,7 +201,7 @@ def _joined(words: tantivy.Query, extras: list[tantivy.Query]) -> tantivy.Query:
 
 
 def _extras(index: LexicalIndex, query: Query) -> list[tantivy.Query]:
-    return [part for term in query.glue if term.known for part in _parts(index, term, GLUE_BOOST)]
+    return [part for term in query.glue if term.known for part in _term_queries(index, term, GLUE_BOOST)]
 
 
 def _within(index: LexicalIndex, words: tantivy.Query, wanted: Filter) -> tantivy.Query:
@@ -231,7 +231,7 @@ def _worth(index: LexicalIndex, term: Term) -> float:
     return index.rarity(analysis.BODY, term.stems[0]) if term.stems else 0.0
 
 
-def _parts(index: LexicalIndex, term: Term, boost: float = 1.0) -> list[tantivy.Query]:
+def _term_queries(index: LexicalIndex, term: Term, boost: float = 1.0) -> list[tantivy.Query]:
     """Return the queries that a term may match, each scored."""
     if term.is_cjk:
         if len(term.whole) == 1:  # a single character begins a bigram or stands alone

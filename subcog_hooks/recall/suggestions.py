@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import tantivy
 
-MOST = 6  # suggestions
+MAX_SUGGESTIONS = 6  # suggestions
 EDITS = 2  # between what was written and a word that is suggested for it
 SHARED = 4  # first letters that a suggested word shares
 A_WORD = 2  # suggestions for one word of the query
@@ -34,10 +34,10 @@ def near(request: Request, index: LexicalIndex) -> list[str]:
             nearest += sorted(words, key=lambda word: (abs(len(word) - len(term.whole)), word))
         found += [word for word in dict.fromkeys(nearest) if word not in (term.whole, *STOP) and not word.isdigit()][:A_WORD]
     found += [tag for tag, _ in index.tags_with("", READ, within) if tag not in STOP]
-    return list(dict.fromkeys(found))[:MOST] or _common(index, within)
+    return list(dict.fromkeys(found))[:MAX_SUGGESTIONS] or _common(index, within)
 
 
 def _common(index: LexicalIndex, within: "tantivy.Query") -> list[str]:
     """Return the words that most memories have, where they have no tags: what there is to ask for at all."""
     words = [word for word, _ in index.words_with("", READ, within) if len(word) >= SHARED and word.isalpha()]
-    return [word for word in words if word not in STOP and word not in EVERYDAY][:MOST]
+    return [word for word in words if word not in STOP and word not in EVERYDAY][:MAX_SUGGESTIONS]

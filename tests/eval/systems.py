@@ -27,7 +27,7 @@ from tests.eval.homes import Encode
 
 DEPTH = 10  # hits that are looked at
 PATIENCE_MS = 600_000.0  # no result may depend on how busy the machine is
-EXACT, RELAXED, NO_WORDS = Net(1.0, lexical.Exact), Net(1.0, lexical.Relaxed), Net(1.0)
+EXACT, RELAXED, NO_WORDS = Net(1.0, lexical.ExactWords), Net(1.0, lexical.Relaxed), Net(1.0)
 FROZEN_MS = 1_795_219_200_000  # 2026-11-21, midnight UTC, after every memory: ages do not depend on the day of a measurement
 
 

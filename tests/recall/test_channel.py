@@ -73,7 +73,7 @@ def test_the_floor_is_asked_whatever_the_time_is() -> None:
 
 
 def test_any_of_the_words_is_the_only_floor() -> None:
-    kinds = (lexical.Exact, lexical.Relaxed, lexical.Beginnings, lexical.Pieces, Semantic, Labels)
+    kinds = (lexical.ExactWords, lexical.Relaxed, lexical.Beginnings, lexical.Pieces, Semantic, Labels)
     assert [kind.name for kind in kinds if kind.is_floor] == ["lexical_relaxed"]
 
 

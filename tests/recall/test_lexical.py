@@ -9,10 +9,10 @@ from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Filter, audiences_of
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import lexical, query
-from subcog_hooks.recall.lexical import Beginnings, Exact, Pieces, Relaxed
+from subcog_hooks.recall.lexical import Beginnings, ExactWords, Pieces, Relaxed
 from tests.recall.shelf import ENOUGH, Shelf, memory
 
-Kind = type[Exact] | type[Relaxed] | type[Beginnings] | type[Pieces]
+Kind = type[ExactWords] | type[Relaxed] | type[Beginnings] | type[Pieces]
 
 NOTES = {
     "wal": "The write-ahead log is flushed before every commit.",
@@ -65,7 +65,7 @@ def found(shelf: Shelf, notes: LexicalIndex) -> Callable[..., list[str]]:
     ],
 )
 def test_exact_finds_what_has_all_of_it(found: Callable[..., list[str]], text: str, expected: list[str], why: str) -> None:
-    assert found(Exact, text) == expected, why
+    assert found(ExactWords, text) == expected, why
 
 
 def test_of_a_prompt_nobody_expects_all_terms_in_one_memory(shelf: Shelf) -> None:
@@ -73,7 +73,7 @@ def test_of_a_prompt_nobody_expects_all_terms_in_one_memory(shelf: Shelf) -> Non
     shelf.add({"all": " ".join(words)})
     index = shelf.index()
     for text, count in ((" ".join(words[:-1]), 1), (" ".join(words), 0)):
-        assert len(Exact(index).search(query.analyse(text, index), Filter(), 10, ENOUGH)) == count
+        assert len(ExactWords(index).search(query.analyse(text, index), Filter(), 10, ENOUGH)) == count
 
 
 @pytest.mark.parametrize(
@@ -169,14 +169,14 @@ def test_a_flat_score_knows_no_length_and_no_repetition(shelf: Shelf, monkeypatc
 def test_a_quoted_phrase_adds_to_the_score_of_its_words(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"wal": "The write-ahead log is old."})
-    assert scores(shelf, '"write ahead"', Exact)["wal"] > scores(shelf, "write ahead", Exact)["wal"]
+    assert scores(shelf, '"write ahead"', ExactWords)["wal"] > scores(shelf, "write ahead", ExactWords)["wal"]
 
 
 def test_a_quoted_phrase_counts_more_than_its_words_again_and_again(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"phrase": "The write ahead log is kept " + "on the other side of the river " * 4})
     shelf.add({"words": "ahead write far ahead write far ahead write"})
-    of = {**scores(shelf, '"write ahead"'), **scores(shelf, '"write ahead"', Exact)}
+    of = {**scores(shelf, '"write ahead"'), **scores(shelf, '"write ahead"', ExactWords)}
     assert of["phrase"] > of["words"]
 
 
