@@ -23,7 +23,7 @@ from subcog_hooks.cues.conditions import (
 from subcog_hooks.cues.tools import TOOLS
 from subcog_hooks.errors import InvalidMemory
 
-MAX_CONDITIONS = 200
+MAX_CONDITIONS = 200  # of a memory: as many as any list of it may have entries (model.MAX_LIST)
 MAX_VALUES = 200  # of a list
 MAX_NAME = 64  # characters
 

@@ -30,7 +30,7 @@ SWITCH = "SUBCOG_BACKGROUND"  # 0: no command starts the process, whatever the s
 FAILURE = "embedding.failure"  # in the index's folder: why the last run ended early, by space
 MAX_FAILURES = 64 * 1024  # bytes of it that are read
 RETRY_MS = 24 * 3_600_000  # a model that failed is tried again then, or when its files have changed
-_LEAST_PRIORITY = 19
+_LEAST_PRIORITY = 19  # the most that `nice` takes
 
 
 def start_if_pending(home: Home) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Rows = np.ndarray[tuple[int, int], np.dtype[np.int8]]
     Scales = np.ndarray[tuple[int], np.dtype[np.float32]]
 
-ENCODER_FORMAT = 1
+ENCODER_FORMAT = 1  # raised whenever the layout changes: a file of another format is refused
 MAGIC = b"subcogQE"
 HEADER = 64  # bytes
 SCALE = 4  # bytes behind the row of a record

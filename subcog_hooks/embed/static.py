@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PACKAGED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "query-encoder.bin")
 SPACE = "minilm"  # the embedding space that the vectors lie in
-MAX_TOKENS = 256
+MAX_TOKENS = 256  # of a text, as many as the packaged document model reads
 INT8 = 127  # the largest value of a quantised vector
 OF_FIRST, OF_SECOND = 1000003, 7919  # what two neighbouring ids are multiplied with to find their row among the bigrams'
 

@@ -25,7 +25,7 @@ MAX_STARTS = 20  # opening braces at which an object is looked for: reading each
 MAX_TOPIC = 60  # characters
 _MAX_DEPTH = 4  # of an object inside others
 _LEAST_PERCENT, _MAX_PERCENT = 10.0, 100.0  # of a number without the sign
-_DIGITS = 4
+_DIGITS = 4  # behind the point of a confidence
 
 # Flat and without ranges: the part of JSON Schema that OpenAI's strict mode and the local servers' grammars have in common.
 ANSWER_SCHEMA: "dict[str, object]" = {

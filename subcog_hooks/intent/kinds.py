@@ -20,8 +20,8 @@ RESTING = "resting"  # it failed too often lately
 
 SEEKING = "seeking"  # no type, but a family of signals: the prompt asks for what is remembered
 
-MAX_CONFIDENCE = 0.95
-MAX_TOPICS = 5
+MAX_CONFIDENCE = 0.95  # of a merged intent (DESIGN section 6)
+MAX_TOPICS = 5  # of a prompt (DESIGN section 6)
 
 
 class Intent:

@@ -8,12 +8,12 @@ if TYPE_CHECKING:
 
     from subcog_hooks.intent.classifier import Classification
 
-LLM_SHARE, KEYWORD_SHARE = 0.7, 0.3
+LLM_SHARE, KEYWORD_SHARE = 0.7, 0.3  # of the merged confidence (S0; DESIGN section 6)
 AGREEMENT = 0.1  # what equal topics add
 SAME_TOPICS = 0.5  # from that Jaccard index on they are equal
 UNCERTAINTY = 0.1  # what an LLM costs that was asked and did not answer
 SURE = 0.8  # from that confidence on the keywords alone are trusted
-_DIGITS = 4
+_DIGITS = 4  # behind the point of a confidence
 
 # the rows of S0's topic table, and the cases that it leaves out
 MATCH = "the LLM answered, topics match: +0.1"

@@ -17,7 +17,7 @@ LONGEST_COUNT = 2  # digits of a number that counts something: 101 and 8080 are 
 IDENTIFIER = 3.0  # what a word gains that only code writes so, or that is a file or a code
 COMMON = 2.0  # what a word loses that says what to do or that something is wrong, rather than with what
 UNKNOWN = 1.0  # the rarity of a word that no memory has; a store's word counts from KNOWN on, more as it is rarer
-KNOWN = 1.5
+KNOWN = 1.5  # what a word of the store counts before its rarity
 
 _WORK = ("build", "change", "review", "small", "order", "fix", "function", "fault", "done", "symptom", "size")
 _TALK = ("acknowledgement", "goon", "want", "reveal", "auxiliary", "negation", "swearing", "those")

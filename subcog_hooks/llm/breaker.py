@@ -10,9 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
 
-FAILURES = 3
-WINDOW_MS = 300_000
-OPEN_MS = 300_000
+FAILURES = 3  # within the window: they open the breaker
+WINDOW_MS = 300_000  # in which failures are counted
+OPEN_MS = 300_000  # from opening the breaker to the one try
 
 
 def may_call(state: "State", provider: str, now_ms: int) -> bool:

@@ -45,7 +45,7 @@ _PREFIXES = frozenset(
     shpss_ sk- sk_live_ sk_test_ sntrys_ tfp_ whsec_ xai- xapp- ya29.
     """.split()
 )
-_LEAST_BEHIND = 8
+_LEAST_BEHIND = 8  # characters of a token behind its prefix: words and names begin so, too
 # And those that names begin with as well: what follows is judged. Their first two letters find most texts that have none.
 _OTHER_PREFIXES = {prefix for prefix, _ in (*prefixes.opaque(), *prefixes.wide())} - _PREFIXES
 _LONGEST_TOKEN = 60  # characters of a token that are judged
@@ -95,7 +95,7 @@ _SHORT = 10  # of the tokens of Artifactory
 _OF_AWS = 40  # exactly, in base64
 _OF_DISCORD = (24, 6, 27)  # at least so many characters, with dots between them
 _EVENNESS = 0.28  # of the places where a word changes between digits, capitals and small letters; CamelCase has .2
-_EVENNESS_OF_ONE_CASE = 0.2
+_EVENNESS_OF_ONE_CASE = 0.2  # of letters of one case and digits, which change less often
 _PARTS = str.maketrans(dict.fromkeys("-_./+~@#%$&=:,;|!?^*\\\"'`()[]{}<>", " "))
 _WORDS = str.maketrans(dict.fromkeys("=:,;|!?^*\\\"'`()[]{}<>&@#", " "))
 _QUOTES = str.maketrans(dict.fromkeys("\"'`,;<>()[]{}|。、（）「」", " "))

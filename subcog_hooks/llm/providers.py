@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ADDRESSES = {ANTHROPIC: "https://api.anthropic.com", OPENAI: "https://api.openai.com/v1"}
 VARIABLES = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MODELS = {ANTHROPIC: "claude-haiku-4-5", OPENAI: ""}  # openai: every server has others
-MAX_TOKENS = 200
+MAX_TOKENS = 200  # of an answer: a type, a confidence and five topics in JSON
 MAX_KEY = 4096  # bytes of a key file
 # Models that take a temperature; newer ones of both houses answer 400 to it. Other servers all take it.
 _TEMPERED = ("claude-3", "claude-haiku-4", "claude-sonnet-4", "gpt-3.5", "gpt-4", "chatgpt-4o")

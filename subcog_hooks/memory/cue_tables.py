@@ -288,7 +288,7 @@ def _unkeyed_triggers(memory: "Memory") -> list[str]:
     return [pattern for pattern in dict.fromkeys(memory.triggers) if not _literals(pattern)]
 
 
-_MOST_READ = 2_000
+_MOST_READ = 2_000  # triggers that are kept; an import has chunks of 1,000 memories
 _read: dict[str, tuple[str, ...]] = {}  # literals by trigger: an import asks for them twice, 40 µs a time
 
 

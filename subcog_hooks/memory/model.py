@@ -228,7 +228,7 @@ def check(memory: Memory, before: Memory | None = None) -> Memory:
     return memory
 
 
-_MOST_TAKEN = 2_000
+_MOST_TAKEN = 2_000  # triggers that are kept; an import has chunks of 1,000 memories
 _taken: set[str] = set()  # triggers that hold: an import checks each twice, 50 µs a time
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
 
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another; an import commits every 1,000 memories
-READ_WAIT_MS = 2_000
-KEPT_REVISIONS = 10_000
+READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
+KEPT_REVISIONS = 10_000  # write transactions by which a cache is followed; older ones make it anew
 _READ_CHUNK = 500  # bound parameters in one statement
 
 _COLUMNS = (

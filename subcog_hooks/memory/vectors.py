@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     MadeBy = tuple[str, str]  # what makes the final vectors, and the provisional ones; "": not known, what is there stays
 
-WRITE_WAIT_MS = 10_000
+WRITE_WAIT_MS = 10_000  # how long a writer waits for another, as for the store
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock: .3 ms of a scan
-READ_WAIT_MS = 2_000
+READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 PASSAGES = 256  # keys a memory: 0 is the whole of it, the others are its passages
 
 # Keys that the scan takes for each memory that is wanted. Where long memories take up so many that it is too few, it is done

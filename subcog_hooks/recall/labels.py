@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_LABELS = 8  # of one query, the rarest
 MANY = 3  # labels in one query from which on they count half as much again (S2, component 4)
-MANY_FACTOR = 1.5
+MANY_FACTOR = 1.5  # S2, component 4
 MAX_LABEL_WORDS = 3  # words of a label: "gray rock", "error-handling"
 MOST_WORDS = 60  # of the query that are looked at
 _WORDS_SHARE = 0.001  # of the words' score, so that among the memories of one label the fitting ones come first

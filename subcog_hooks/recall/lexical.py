@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TIES = 8  # times the depth: so far a list is made longer to have all that score as its last
 FLAT = 0.5  # the share of a term's score that is its rarity alone; .3 to .7 do as well when fused
-STEM_BOOST = 1.0
+STEM_BOOST = 1.0  # of a word by its stem: the measure of the others
 PART_BOOST = 0.5  # a part of an identifier that some memory has whole
 WHOLE_BOOST = 1.5  # the identifier, path or version as it stands
 GLUE_BOOST = 0.4  # a function word; chosen on one half of the development queries, .3 to .6 do as well
@@ -34,7 +34,7 @@ UNKNOWN_SHARE = 0.25  # of what the rarest word is worth; .5 and 1.0 cost dialog
 PHRASE_BOOST = 2.0  # words that the query quotes, in their order
 BEGINNING, ENDING = 5, 3  # letters of a word's beginning at least, and of an ending that may be another
 PIECE = 3  # letters of a word that is looked for inside others
-MOST_EDITS = 2
+MOST_EDITS = 2  # the most that tantivy's fuzzy queries take
 AN_EDIT = 4  # letters of a word for each edit that it may have: two in five make any word of any other
 MOST_PATTERNS = 8  # words of one query that are looked for so; each reads the whole dictionary
 ACRONYM_BOOST = 0.8  # what an acronym stands for, in order

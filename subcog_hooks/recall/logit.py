@@ -21,7 +21,7 @@ CHANNELS = {  # the share of the doubt that each takes (S3's order of weights)
 KEYWORD = "keyword"
 KEYWORD_SHARE = 0.5  # S3's weight
 _CERTAIN = 20.0  # a logit beyond which nothing is surer
-_DIGITS = 4
+_DIGITS = 4  # behind the point, so that machines agree
 
 
 def probability(terms: "Terms") -> float:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 24  # of a prompt: the rarest (DESIGN 7.1)
 MAX_GLUE = 12  # function words of a query that have a say in the ranking
-EVERYDAY_WEIGHT = 0.3
+EVERYDAY_WEIGHT = 0.3  # the share of its rarity that an everyday word keeps (text.stopwords): it says little of what is asked
 IDENTIFIER_WEIGHT = 1.5  # of one that the store knows: the answered share of the development prompts rose from .21 to .23
 PRIOR_DOCUMENTS = 50  # so that the rarity of a word means something in a store of a few memories
 MOST_CORRECTED = 3  # words of one query: each costs half a millisecond, and who mistypes more looks again

@@ -95,10 +95,9 @@ MEANING_SHARE = 0.7  # of closeness, whatever share it has in the ranking
 LEADS = (0.3, 3.0)  # times the runner-up's closeness
 NO_LEAD = 0.4  # where there is nobody to compare with
 USUAL_COSINE = 0.3  # of the nearest memory to a prompt that none answers; a margin is measured against no less
-TENTH = 9
+TENTH = 9  # the place, from 0, of the tenth memory: a closeness is measured against its
 USUAL_TENTH = 0.2  # its closeness at most, where fewer are found
 CHRONICLES = frozenset("change changes changelog history release releases".split())  # namespaces
-_DIGITS = 4
 
 
 class AskedTerms:

@@ -12,14 +12,14 @@ from subcog_hooks.redaction.randomness import is_drawn, is_hexadecimal, is_no_wo
 from subcog_hooks.redaction.secret_values import is_made_of_words
 
 NAMED_LENGTH = 10  # characters of a drawn value beside a name: passwords that people are given have 12
-NAMED_OF_ONE_CASE = 20
-ASSIGNED = 12
+NAMED_OF_ONE_CASE = 20  # characters beside a name, of one case: words and numbers look like them
+ASSIGNED = 12  # characters of a drawn value that is assigned to a name
 HASH = 32  # hexadecimal digits: a commit id that a sentence about tokens mentions is shorter, or 40 and called one
 ALONE = 20  # of digits, capitals and small letters; 10 of the 3,000 notes of a documentation have such a word
 ALONE_KIND = "random token"
 _FULL_LINE = 48  # characters of a line of base64 in a key's body; 64, 70 and 76 are usual
-_LONGEST = 4_000
-_LONGEST_URL = 200
+_LONGEST = 4_000  # characters of a value that are matched
+_LONGEST_URL = 200  # characters before a value in which its URL begins
 _BEFORE, _AFTER = 48, 28  # characters around a value in which a name may stand: about six words, and four
 
 # Where a value may begin and end. Of "bob:secret" and "key=secret" the part behind the sign is judged.
@@ -65,7 +65,7 @@ _IS_PUBLIC = re.compile(
     r"(?:sha-?\d{1,3}|md5|h1|go\.sum|integrity|base64)[-:=,][^\s]{0,4}$|://[^\s\"'`<>]*$|data:[\w/+;-]*,$", re.IGNORECASE
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_LONGEST_LINE = 100
+_LONGEST_LINE = 100  # characters before a line of base64 in which the line above it lies
 _LINE_BEFORE = re.compile(r"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/]{48,80}={0,2})[ \t]*(?:\r?\n|\\n)[ \t]*$")
 _LINE_BEHIND = re.compile(
     r"[ \t]*(?:\r?\n|\\n)[ \t]*(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/]{4,80}={0,2}(?=[ \t]*(?:[\r\n\"'`]|\\n|$))"

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 SHORTEST_JUDGED = 10  # characters that are judged; in fewer, chance looks like anything
 _EVENNESS = 0.2  # of places where the kind of character changes; CamelCase has less, drawn letters have .3 to .7
-_EVENNESS_OF_ONE_CASE = 0.13
+_EVENNESS_OF_ONE_CASE = 0.13  # of letters of one case and digits, which change less often
 _WORDLIKE = 0.5  # at most so much of a drawn text is part of runs that could be a word
 _SHORTEST_WORD = 5  # small letters in a row with a vowel among them
 _VOWELS = frozenset("aeiouyAEIOUY")
