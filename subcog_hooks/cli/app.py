@@ -12,6 +12,7 @@ from subcog_hooks.cli import (
     change,
     config,
     doctor,
+    help_topics,
     import_export,
     install,
     intent,
@@ -78,6 +79,7 @@ for module in (
     config,
     state,
     pause,
+    help_topics,
 ):
     module.register(app)
 help_pages.keep_summaries_whole(app)

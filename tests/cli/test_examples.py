@@ -1,4 +1,4 @@
-"""Every example that a help page or README shows is run as it stands."""
+"""Every example that a help page shows is run as it stands."""
 
 import inspect
 import re
@@ -38,13 +38,6 @@ def examples() -> list[str]:
     return found
 
 
-def shown_in_readme() -> list[str]:
-    """The commands of README's sections on use and on an LLM."""
-    sections = [(ROOT / "README.md").read_text().partition(head)[2].partition("\n## ")[0] for head in ("## Use", "## An LLM")]
-    lines = "\n".join(sections).splitlines()
-    return [line.partition("  #")[0].strip() for line in lines if line.startswith("    subcog ")]
-
-
 @pytest.fixture
 def prepared(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     (tmp_path / "rows.jsonl").write_text(MEMORIES)
@@ -65,7 +58,7 @@ def prepare_model(subcog: Run, *, is_there: bool) -> None:
     assert not is_there or subcog("models", "pull", BGE, "--from", "bge-small").code == 0
 
 
-@pytest.mark.parametrize("line", [*examples(), *shown_in_readme()])
+@pytest.mark.parametrize("line", examples())
 def test_an_example_does_what_it_says(prepared: Run, line: str) -> None:
     if BGE in line:
         prepare_model(prepared, is_there="remove" in line)

@@ -1,4 +1,4 @@
-"""What the shell offers when Tab is pressed: ids, namespaces, tags, projects, decisions, settings. It never fails."""
+"""What the shell offers when Tab is pressed: ids, namespaces, tags, projects, decisions, settings, topics. It never fails."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import typer
 
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import session, topics
 from subcog_hooks.cli.support.output import safe
 from subcog_hooks.errors import SubcogError
 from subcog_hooks.hooks.sanitise import cut
@@ -71,6 +71,13 @@ def statuses(incomplete: str) -> list[str]:
 def modes(incomplete: str) -> list[str]:
     """Return the ways to search that begin so."""
     return _beginning(incomplete, MODES)
+
+
+def topic_names(incomplete: str) -> list[Offer]:
+    """Return the topics of `subcog help` that begin so, each with its title."""
+    with suppress(OSError):
+        return [(name, topics.title(name)) for name in topics.names() if name.startswith(incomplete)]
+    return []
 
 
 def settings(incomplete: str) -> list[Offer]:

@@ -1,0 +1,60 @@
+"""`subcog help`: longer explanations than a command's `--help` has room for."""
+
+from typing import Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from subcog_hooks.cli.support import completion, topics
+from subcog_hooks.cli.support.output import ACCENT, terminal
+
+MAX_WIDTH = 100  # columns: longer lines are hard to read
+CODE_THEME = "ansi_dark"  # the terminal's own colours, on the terminal's own background
+STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own put code on black
+
+
+def register(app: typer.Typer) -> None:
+    app.command("help")(explain)
+
+
+def explain(
+    context: typer.Context,
+    topic: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TOPIC", help="The topic to explain; without it, list the topics.", autocompletion=completion.topic_names
+        ),
+    ] = None,
+) -> None:
+    """Explain a topic, such as how the hook decides or what stays private.
+
+    On a terminal it is drawn, and goes through the pager where it is long. Elsewhere it is printed as Markdown.
+
+    Example: subcog help deciding
+    """
+    if topic is None:
+        _list_topics()
+        return
+    group = context.find_root().command
+    name = topics.find(topic, list(group.commands) if isinstance(group, TyperGroup) else [])
+    if terminal.out.is_terminal:
+        _draw(topics.text(name))
+    else:
+        terminal.raw(topics.text(name))
+
+
+def _list_topics() -> None:
+    known = topics.names()
+    width = max(map(len, known))
+    for name in known:
+        terminal.result(f"{name:<{width}}  {topics.title(name)}")
+    terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
+
+
+def _draw(text: str) -> None:
+    from rich.constrain import Constrain
+    from rich.markdown import Markdown  # it brings a parser of Markdown and pygments, for this command alone
+    from rich.theme import Theme
+
+    with terminal.out.use_theme(Theme(STYLES)):
+        terminal.page(Constrain(Markdown(text, code_theme=CODE_THEME, hyperlinks=False), MAX_WIDTH))

@@ -1,0 +1,119 @@
+"""`subcog help`: its topics are found, drawn and packaged, and they and README speak of what there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from hatchling.builders.wheel import WheelBuilder
+
+from subcog_hooks.cli import app
+from subcog_hooks.cli.support import topics
+from subcog_hooks.settings.keys import KEYS
+from tests.cli.conftest import Run
+from tests.documents import DOCUMENTS, README, ROOT, TOPICS, blocks, code_in_sentences
+
+NAMES = [document.stem for document in TOPICS]
+SETTING = re.compile(rf"((?:{'|'.join(sorted({name.partition('.')[0] for name in KEYS}))})\.[a-z_]+)(?: = .*)?")
+MAX_WORDS = 1_200
+LONGEST = 98  # columns of a command, so that it stays in one line where a topic is drawn
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------------
+
+
+def test_topics_are_listed_with_a_line_each(subcog: Run) -> None:
+    done = subcog("help")
+    assert [line.split()[0] for line in done.out.splitlines()] == topics.names()
+    assert sorted(topics.names()) == NAMES
+    assert all(re.fullmatch(r"[a-z]+ +[A-Z].+", line) for line in done.out.splitlines())
+    assert "subcog help TOPIC" in done.err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_topic_is_printed_as_markdown_where_nobody_watches(subcog: Run, name: str) -> None:
+    done = subcog("help", name)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"# {topics.title(name)}\n")
+    assert "\x1b" not in done.out
+    assert "<!--" not in done.out
+
+
+def test_topic_is_known_in_capital_letters(subcog: Run) -> None:
+    assert subcog("help", "LLM").out == subcog("help", "llm").out
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("decide", "did you mean deciding?"),
+        ("PRIVATE", "did you mean privacy?"),
+        ("xyzzy", "`subcog help` lists the topics"),
+        ("search", "`subcog search --help`"),
+    ],
+)
+def test_unknown_topic_gets_a_suggestion(subcog: Run, word: str, hint: str) -> None:
+    done = subcog("help", word)
+    assert (done.code, done.out) == (2, "")
+    assert f"no topic '{word}'" in done.err
+    assert hint in done.err
+
+
+# ---- the package ----------------------------------------------------------------------------------------------------------
+
+
+def test_wheel_has_the_topics() -> None:
+    files = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
+    assert {f"subcog_hooks/cli/topics/{name}.md" for name in NAMES} <= files
+
+
+# ---- the texts ------------------------------------------------------------------------------------------------------------
+
+
+def test_readme_is_short_and_links_every_topic() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert len(text.split()) <= MAX_WORDS
+    linked = re.findall(r"\[(\w+)\]\(subcog_hooks/cli/topics/(\w+)\.md\)", text)
+    assert linked == [(name, name) for name in topics.names()]
+
+
+@pytest.mark.parametrize("document", [README, ROOT / "subcog_hooks/cli/topics/performance.md"], ids=lambda path: path.stem)
+def test_figures_stand_in_one_marked_place(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    assert text.count("<!-- figures: begin -->\n|") == text.count("|\n<!-- figures: end -->\n") == 1
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+def test_commands_inside_sentences_exist_with_their_options(document: Path) -> None:
+    group = typer.main.get_command(app.app)
+    for code in code_in_sentences(document):
+        words = code.split()
+        if words[0] != "subcog" or len(words) == 1:
+            continue
+        command, known = group, {"--debug", "--quiet"}
+        while isinstance(command, typer.core.TyperGroup) and len(words) > 1 and words[1] in command.commands:
+            command = command.commands[words.pop(1)]
+        known |= {name for parameter in command.params for name in parameter.opts} | {"--help"}
+        if words[1:] and words[1] == "COMMAND":
+            continue
+        assert command is not group or words[1].startswith("--"), f"{code}: there is no such command"
+        assert {word for word in words if re.match(r"--?[a-z]", word)} <= known, f"{code}: there is no such option"
+
+
+@pytest.mark.parametrize("document", TOPICS, ids=lambda path: path.stem)
+def test_commands_of_a_topic_fit_its_width(document: Path) -> None:
+    assert max(len(line) for block in blocks(document) if block.language == "sh" for line in block.lines) <= LONGEST
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+def test_topics_and_settings_that_are_named_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    assert set(re.findall(r"subcog help ([a-z]+)", text)) <= set(NAMES)
+    named = {found[1] for code in code_in_sentences(document) if (found := SETTING.fullmatch(code))}
+    assert named <= set(KEYS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+def test_links_within_the_repository_lead_to_files(document: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
+        assert link.startswith("https://") or (document.parent / link).is_file(), link

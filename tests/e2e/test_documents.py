@@ -1,0 +1,131 @@
+"""The commands that README and the topics of `subcog help` show, run by a shell in a throw-away home, as a reader does."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.paths import Home
+from tests.documents import DOCUMENTS, README, ROOT, TOPICS, Block, blocks, commands_to_run
+from tests.e2e.machine import Machine
+from tests.e2e.subcog_client import BLOCK, readme_commands
+
+SHELL = shutil.which("sh")
+ATTEMPTS = 3  # a busy machine can cut the hook off, or leave it no time to look for meaning
+NO_TIME = "no time was left"
+NOT_RUN_HERE = {  # document, and what a block of it needs
+    ("README.md", "the network"): ["uv tool install .", "pipx install .", "pip install ."],
+    ("README.md", "Claude Code, in a clone of this repository"): [
+        "claude plugin marketplace add ./",
+        "claude plugin install subcog@subcog",
+    ],
+    ("embedding.md", "the network"): [
+        "subcog models pull BAAI/bge-small-en-v1.5",
+        "subcog models use BAAI/bge-small-en-v1.5",
+        "subcog models use minilm",
+        "subcog models remove BAAI/bge-small-en-v1.5",
+    ],
+    ("llm.md", "an LLM that answers"): ["subcog intent how do we rotate the signing keys --explain"],
+}
+
+pytestmark = pytest.mark.skipif(not SHELL, reason="there is no sh")
+
+
+class Reader:
+    """Somebody who types the commands of a document into a shell, in a repository of their own that has decision records."""
+
+    def __init__(self, subcog_command: str, root: Path) -> None:
+        machine = Machine(subcog_command, root)
+        self.folder = machine.repository("shop", "git@github.com:acme/shop.git")
+        shutil.copytree(ROOT / "tests" / "data" / "adr", self.folder / "docs" / "adr")
+        path = os.pathsep.join((os.path.dirname(subcog_command), machine.environment["PATH"]))
+        self._environment = {**machine.environment, "PATH": path, "EDITOR": "true"}
+        del self._environment["SUBCOG_HOME"]  # it is where a reader has it: in the home
+
+    def type(self, blocks: list[Block]) -> subprocess.CompletedProcess[str]:
+        """Run the blocks by one shell, which ends with the first command that fails."""
+        assert SHELL
+        script = "\n".join(block.script for block in blocks)
+        return subprocess.run(
+            [SHELL, "-e", "-c", script],
+            cwd=self.folder,
+            env=self._environment,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether the hook ran out of time."""
+        return os.path.exists(Home(os.path.join(self._environment["HOME"], ".subcog")).cut_offs)
+
+
+def typed(subcog_command: str, folder: Path, document: Path) -> subprocess.CompletedProcess[str]:
+    """What the commands of a document print, in a home of its own; in another one where the machine was too busy."""
+    for attempt in range(ATTEMPTS):
+        reader = Reader(subcog_command, folder / str(attempt))
+        done = reader.type(commands_to_run(document))
+        if not reader.was_cut_off and NO_TIME not in done.stdout:
+            break
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def without_chance(block: str) -> str:
+    """A block without what differs from run to run: date, id and the last digits of a relevance."""
+    return re.sub(r"[-\d]{10} \w{14}, relevance [01]\.\d\d", "DATE ID, relevance", block)
+
+
+def shown_to_the_agent(document: Path) -> list[str]:
+    """The blocks of memories that a document shows as output."""
+    return ["\n".join(block.lines) for block in blocks(document) if block.language == "text" and BLOCK in block.lines[0]]
+
+
+def handed_over(printed: str) -> list[str]:
+    """The texts for the agent in what the hook, or `doctor`, has printed."""
+    lines = [line for line in printed.splitlines() if line.startswith('{"hookSpecificOutput"')]
+    return [json.loads(line)["hookSpecificOutput"]["additionalContext"] for line in lines]
+
+
+@pytest.mark.parametrize("document", TOPICS, ids=lambda document: document.stem)
+def test_commands_of_a_topic_run_in_their_order(document: Path, subcog_command: str, tmp_path: Path) -> None:
+    given = map(without_chance, handed_over(typed(subcog_command, tmp_path, document).stdout))
+    assert set(map(without_chance, shown_to_the_agent(document))) <= set(given)
+
+
+def test_first_five_minutes_of_readme_go_as_it_says(subcog_command: str, tmp_path: Path) -> None:
+    done = typed(subcog_command, tmp_path, README)
+    given = [without_chance(block) for block in handed_over(done.stdout)]
+    assert given == [without_chance(block) for block in shown_to_the_agent(README)], "only the first prompt brings the memory"
+    proposed = [shlex.split(line, comments=True) for line in done.stdout.splitlines() if line.startswith("  subcog edit ")]
+    (fix,) = (shlex.split(line) for block in commands_to_run(README) for line in block.lines if "--keyword" in line)
+    options = [sorted(command[3:]) for command in proposed]
+    assert sorted(fix[3:]) in options, "what README runs is what `why --missed` proposes"
+    assert "is   spoke: 1 of 1 candidate handed over" in done.stdout
+
+
+def test_blocks_that_are_not_run_are_few_and_say_what_they_need() -> None:
+    left_out = {
+        (document.name, block.needs): block.lines[1:]
+        for document in DOCUMENTS
+        for block in blocks(document)
+        if block.language == "sh" and block.needs
+    }
+    assert left_out == NOT_RUN_HERE
+    of_the_client = NOT_RUN_HERE["README.md", "Claude Code, in a clone of this repository"]
+    assert readme_commands("claude") == of_the_client, "the tests of the real client run these"
+
+
+def test_every_block_is_of_commands_or_of_output() -> None:
+    for document in DOCUMENTS:
+        assert {block.language for block in blocks(document)} <= {"sh", "text"}
+        for block in blocks(document):
+            assert block.language == "sh" or not any(line.startswith(("subcog ", "claude ")) for line in block.lines)

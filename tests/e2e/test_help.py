@@ -1,0 +1,45 @@
+"""`subcog help` by the installed executable: its topics are there, and a terminal gets them drawn."""
+
+import re
+
+import pytest
+
+from tests.documents import TOPICS
+from tests.e2e.machine import Machine, posix
+from tests.e2e.screen import OnTerminal
+
+BY_NAME = {document.stem: document for document in TOPICS}
+PAGED = "(through the pager)"
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_installed_executable_has_the_topic(bare: Machine, name: str) -> None:
+    done = bare.run("help", name)
+    assert (done.code, done.stderr) == (0, b"")
+    written = BY_NAME[name].read_text(encoding="utf-8")
+    assert done.stdout.decode() == re.sub(r"<!--.*?-->\n", "", written)
+
+
+def test_topics_are_listed_and_an_unknown_one_is_refused(bare: Machine) -> None:
+    assert sorted(line.split()[0] for line in bare.run("help").stdout.decode().splitlines()) == list(BY_NAME)
+    refused = bare.run("help", "privat")
+    assert (refused.code, refused.stdout) == (2, b"")
+    assert b"did you mean privacy?" in refused.stderr
+
+
+@posix
+def test_topic_is_drawn_on_a_terminal_and_goes_through_the_pager(bare: Machine) -> None:
+    pager = bare.root / "pager"
+    pager.write_text(f"#!/bin/sh\ncat\necho '{PAGED}'\n")
+    pager.chmod(0o700)
+    environment = {**bare.environment, "PAGER": str(pager)}
+    shown = OnTerminal([bare.command, "help", "Cues"], bare.folder, environment, columns=70, rows=30)
+    try:
+        assert shown.end() == 0
+    finally:
+        shown.kill()
+    lines = shown.screen().lines
+    assert lines[-1] == PAGED
+    assert max(map(len, lines)) <= 70
+    assert "Files: --path" in lines
+    assert not any(line.startswith(("#", "```", "|")) for line in lines)
