@@ -16,7 +16,7 @@ _DEEPEST = 20  # lists and objects in each other, of a condition; `check` allows
 
 
 def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Removed]:
-    """`memory` without secrets and private blocks in any of its texts, and what was removed, by kind. A trigger or a path that
+    """Return `memory` without secrets and private blocks in any of its texts, and what was removed, by kind. A trigger or a path that
     has one goes as a whole: `[redacted: …]` is a class of characters there.
 
     Lone surrogates become U+FFFD: they can not be stored. Raises InvalidMemory when a field does not hold, or when nothing
@@ -86,12 +86,12 @@ def _cleaned_value(value: object, clean: Callable[[str], str], depth: int = 1) -
 
 
 def storable(text: str) -> str:
-    """A text with U+FFFD in place of lone surrogates."""
+    """Return a text with U+FFFD in place of lone surrogates."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def total(parts: "list[Removed]") -> Removed:
-    """What was removed in all, by kind."""
+    """Return what was removed in all, by kind."""
     counted: Counter[str] = Counter()
     for part in parts:
         counted.update(dict(part))

@@ -72,7 +72,7 @@ def contradiction(new: str, old: str, stems: Stems) -> str | None:
 
 
 def _difference(new: Claim, old: Claim, length: int) -> str | None:
-    """How two clauses differ. length: words of the shorter note."""
+    """Return how two clauses differ. length: words of the shorter note."""
     shared = new.words & old.words
     if not shared - EVERYDAY:
         return None

@@ -170,7 +170,7 @@ def check_source(path: str) -> None:
 
 
 def count_lines(path: str) -> int | None:
-    """How many rows a JSONL file has, for a progress bar; None for Markdown."""
+    """Return how many rows a JSONL file has, for a progress bar; None for Markdown."""
     if not os.path.isfile(path) or path.lower().endswith(MARKDOWN_SUFFIXES):  # a pipe can be read once only
         return None
     lines = 0
@@ -184,7 +184,7 @@ def count_lines(path: str) -> int | None:
 
 
 def _rows(path: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
-    """Each row with its place; problems go to the report."""
+    """Return each row with its place; problems go to the report."""
     if os.path.isdir(path):
         found = False
         for file in _markdown_files(path):
@@ -246,7 +246,7 @@ def _with_safe_id(row: jsonl.Row, report: Report) -> jsonl.Row:
 
 
 def _place(file: str, root: str | None) -> str:
-    """How a Markdown file is named in ids and sources: from the project's root, else by its full path."""
+    """Return how a Markdown file is named in ids and sources: from the project's root, else by its full path."""
     path = os.path.realpath(file)
     inside = root is not None and path.startswith(os.path.join(root, ""))
     return (os.path.relpath(path, root) if inside else path).replace(os.sep, "/")
@@ -273,7 +273,7 @@ def _leads_out(file: str, folder: str) -> bool:
 
 
 def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
-    """The sections of a Markdown file; each has an id that follows from its place, so that importing again adds nothing."""
+    """Return the sections of a Markdown file; each has an id that follows from its place, so that importing again adds nothing."""
     shown = _place(file, options.root)
     try:
         raw = read_regular(file, MAX_MARKDOWN + 1)
@@ -384,7 +384,7 @@ def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options
 
 
 def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
-    """The memory as it can be stored, what was removed from it, and the faults of triggers and paths that it is stored without.
+    """Return the memory as it can be stored, what was removed from it, and the faults of triggers and paths that it is stored without.
 
     Raises InvalidMemory for any other fault, and where the memory would come more often without them: at the start of each
     session, or wherever its conditions hold.
@@ -400,7 +400,7 @@ def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
 
 
 def _without_faults(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
-    """A memory without the triggers and paths that this version refuses, and why it does. Those with a secret go unnamed."""
+    """Return a memory without the triggers and paths that this version refuses, and why it does. Those with a secret go unnamed."""
     faults: list[InvalidMemory] = []
     kept: dict[str, object] = {}
     for field, check in _PATTERNS.items():
@@ -417,7 +417,7 @@ def _without_faults(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
 
 
 def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> bool:
-    """Whether a row brings nothing new. A section that the user has forgotten or superseded stays so."""
+    """Return whether a row brings nothing new. A section that the user has forgotten or superseded stays so."""
     if options.replace:
         return jsonl.dump(before) == jsonl.dump(_updated(before, memory) if row.is_section else memory)
     if not row.is_section:
@@ -430,7 +430,7 @@ def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -
 
 
 def _replacement(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> Memory:
-    """What takes the place of `before`. Raises InvalidMemory unless --replace, or the file itself, allows it."""
+    """Return what takes the place of `before`. Raises InvalidMemory unless --replace, or the file itself, allows it."""
     if options.keeps_users and before.trust == USER:
         raise InvalidMemory(f"{memory.id} is the person's own", "ask the person, then give --as-user")
     if not row.is_section:
@@ -443,7 +443,7 @@ def _replacement(before: Memory, memory: Memory, row: jsonl.Row, options: Option
 
 
 def _updated(before: Memory, section: Memory) -> Memory:
-    """A section as its file has it now, with all that the user has added. Who vouched for a text has not for another."""
+    """Return a section as its file has it now, with all that the user has added. Who vouched for a text has not for another."""
     fields = {
         field: getattr(section, field) for field in (*_OF_THE_FILE, "source", "created_at", "updated_at", "superseded_by")
     }
@@ -456,19 +456,19 @@ def _updated(before: Memory, section: Memory) -> Memory:
 
 
 def _is_untouched(section: Memory) -> bool:
-    """Whether its text is still a file's: imports leave both times equal, and so does `adds_to_section`."""
+    """Return whether its text is still a file's: imports leave both times equal, and so does `adds_to_section`."""
     return section.updated_at == section.created_at
 
 
 def adds_to_section(before: Memory, after: Memory) -> bool:
-    """Whether a change of a Markdown section leaves alone what its file says: as long as `updated_at` is not moved then, that
+    """Return whether a change of a Markdown section leaves alone what its file says: as long as `updated_at` is not moved then, that
     goes on to update it."""
     as_before = after.replaced(**{field: getattr(before, field) for field in _OF_THE_USER})
     return before.id.startswith(SECTION) and jsonl.dump(as_before) == jsonl.dump(before)
 
 
 def _is_known(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:
-    """Whether the same audience has exactly this content already. Only rows without an id are asked."""
+    """Return whether the same audience has exactly this content already. Only rows without an id are asked."""
     key = (memory.content_hash, audience_of(memory.scope, memory.project))
     if key in hashes:
         return True

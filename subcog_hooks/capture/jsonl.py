@@ -37,7 +37,7 @@ class Row:
 
 
 def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) -> Row:
-    """The memory that a line describes. Raises InvalidMemory with the field and the remedy.
+    """Return the memory that a line describes. Raises InvalidMemory with the field and the remedy.
 
     trusted: the user vouches for the file, so that `trust` user and priorities that pin hold (`import --trust user`);
     otherwise nothing in it raises its own trust.
@@ -78,7 +78,7 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
 
 
 def dump(memory: Memory) -> str:
-    """The line of a memory, without its end of line: fields in a fixed order, those at their defaults left out."""
+    """Return the line of a memory, without its end of line: fields in a fixed order, those at their defaults left out."""
     everything: dict[str, object] = {
         "id": memory.id,
         "content": memory.content,
@@ -105,7 +105,7 @@ def dump(memory: Memory) -> str:
 
 
 def written_time(at_ms: int) -> str:
-    """Milliseconds since the epoch as ISO 8601, UTC; thousandths only where there are any.
+    """Return milliseconds since the epoch as ISO 8601, UTC; thousandths only where there are any.
 
     >>> written_time(1772445600000), written_time(1)
     ('2026-03-02T10:00:00Z', '1970-01-01T00:00:00.001Z')

@@ -43,7 +43,7 @@ class Document(NamedTuple):
 
 
 def read(text: str, *, title: str) -> Document:
-    """The sections of a document, the namespace that suits it, its tags, date and status.
+    """Return the sections of a document, the namespace that suits it, its tags, date and status.
 
     They come from its front matter; a decision record's date and status also from lines of their own.
 
@@ -64,7 +64,7 @@ def read(text: str, *, title: str) -> Document:
 
 
 def split(text: str, *, title: str) -> list[Section]:
-    """The sections of a document in their order; none if it says nothing.
+    """Return the sections of a document in their order; none if it says nothing.
 
     >>> [section.heading_path for section in split("# Cache\\n\\n" + "It is cold at first. " * 9, title="notes")]
     [('Cache',)]
@@ -75,7 +75,7 @@ def split(text: str, *, title: str) -> list[Section]:
 
 
 def suggest_namespace(title: str, text: str) -> str | None:
-    """`decisions` for an architecture decision record, known by its name or its headings; None for all else."""
+    """Return `decisions` for an architecture decision record, known by its name or its headings; None for all else."""
     start = text[:_START].removeprefix("\ufeff")
     top = _TOP_HEADING.search(start)
     if _RECORD_NAME.match(title) or (top and _RECORD_NAME.match(top[1])):
@@ -100,7 +100,7 @@ _LONGEST_FRONT_MATTER = 200  # lines
 
 
 def _front_matter(lines: list[str]) -> int:
-    """How many lines at the start are a YAML block between `---` lines, those included; 0 without one."""
+    """Return how many lines at the start are a YAML block between `---` lines, those included; 0 without one."""
     if lines[0].rstrip() != "---":
         return 0
     for index, line in enumerate(lines[1:_LONGEST_FRONT_MATTER], 1):
@@ -110,7 +110,7 @@ def _front_matter(lines: list[str]) -> int:
 
 
 def _fields(lines: Iterable[str]) -> dict[str, list[str]]:
-    """What is simply written: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a` on the lines below a key."""
+    """Return what is simply written: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a` on the lines below a key."""
     fields: dict[str, list[str]] = {}
     key = ""
     for line in lines:
@@ -128,7 +128,7 @@ def _first(fields: dict[str, list[str]], *names: str) -> str:
 
 
 def _simple(value: str) -> str:
-    """A YAML scalar without its quotes and its comment."""
+    """Return a YAML scalar without its quotes and its comment."""
     value = value.strip()
     if value[:1] in ("'", '"'):
         return value[1:].partition(value[0])[0].strip()
@@ -144,7 +144,7 @@ def _milliseconds(date: str) -> int | None:
 
 
 def _dated(text: str) -> str:
-    """The date of a decision record without front matter: a line `Date: 2026-03-02` near its top, "" when there is none."""
+    """Return the date of a decision record without front matter: a line `Date: 2026-03-02` near its top, "" when there is none."""
     found = _DATE_LINE.search(text[:_PREAMBLE])
     return found[1] if found else ""
 
@@ -186,7 +186,7 @@ class _Part:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines without byte order mark and NUL (its replacement is CommonMark's)."""
+    """Return the lines without byte order mark and NUL (its replacement is CommonMark's)."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     return text.split("\n")
 
@@ -220,7 +220,7 @@ def _parts(lines: list[str], title: str) -> list[_Part]:
 
 
 def _sole_top_heading(tokens: list[Token]) -> Token | None:
-    """The heading that is the document's title: of the first level, the only one of it, and before all others."""
+    """Return the heading that is the document's title: of the first level, the only one of it, and before all others."""
     headings = [token for token in tokens if token.type == "heading_open"]
     tops = [token for token in headings if token.tag == "h1"]
     return tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
@@ -235,7 +235,7 @@ def _add(part: _Part, lines: list[str], first: int, last: int, skipped: int, *, 
 
 
 def _heading(token: Token, lines: list[str]) -> str:
-    """The text of a heading without its markup, in one line."""
+    """Return the text of a heading without its markup, in one line."""
     first, last = token.map or (0, 0)
     if token.markup.startswith("#"):
         source = re.sub(r"(?:^|[ \t])#+$", "", lines[first].strip().lstrip("#").strip())
@@ -246,7 +246,7 @@ def _heading(token: Token, lines: list[str]) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """`text` without its HTML comments; one that is never closed ends it."""
+    """Return `text` without its HTML comments; one that is never closed ends it."""
     kept = []
     position = 0
     while (start := text.find("<!--", position)) >= 0:
@@ -285,7 +285,7 @@ def _with_heading(part: _Part) -> list[_Block]:
 
 
 def _sections(part: _Part) -> Iterator[Section]:
-    """The part as one section, or as several of at most MAX_SECTION characters."""
+    """Return the part as one section, or as several of at most MAX_SECTION characters."""
     path = part.path()
     head = " > ".join(path)
     room = max(MAX_SECTION - len(head) - 2, _LEAST_BODY)
@@ -304,7 +304,7 @@ def _sections(part: _Part) -> Iterator[Section]:
 
 
 def _pieces(block: _Block, room: int) -> Iterator[_Block]:
-    """The block itself if it fits; else cut as late as it can be, at an empty line, a line, a space or anywhere."""
+    """Return the block itself if it fits; else cut as late as it can be, at an empty line, a line, a space or anywhere."""
     text = block.text
     start, line = 0, block.line
     while len(text) - start > room:

@@ -54,7 +54,7 @@ def stated(text: str) -> str:
 
 
 def _of_section(body: str) -> str:
-    """The status that a section has, in paragraphs that are nothing but statuses: one that has ended it, else the first."""
+    """Return the status that a section has, in paragraphs that are nothing but statuses: one that has ended it, else the first."""
     told: list[str] = []
     for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
         lines = [read(line.lstrip("-*+ \t")) for line in paragraph.strip().split("\n")]

@@ -120,14 +120,14 @@ def run() -> None:
 
 
 def _take_out(arguments: list[str]) -> tuple[list[str], set[str]]:
-    """The arguments without the options that are accepted everywhere, and those options."""
+    """Return the arguments without the options that are accepted everywhere, and those options."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     flags = {argument for argument in arguments[:end] if argument in EVERYWHERE}
     return [argument for argument in arguments[:end] if argument not in EVERYWHERE] + arguments[end:], flags
 
 
 def _complain_of_call(message: str, arguments: list[str]) -> None:
-    """What typer has against the call; its help, when a group was called without a command."""
+    """Return what typer has against the call; its help, when a group was called without a command."""
     if message.startswith("Usage:"):
         terminal.result(message)
         return

@@ -146,13 +146,13 @@ def edit(
 
 
 def _by_author(before: Memory, after: Memory, *, as_user: bool) -> Memory:
-    """The memory with the trust that its new text deserves: an agent's words are an agent's, whoever had the old ones."""
+    """Return the memory with the trust that its new text deserves: an agent's words are an agent's, whoever had the old ones."""
     is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
     return after.replaced(trust=AGENT) if is_agents else after
 
 
 def _all_of(given: list[str] | None) -> tuple[str, ...] | None:
-    """What an option that may be repeated gives: None without it, nothing when an empty text is all that it gives."""
+    """Return what an option that may be repeated gives: None without it, nothing when an empty text is all that it gives."""
     return None if given is None else () if given == [""] else tuple(given)
 
 

@@ -186,7 +186,7 @@ def _index(home: Home, store: Store, findings: Findings) -> None:
 
 
 def _embedding(home: Home, store: Store, findings: Findings) -> None:
-    """The models, and the vectors of their spaces."""
+    """Return the models, and the vectors of their spaces."""
     for path in models.altered():
         findings.bad(f"{path} is not as it was installed; reinstall subcog", EXIT_MODEL)
     settings = loading.load(home)
@@ -206,7 +206,7 @@ def _embedding(home: Home, store: Store, findings: Findings) -> None:
 
 
 def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None:
-    """A space's vectors, caught up as the index is, and who is at work on them."""
+    """Return a space's vectors, caught up as the index is, and who is at work on them."""
     was = ""
     try:
         with VectorStore.reader(home, space.name, space.dimension) as vectors:
@@ -244,7 +244,7 @@ def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None
 
 
 def _files(store: Store, findings: Findings) -> None:
-    """The memories of this project whose files are gone: nothing that the agent touches brings them any more."""
+    """Return the memories of this project whose files are gone: nothing that the agent touches brings them any more."""
     at = session.here()
     found = stale.find(store, at) if at else None
     if found is None:
@@ -335,7 +335,7 @@ def _settings(home: Home, findings: Findings) -> loading.Settings:
 
 
 def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
-    """The LLM that helps to tell what a prompt asks for, where its key is from, whether it rests. Whether one is asked."""
+    """Return the LLM that helps to tell what a prompt asks for, where its key is from, whether it rests. Whether one is asked."""
     try:
         provider = providers.provider_of(settings, home)
     except ConfigError as error:
@@ -357,7 +357,7 @@ def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
 
 
 def _rest(home: Home, provider: providers.Provider) -> float:
-    """The seconds that an LLM is still left alone; 0.0 when it is not, or state.db, which has been looked at, can not say."""
+    """Return the seconds that an LLM is still left alone; 0.0 when it is not, or state.db, which has been looked at, can not say."""
     if not os.path.exists(home.state_db):
         return 0.0
     try:
@@ -384,7 +384,7 @@ def _registration(findings: Findings) -> list[str] | None:
 
 
 def _trial_prompt(store: Store) -> str | None:
-    """A question about the newest memory that is handed over here."""
+    """Return a question about the newest memory that is handed over here."""
     at = session.here()
     newest = store.select(Filter(audiences=audiences_of(*at.names) if at else audiences_of()), 1)
     return f"What did we decide about this: {' '.join(newest[0].content.split()[:PROMPT_WORDS])}?" if newest else None

@@ -200,7 +200,7 @@ class _Source:
         self.is_damaged = False
 
     def memories(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
-        """All memories by id; of a damaged store those that can be read, and it is said."""
+        """Return all memories by id; of a damaged store those that can be read, and it is said."""
         done: set[str] = set()
         try:
             for memory in store.all(statuses):

@@ -79,7 +79,7 @@ def intent(
 
 @contextmanager
 def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
-    """The state and the words of the memories, as far as there are any: nothing is made where there is no home yet."""
+    """Return the state and the words of the memories, as far as there are any: nothing is made where there is no home yet."""
     home = session.home()
     state = None
     try:
@@ -95,7 +95,7 @@ def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
 
 
 def _examined(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:
-    """The intent as the hook finds it, but for the hook's deadline. Without the state where that turns out to be unusable."""
+    """Return the intent as the hook finds it, but for the hook's deadline. Without the state where that turns out to be unusable."""
     try:
         return detection.examine(text, settings, session.home(), state, disclosure.shown, rarity_of)
     except StoreError as error:
@@ -106,7 +106,7 @@ def _examined(text: str, settings: Settings, state: State | None, rarity_of: Rar
 
 
 def described(text: str, found: Examined, explain: Settings | None = None) -> dict[str, object]:
-    """An intent as DESIGN section 4 has it; explain: with what it was made of, and what comes of it with these settings."""
+    """Return an intent as DESIGN section 4 has it; explain: with what it was made of, and what comes of it with these settings."""
     told = found.intent
     known: dict[str, object] = {
         "intent_type": told.type,
@@ -148,7 +148,7 @@ def _consequence(found: Examined, settings: Settings) -> str:
 
 
 def view(text: str, found: Examined, settings: Settings, *, explain: bool = False) -> RenderableType:
-    """An intent for people: a line of what matters, a line of the rest; explain: with what it was made of."""
+    """Return an intent for people: a line of what matters, a line of the rest; explain: with what it was made of."""
     told = found.intent
     line = Text()
     line.append(told.type, style=DIM if told.type == NONE else ACCENT)
@@ -182,7 +182,7 @@ def _reasons(found: Examined) -> list[RenderableType]:
 
 
 def _said(found: Examined) -> str:
-    """What the LLM has answered and how long it took, or why it has not."""
+    """Return what the LLM has answered and how long it took, or why it has not."""
     took = "" if found.llm_seconds is None else f" after {found.llm_seconds * 1000:.0f} ms"
     reason = f": {safe(found.llm_reason)}" if found.llm_reason else ""
     if found.answer is None:

@@ -124,7 +124,7 @@ def list_(
 def _page(
     store: Store, wanted: Filter, keywords: list[str], trigger: str | None, offset: int, limit: int
 ) -> tuple[list[Memory], int]:
-    """The memories of a page, and how many there are in all. What SQLite can not tell is looked for in all that it finds."""
+    """Return the memories of a page, and how many there are in all. What SQLite can not tell is looked for in all that it finds."""
     if not keywords and trigger is None:
         return store.select(wanted, limit, offset), store.count(wanted)
     text = None if trigger is None else triggers.plain(inputs.readable(trigger))
@@ -173,7 +173,7 @@ def show(
 
 
 def _fields(memory: Memory) -> list[tuple[str, str]]:
-    """The fields worth showing, with their values as text."""
+    """Return the fields worth showing, with their values as text."""
     rows = [
         ("id", memory.id),
         ("urn", memory.urn),
@@ -197,5 +197,5 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
 
 
 def _one_a_line(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
-    """A field of several values that may have commas and blanks in them, its name beside the first."""
+    """Return a field of several values that may have commas and blanks in them, its name beside the first."""
     return [("" if number else name, value) for number, value in enumerate(values)]

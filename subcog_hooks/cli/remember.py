@@ -201,7 +201,7 @@ def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority
 
 
 def _given(memory: Memory, *, has_priority: bool) -> dict[str, object]:
-    """What of a memory was said beside its text, that one which is there can take over."""
+    """Return what of a memory was said beside its text, that one which is there can take over."""
     given = {field: getattr(memory, field) for field in _TAKEN_OVER}
     return {field: value for field, value in given.items() if value or (field == "priority" and has_priority)}
 
@@ -276,7 +276,7 @@ def _text(words: list[str]) -> str:
 
 
 def expiry(text: str, now: int) -> int:
-    """The time that `--expires` names, in milliseconds. Raises InvalidMemory when it is none, or is past."""
+    """Return the time that `--expires` names, in milliseconds. Raises InvalidMemory when it is none, or is past."""
     try:
         at = (
             now + int(text[:-1]) * 86_400_000

@@ -73,7 +73,7 @@ def replay(
 
 
 def _remarks(was: Decision) -> list[str]:
-    """What is not as it was then, for reasons that are not the store's."""
+    """Return what is not as it was then, for reasons that are not the store's."""
     prompt = was.prompt or ""
     remarks = []
     if MASK in prompt:
@@ -98,7 +98,7 @@ def _again(was: Decision, given: set[str]) -> Decision:
 
 
 def _differences(was: Decision, now: Decision) -> tuple[list[Change], int]:
-    """The memories that are judged otherwise than before, the most relevant now first, and how many are not."""
+    """Return the memories that are judged otherwise than before, the most relevant now first, and how many are not."""
     before = {candidate.id: candidate for candidate in was.candidates}
     after = {candidate.id: candidate for candidate in now.candidates}
     changes = []

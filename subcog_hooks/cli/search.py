@@ -179,7 +179,7 @@ def _words_first(request: Request, store: Store, settings: Settings, count: int,
 
 
 def statuses(given: list[str] | None) -> tuple[str, ...]:
-    """The statuses that `--status` names, () for all of them."""
+    """Return the statuses that `--status` names, () for all of them."""
     if not given:
         return ("active",)
     for name in given:

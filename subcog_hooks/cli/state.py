@@ -140,7 +140,7 @@ def note_unset(when: Mapping[str, object]) -> None:
 
 
 def _value_for(condition: object) -> str:
-    """What a flag is set to for a condition to hold, as far as that has one value.
+    """Return what a flag is set to for a condition to hold, as far as that has one value.
 
     >>> _value_for(True), _value_for(["tired", "ill"]), _value_for({"gte": 7}), _value_for({"not": "ill"})
     ('true', 'tired', '7', '…')
@@ -178,7 +178,7 @@ def _opened() -> Iterator[State]:
 
 
 def _shown(value: Value) -> str:
-    """A value as `set` takes it.
+    """Return a value as `set` takes it.
 
     >>> _shown(True), _shown(7), _shown("7"), _shown("tired")
     ('true', '7', '"7"', 'tired')

@@ -154,7 +154,7 @@ def _nothing(family: Family, value: str) -> Counter | Histogram:
 
 
 def quantile(histogram: Histogram, share: float) -> float | None:
-    """The seconds that `share` of the observations stayed under, as far as buckets tell; None when there are no observations.
+    """Return the seconds that `share` of the observations stayed under, as far as buckets tell; None when there are no observations.
 
     Estimated as Prometheus does: evenly spread within their bucket; the last finite bound for those beyond it.
 
@@ -173,7 +173,7 @@ def quantile(histogram: Histogram, share: float) -> float | None:
 
 
 def _exposition(family: Family, values: Values) -> str:
-    """A family in Prometheus' text format 0.0.4."""
+    """Return a family in Prometheus' text format 0.0.4."""
     lines = [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
     for metric in values.values():
         braced = f"{{{metric.labels}}}" if metric.labels else ""
@@ -219,7 +219,7 @@ def _mean(metric: Histogram) -> float | None:
 
 
 def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
-    """What the decisions add up to, of the time for which they are kept."""
+    """Return what the decisions add up to, of the time for which they are kept."""
     return {
         "since": used.since,
         "prompts": used.prompts,
@@ -242,7 +242,7 @@ def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
 
 
 def _used(used: Usage, shelf: Shelf) -> Iterator[RenderableType]:
-    """What the decisions add up to; each figure with how it was in the last days."""
+    """Return what the decisions add up to; each figure with how it was in the last days."""
     since = "" if used.since is None else f" since {moment(used.since)[:10]}"
     days = () if terminal.out.is_terminal and terminal.out.width < ROOMY else (f"last {usage.DAYS} days",)
     table = _table(f"prompts{since}", "", "share", *days)

@@ -112,7 +112,7 @@ def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: "_Regexp"
 
 
 def _prompts() -> list[tuple[Decision, str]]:
-    """The last prompts that are kept, the latest first, each with its decision."""
+    """Return the last prompts that are kept, the latest first, each with its decision."""
     try:
         with decisions.opened() as state:
             kept = [(one, one.prompt) for one in decision_log.latest(state, MAX_DECISIONS) if one.prompt is not None]

@@ -243,7 +243,7 @@ def _mark(id_: str, decision: str | None) -> None:
 
 
 def _meant(state: State, id_: str, decision: str | None) -> Decision:
-    """The decision where a memory was wrong: the one that is named; without one the latest prompt, unless the memory has been
+    """Return the decision where a memory was wrong: the one that is named; without one the latest prompt, unless the memory has been
     handed over since, at another event. Raises NoDecision, UsageError."""
     if decision:
         return decisions.find(state, decision)
@@ -254,7 +254,7 @@ def _meant(state: State, id_: str, decision: str | None) -> Decision:
 
 
 def _instead(decision: Decision, id_: str) -> str:
-    """What helps where a mark does not."""
+    """Return what helps where a mark does not."""
     means = "priority and conditions" if decision.event == session_start.EVENT else "paths and triggers"
     return f"`subcog edit {safe(id_)[:80]}` changes its {means}"
 
@@ -278,7 +278,7 @@ def _take_back(id_: str, decision: str | None) -> None:
 
 
 def _of_decision(store: Store, made: list[Mark], decision: str | None) -> list[Mark]:
-    """The marks that were made for the prompt of a decision; where there are none, those that lower the memory for it."""
+    """Return the marks that were made for the prompt of a decision; where there are none, those that lower the memory for it."""
     named = [mark for mark in made if decision and mark.decision.startswith(decision)]
     if len({mark.decision for mark in named}) == 1:
         return named
@@ -295,7 +295,7 @@ def _ids(made: list[Mark]) -> str:
 
 
 def _terms(decision: Decision, store: Store) -> dict[str, float]:
-    """What was asked there: a prompt that goes on from the one before is known by what it borrowed, too."""
+    """Return what was asked there: a prompt that goes on from the one before is known by what it borrowed, too."""
     if decision.prompt is None:
         return {}
     return marks.terms("\n".join((decision.prompt, *decision.borrowed)), session.index_of(store))

@@ -68,7 +68,7 @@ class _Line:
 
 
 def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_units: int) -> Rendered:
-    """The block of DESIGN section 8 with as many of `entries`, the best first, as fit into `max_units` UTF-16 units.
+    """Return the block of DESIGN section 8 with as many of `entries`, the best first, as fit into `max_units` UTF-16 units.
 
     about: attributes, whose values are cut to the alphabet of ids. An entry is whole if it fits its fair share of the room,
     otherwise cut with " …"; one that would be left with less than MIN_TEXT_UNITS is left out, unless it is the first.
@@ -96,7 +96,7 @@ def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_un
 
 
 def to_hook_output(event: str, context: str) -> bytes:
-    """The line of ASCII JSON that hands `context` to the model in answer to `event`; nothing for an empty context."""
+    """Return the line of ASCII JSON that hands `context` to the model in answer to `event`; nothing for an empty context."""
     if not context:
         return b""
     inner = f'{{"hookEventName": {quote(event)}, "additionalContext": {quote(context)}}}'
@@ -104,7 +104,7 @@ def to_hook_output(event: str, context: str) -> bytes:
 
 
 def _place(entries: Sequence[Entry], room: int) -> tuple[list[_Line], int]:
-    """The entries that fit with the least each may be cut to, and the room that all their texts share."""
+    """Return the entries that fit with the least each may be cut to, and the room that all their texts share."""
     placed: list[_Line] = []
     bound = _RAW_PER_UNIT * max(room, 0) // max(len(entries), 1) + _RAW_MARGIN
     needed = 0
@@ -130,7 +130,7 @@ def _told(entry: Entry) -> str:
 
 
 def _harmless(content: str, bound: int) -> str:
-    """`content` in one harmless line without secrets; of a longer one what its first `bound` characters come to."""
+    """Return `content` in one harmless line without secrets; of a longer one what its first `bound` characters come to."""
     raw = content[:bound]
     flat = " ".join(raw.split())  # a private key is masked to the end of its line
     masked = mask(flat)
@@ -149,7 +149,7 @@ def _cut(text: str, units: int) -> str:
 
 
 def _fair_share(needs: list[int], room: int) -> int:
-    """The level to which all can be filled: those that need less are whole, the others get as much each."""
+    """Return the level to which all can be filled: those that need less are whole, the others get as much each."""
     share = room
     for taken, need in enumerate(sorted(needs)):
         share = room // (len(needs) - taken)
@@ -161,7 +161,7 @@ def _fair_share(needs: list[int], room: int) -> int:
 
 
 def _label(text: str) -> str:
-    """`text` as far as it is of the alphabet of ids: nothing in it can end an attribute or a header."""
+    """Return `text` as far as it is of the alphabet of ids: nothing in it can end an attribute or a header."""
     if len(text) <= _LONGEST_LABEL and _LABEL.issuperset(text):
         return text or "-"
     return "".join(filter(_LABEL.__contains__, text[:_LONGEST_LABEL])) or "-"

@@ -11,7 +11,7 @@ from subcog_hooks.memory.store import Store
 
 
 def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, removed: list[Removed]) -> Memory | None:
-    """The memory after the change, which is stored; None when it changes nothing. Raises InvalidMemory.
+    """Return the memory after the change, which is stored; None when it changes nothing. Raises InvalidMemory.
 
     removed: what is taken out of the new texts is added to it.
     """
@@ -30,7 +30,7 @@ def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, remo
 
 
 def changed(memory: Memory, changes: Mapping[str, object]) -> Memory:
-    """A memory with these changes; one that is no longer superseded forgets by what. Raises InvalidMemory."""
+    """Return a memory with these changes; one that is no longer superseded forgets by what. Raises InvalidMemory."""
     if changes.get("status", "superseded") != "superseded":
         changes = {**changes, "superseded_by": None}
     after = memory.replaced(**changes)
@@ -43,7 +43,7 @@ def changed(memory: Memory, changes: Mapping[str, object]) -> Memory:
 
 
 def joined(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
-    """The changes that give a memory these fields beside what it has: entries are added, a condition takes the place of one on
+    """Return the changes that give a memory these fields beside what it has: entries are added, a condition takes the place of one on
     the same fact. What it has already is no change.
 
     >>> joined(Memory(id="a", content="x", tags=("auth",), priority=95), {"tags": ("auth", "spa"), "priority": 95})

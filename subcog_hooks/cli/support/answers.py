@@ -19,7 +19,7 @@ TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
 def form(*, as_json: bool, jsonl: bool, ids: bool) -> str:
-    """The form of output that the options ask for. Raises UsageError when they ask for several."""
+    """Return the form of output that the options ask for. Raises UsageError when they ask for several."""
     asked = [name for name, wanted in ((JSON, as_json), (JSONL, jsonl), (IDS, ids)) if wanted]
     if len(asked) > 1:
         raise UsageError("--json, --jsonl and --ids exclude each other", "give one of them")
@@ -67,18 +67,18 @@ def show(
 
 
 def view(answer: Answer) -> RenderableType:
-    """The hits of an answer, for a terminal."""
+    """Return the hits of an answer, for a terminal."""
     return memories_view([hit.memory for hit in answer.hits], PREVIEW, [_confidence(answer, hit) for hit in answer.hits])
 
 
 def _confidence(answer: Answer, hit: Hit) -> Text:
-    """How sure the answer is of a hit: its label and its relevance; what is weak stands out."""
+    """Return how sure the answer is of a hit: its label and its relevance; what is weak stands out."""
     label = answer.confidence_of(hit)
     return Text(f"{label.replace('_', ' ')} {hit.relevance:.2f}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
 
 
 def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:
-    """One result as DESIGN section 4 has it; explain: with what its score is made of (S2's debug information)."""
+    """Return one result as DESIGN section 4 has it; explain: with what its score is made of (S2's debug information)."""
     memory = hit.memory
     known: dict[str, object] = {
         "id": memory.id,
@@ -124,7 +124,7 @@ def _described(text: str, answer: Answer, elapsed: float, remarks: Sequence[str]
 
 
 def _remarks(answer: Answer, offset: int, *, is_empty: bool, hidden: Sequence[Memory]) -> list[str]:
-    """What there is to say of an answer beside its hits."""
+    """Return what there is to say of an answer beside its hits."""
     remarks = [answer.note] if answer.note else []
     if answer.corrections:
         remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
@@ -142,7 +142,7 @@ def _remarks(answer: Answer, offset: int, *, is_empty: bool, hidden: Sequence[Me
 
 
 def _reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]:
-    """Why a hit stands where it stands, in lines."""
+    """Return why a hit stands where it stands, in lines."""
     channels = [
         f"{name} {f'rank {hit.ranks[name]}, ' if name in hit.ranks else ''}{hit.scores.get(name, 0.0):g}"
         for name in dict.fromkeys((*hit.ranks, *hit.scores))

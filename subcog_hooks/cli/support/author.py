@@ -11,7 +11,7 @@ AS_USER_HELP = "For an agent: the person has allowed to change what is the perso
 
 
 def is_agent() -> bool:
-    """Whether an agent's client runs this command."""
+    """Return whether an agent's client runs this command."""
     return os.environ.get(IN_AN_AGENT) == "1"
 
 
@@ -30,7 +30,7 @@ def require_consent(memories: Iterable[Memory], *, as_user: bool) -> None:
 
 
 def needs_consent(what: str) -> UsageError:
-    """The error for what an agent may not do by the way."""
+    """Return the error for what an agent may not do by the way."""
     return UsageError(
         f"{what}, and this command is run by an agent ({IN_AN_AGENT}=1)",
         "ask the person, then give --as-user; the client's permission rules can allow it",

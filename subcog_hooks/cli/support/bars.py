@@ -13,7 +13,7 @@ _MARK, _ASCII_MARK = "┃", "|"
 
 
 def bar(share: float, width: int, style: str = "", mark: float | None = None) -> Text:
-    """A share of 0.0 to 1.0 as a bar of so many columns; mark: another share, at which a line stands."""
+    """Return a share of 0.0 to 1.0 as a bar of so many columns; mark: another share, at which a line stands."""
     blocks = terminal.has_blocks
     text = Text(filled(share, width, blocks=blocks), style=style)
     if mark is None:
@@ -35,7 +35,7 @@ def filled(share: float, width: int, *, blocks: bool) -> str:
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """A character for each value, as high as its share of the largest; a blank where there is none."""
+    """Return a character for each value, as high as its share of the largest; a blank where there is none."""
     return heights(values, _HEIGHTS if terminal.has_blocks else _ASCII_HEIGHTS)
 
 

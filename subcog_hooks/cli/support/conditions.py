@@ -11,7 +11,7 @@ _SIGN_OF = {EQ: "=", IN: "=", GTE: ">=", LTE: "<=", GLOB: "~", NOT: "!="}
 
 
 def read(texts: Iterable[str]) -> dict[str, object]:
-    """The conditions that these texts make, each as `conditions.from_text` takes it or a JSON object: all must hold.
+    """Return the conditions that these texts make, each as `conditions.from_text` takes it or a JSON object: all must hold.
 
     Raises InvalidMemory naming the first that is none, or that can not be joined with another.
 
@@ -34,7 +34,7 @@ def read(texts: Iterable[str]) -> dict[str, object]:
 
 
 def written(when: Mapping[str, object]) -> list[str]:
-    """The texts that `read` makes these conditions of, in their order; JSON where no shorter form says the same.
+    """Return the texts that `read` makes these conditions of, in their order; JSON where no shorter form says the same.
 
     >>> written({"branch": ["main", "dev"], "prompts": {"gte": 3, "lte": 9}, "calm": True, "tool": {"not": {"not": "Bash"}}})
     ['branch=main,dev', 'prompts>=3', 'prompts<=9', 'calm', '{"tool": {"not": {"not": "Bash"}}}']
@@ -61,7 +61,7 @@ def _texts(name: str, condition: object) -> list[str]:
 
 
 def _short(name: str, operator: str, operand: object, quote: str) -> str:
-    """A condition of one operator as its sign has it; it may say something else, or nothing."""
+    """Return a condition of one operator as its sign has it; it may say something else, or nothing."""
     if operator == EQ and operand is True:
         return name
     sign = _SIGN_OF.get(operator, "")
@@ -72,7 +72,7 @@ def _short(name: str, operator: str, operand: object, quote: str) -> str:
 
 
 def _says(texts: list[str], name: str, condition: object) -> bool:
-    """Whether these texts are read as this condition; true and 1, and 1 and 1.0, are not the same."""
+    """Return whether these texts are read as this condition; true and 1, and 1 and 1.0, are not the same."""
     try:
         return json.dumps(condition_texts.from_texts(texts)) == json.dumps({name: condition})
     except InvalidMemory:

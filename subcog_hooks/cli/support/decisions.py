@@ -75,7 +75,7 @@ LACKED = {  # what kept a candidate back
 
 @contextmanager
 def opened() -> Iterator[State]:
-    """The state, closed in the end. Raises NoDecision when there is none yet, StoreError."""
+    """Return the state, closed in the end. Raises NoDecision when there is none yet, StoreError."""
     home = session.home()
     if not os.path.exists(home.state_db):
         raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
@@ -87,7 +87,7 @@ def opened() -> Iterator[State]:
 
 
 def find(state: State, id_or_prefix: str | None) -> Decision:
-    """The decision of this id, or the only one whose id begins so; the latest without one. Raises NoDecision, UsageError."""
+    """Return the decision of this id, or the only one whose id begins so; the latest without one. Raises NoDecision, UsageError."""
     found = decision_log.find(state, id_or_prefix)
     if found is None and id_or_prefix:
         raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
@@ -126,7 +126,7 @@ def given_before(state: State, decision: Decision) -> set[str]:
 
 
 def described(decision: Decision) -> dict[str, object]:
-    """A decision as it is kept, for scripts; no memory's content is in it."""
+    """Return a decision as it is kept, for scripts; no memory's content is in it."""
     return {
         "id": decision.id,
         "at": decision.at,
@@ -142,7 +142,7 @@ def described(decision: Decision) -> dict[str, object]:
 
 
 def would_speak(decision: Decision, bar: float) -> bool:
-    """Whether the hook would have spoken if `surfacing.min_relevance` had been this, all else as it was."""
+    """Return whether the hook would have spoken if `surfacing.min_relevance` had been this, all else as it was."""
     if decision.outcome not in DECIDED_BY_RELEVANCE or decision.reason:  # a reason of its own: an LLM's veto
         return False
     needed = decision.bars.needed_at(bar) if decision.bars else bar
@@ -156,7 +156,7 @@ def would_speak(decision: Decision, bar: float) -> bool:
 
 
 def sentence(decision: Decision) -> str:
-    """What became of it, in one plain sentence."""
+    """Return what became of it, in one plain sentence."""
     looked_at = counted(len(decision.candidates), "candidate")
     if decision.outcome == outcomes.SPOKE:
         return f"spoke: {len(decision.injected)} of {looked_at} handed over, {decision.units} characters"
@@ -176,7 +176,7 @@ def sentence(decision: Decision) -> str:
 
 
 def against(value: float, bar: float) -> str:
-    """A number and the one that it is measured against, with as many digits as tell them apart.
+    """Return a number and the one that it is measured against, with as many digits as tell them apart.
 
     >>> against(0.21, 0.25), against(0.2496, 0.25)
     ('0.21, 0.25', '0.2496, 0.2500')
@@ -202,14 +202,14 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def line(decision: Decision) -> str:
-    """A decision in a line: its id, when, what became of it, how many memories were handed over, the prompt's first words or
+    """Return a decision in a line: its id, when, what became of it, how many memories were handed over, the prompt's first words or
     the event."""
     injected = len(decision.injected)
     return f"{safe(decision.id)}  {moment(decision.at)}  {safe(decision.outcome):<13}  {injected}  {prompt_of(decision, WORDS)}"
 
 
 def silent_line(call: SilentCall) -> str:
-    """A tool call without a decision, in a line: when, the tool and what was looked up, and why nothing came."""
+    """Return a tool call without a decision, in a line: when, the tool and what was looked up, and why nothing came."""
     about = safe(", ".join(call.about)) or "a command without a name to look up"
     why = f"{', '.join(map(safe, call.given))} given in this session before" if call.given else "no memory is about it"
     return f"{'-':<14}  {moment(call.at)}  silent         0  {safe(call.tool)}: {about}; {why}"
@@ -221,7 +221,7 @@ def cut_off_line(cut_off: CutOff) -> str:
 
 
 def prompt_of(decision: Decision, most: int) -> str:
-    """The prompt; where none was typed the event, and of what: the tool, or how the session began."""
+    """Return the prompt; where none was typed the event, and of what: the tool, or how the session began."""
     if decision.event != PROMPT_EVENT:
         return safe(f"{decision.event}: {decision.reason}" if decision.reason else decision.event)
     return NOT_KEPT if decision.prompt is None else cut(safe(decision.prompt), most)
@@ -232,14 +232,14 @@ def occasion_of(decision: Decision) -> str:
 
 
 def why_not_kept() -> str:
-    """Why a prompt is not known, and what to do."""
+    """Return why a prompt is not known, and what to do."""
     if not session.settings()["surfacing.log_prompts"]:
         return "surfacing.log_prompts is false; set it to true, and ask again"
     return "it may have held a secret, or asked for silence; ask in other words"
 
 
 def moment(at_ms: int) -> str:
-    """A time, as the clock on the wall showed it."""
+    """Return a time, as the clock on the wall showed it."""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_ms // 1000))
     except (OSError, OverflowError, ValueError):
@@ -265,7 +265,7 @@ class Shown(NamedTuple):
 
 
 def view(decision: Decision, shown: Shown) -> RenderableType:
-    """A decision with all that it was made of."""
+    """Return a decision with all that it was made of."""
     where = f"in {safe(decision.project)}" if decision.project else "in no project"
     if decision.event != PROMPT_EVENT:
         where += f", at {occasion_of(decision)}"
@@ -295,7 +295,7 @@ def _named(name: str, what: str) -> Text:
 
 
 def _almost(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
-    """What was kept back that was relevant, and what nearly was."""
+    """Return what was kept back that was relevant, and what nearly was."""
     bar = decision.bars.needed if decision.bars else 0.0
     kept_back = [candidate for candidate in decision.candidates if candidate.outcome != outcomes.INJECTED]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
@@ -344,12 +344,12 @@ def _stages(decision: Decision) -> Iterator[Text]:
 
 
 def _room(behind: Text) -> int:
-    """The columns that are left for a bar."""
+    """Return the columns that are left for a bar."""
     return max(SMALL_BAR // 2, min(BAR, terminal.out.width - behind.cell_len)) if terminal.out.is_terminal else BAR
 
 
 def _candidates(decision: Decision, memories: Mapping[str, Memory]) -> Iterator[RenderableType]:
-    """The candidates: in a table where there is room for one, else with two lines each."""
+    """Return the candidates: in a table where there is room for one, else with two lines each."""
     bar = decision.bars.needed if decision.bars else 0.0
     is_table = terminal.out.is_terminal and terminal.out.width >= ROOMY
     table = plain_table(is_wide=True)
@@ -380,7 +380,7 @@ def indented(text: Text) -> RenderableType:
 
 
 def words_of(memory: Memory | None) -> Text:
-    """A memory's first words; of one that is forgotten, or gone, that it is."""
+    """Return a memory's first words; of one that is forgotten, or gone, that it is."""
     if memory is None or memory.status == "deleted":
         return Text(GONE, style=DIM)
     return Text(cut(safe(memory.content), WORDS))
@@ -403,7 +403,7 @@ def may_come(candidate: Candidate | None) -> bool:
 def missed_view(
     was: Decision, now: Decision, memory: Memory, words: Words, remedies: Sequence[Remedy] | None
 ) -> RenderableType:
-    """What kept a memory away from a prompt. now: the same prompt decided anew; remedies: None where none was looked for."""
+    """Return what kept a memory away from a prompt. now: the same prompt decided anew; remedies: None where none was looked for."""
     candidate = next((one for one in now.candidates if one.id == memory.id), None)
     bar = now.bars.needed if now.bars else 0.0
     if candidate is None:
@@ -427,7 +427,7 @@ def missed_view(
 
 
 def _why_not_found(memory: Memory, was: Decision) -> str:
-    """What keeps a memory from being looked at, whatever its words are; empty where nothing does."""
+    """Return what keeps a memory from being looked at, whatever its words are; empty where nothing does."""
     if memory.status != "active":
         return f": it is {memory.status}"
     if memory.project and memory.project != was.project:
@@ -436,7 +436,7 @@ def _why_not_found(memory: Memory, was: Decision) -> str:
 
 
 def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
-    """Which words of the prompt the best candidates have, and which they lack."""
+    """Return which words of the prompt the best candidates have, and which they lack."""
     for candidate in [one for one in decision.candidates if one.id in words][:NAMED]:
         found = words[candidate.id]
         yield ""
@@ -449,7 +449,7 @@ def _listed(verb: str, words: Sequence[str]) -> Text:
 
 
 def _remedies(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:
-    """What would make a memory come. Each has been tried."""
+    """Return what would make a memory come. Each has been tried."""
     for id_, found in remedies.items():
         if not found:
             yield Text(f"no keyword and no trigger of these words makes {safe(id_)} come: its text says something else")

@@ -67,13 +67,13 @@ class Editor:
 
 
 def _fields(memory: Memory) -> dict[str, str]:
-    """The fields of one line each, as they are written there."""
+    """Return the fields of one line each, as they are written there."""
     lists = {name: ", ".join(map(_line, getattr(memory, name))) for name in _JOINED}
     return {"namespace": memory.namespace, "status": memory.status, "priority": str(memory.priority), **lists}
 
 
 def _entries(memory: Memory) -> dict[str, list[str]]:
-    """The fields of a line for each entry, as they are written there."""
+    """Return the fields of a line for each entry, as they are written there."""
     when = list(map(_line, conditions.written(memory.when)))
     return {"trigger": list(map(_line, memory.triggers)), "path": list(map(_line, memory.paths)), "when": when}
 
@@ -89,7 +89,7 @@ def _written(memory: Memory) -> str:
 
 
 def _read(text: str, memory: Memory) -> dict[str, object]:
-    """The fields that differ from what was written. Raises InvalidMemory."""
+    """Return the fields that differ from what was written. Raises InvalidMemory."""
     if "\r\n" not in memory.content:
         text = text.replace("\r\n", "\n")  # the editor's own line ends
     head, dashes, content = text.replace(f"\n{_DASHES}\r\n", f"\n{_DASHES}\n").partition(f"\n{_DASHES}\n")
@@ -126,6 +126,6 @@ def _value(name: str, text: str) -> object:
 
 
 def _kept_as_they_were(given: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
-    """The entries of these lines: where a line is as it was written, the entry that it was written for."""
+    """Return the entries of these lines: where a line is as it was written, the entry that it was written for."""
     stored = {_line(entry): entry for entry in reversed(before)}
     return tuple(dict.fromkeys(stored.get(line, line) for line in given))

@@ -19,7 +19,7 @@ _FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # how a file that init made begins and en
 
 
 def registered(text: str | None, command: list[str]) -> str:
-    """The settings file `text` (None: there is none) with the hook for every event. Raises ValueError when it is not JSON."""
+    """Return the settings file `text` (None: there is none) with the hook for every event. Raises ValueError when it is not JSON."""
     if text is None:
         hooks = {event: [_group(command, matcher)] for event, matcher in EVENTS.items()}
         return json.dumps({"hooks": hooks}, indent=2, ensure_ascii=False)
@@ -34,7 +34,7 @@ def registered(text: str | None, command: list[str]) -> str:
 
 
 def unregistered(text: str) -> str | None:
-    """The settings file `text` without our hooks; None when `init` made the file. Raises ValueError when it is not JSON."""
+    """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError when it is not JSON."""
     before = text
     made_by_init = text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
     for event in registered_commands(text):
@@ -45,7 +45,7 @@ def unregistered(text: str) -> str | None:
 
 
 def registered_commands(text: str) -> dict[str, list[list[str]]]:
-    """The commands of our hooks in a settings file by event, each as words. Raises ValueError when it is not JSON."""
+    """Return the commands of our hooks in a settings file by event, each as words. Raises ValueError when it is not JSON."""
     found: dict[str, list[list[str]]] = {}
     for event, groups in _events(text).items():
         for group in groups if isinstance(groups, list) else []:
@@ -55,7 +55,7 @@ def registered_commands(text: str) -> dict[str, list[list[str]]]:
 
 
 def unserved(text: str) -> list[str]:
-    """The events for which a settings file does not run our hook, or for less than all it answers. Raises ValueError."""
+    """Return the events for which a settings file does not run our hook, or for less than all it answers. Raises ValueError."""
     missing = []
     for event, matcher in EVENTS.items():
         ours = [group.value for group in _groups(text, event) if any(map(_is_ours, _hooks_of(group.value)))]
@@ -85,7 +85,7 @@ def _with_group(text: str, event: str, group: dict[str, object]) -> str:
 
 
 def _without(text: str, event: str, found: tuple[settings_json.Member, settings_json.Member]) -> str:
-    """`text` without one of our hooks, and without the brackets that were made for it."""
+    """Return `text` without one of our hooks, and without the brackets that were made for it."""
     group, hook = found
     root = settings_json.start_of(text)
     hooks = settings_json.member(text, root, "hooks")
@@ -104,12 +104,12 @@ def _without(text: str, event: str, found: tuple[settings_json.Member, settings_
 
 
 def _made_by_init(text: str, bracket: int) -> bool:
-    """Whether a bracket came with its first member: then a new line follows it (see settings_json.insert)."""
+    """Return whether a bracket came with its first member: then a new line follows it (see settings_json.insert)."""
     return text[bracket + 1 : bracket + 3].lstrip("\r").startswith("\n")
 
 
 def _our_hook(text: str, event: str) -> tuple[settings_json.Member, settings_json.Member] | None:
-    """The first group and hook of an event that are ours."""
+    """Return the first group and hook of an event that are ours."""
     for group in _groups(text, event):
         inner = settings_json.member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
         if inner is not None and isinstance(inner.value, list):
@@ -138,7 +138,7 @@ def _hooks_of(group: object) -> list[dict[str, object]]:
 
 
 def _is_ours(hook: object) -> bool:
-    """Whether a handler runs `subcog hook`, from whatever place and in either form."""
+    """Return whether a handler runs `subcog hook`, from whatever place and in either form."""
     if not isinstance(hook, dict) or not isinstance(hook.get("command"), str):
         return False
     words = _words(hook)

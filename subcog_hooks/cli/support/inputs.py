@@ -12,7 +12,7 @@ STDIN = "-"
 
 
 def text_of(words: list[str]) -> str:
-    """The text that the arguments make; `-` alone stands for standard input. Raises UsageError when that is not UTF-8."""
+    """Return the text that the arguments make; `-` alone stands for standard input. Raises UsageError when that is not UTF-8."""
     if words != [STDIN]:
         return readable(" ".join(words))
     return _decoded(sys.stdin.buffer.read(), "standard input")
@@ -55,7 +55,7 @@ def _from_root(path: str, root: str | None) -> str:
 
 
 def readable(text: str) -> str:
-    """`text` with `?` for what UTF-8 can not hold: half a surrogate pair, a byte of another encoding."""
+    """Return `text` with `?` for what UTF-8 can not hold: half a surrogate pair, a byte of another encoding."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -58,7 +58,7 @@ class Terminal:
         self.has_blocks = True
 
     def say(self, message: str) -> None:
-        """A remark beside the result, in one line to stderr, so that stdout stays data."""
+        """Return a remark beside the result, in one line to stderr, so that stdout stays data."""
         if not self.quiet:
             self.complain(message)
 
@@ -74,19 +74,19 @@ class Terminal:
         self._said.clear()
 
     def complain(self, message: str, style: str = "") -> None:
-        """What is said also when `quiet`, in one line to stderr. style: rich's, on a terminal."""
+        """Return what is said also when `quiet`, in one line to stderr. style: rich's, on a terminal."""
         self.err.print(escape_controls(message), markup=False, style=style if self.err.is_terminal else None)
 
     def result(self, text: str) -> None:
-        """The result, as it is. Raises ReaderGone, OutputFailed."""
+        """Return the result, as it is. Raises ReaderGone, OutputFailed."""
         self._guarded(lambda: self.out.print(text, markup=False, soft_wrap=True))
 
     def draw(self, view: RenderableType) -> None:
-        """The result, as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
+        """Return the result, as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
         self._guarded(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
 
     def json(self, value: object, indent: int | None = None) -> None:
-        """The result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
+        """Return the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
         self.raw(to_json(value, indent) + "\n")
 
     def page(self, view: RenderableType) -> None:
@@ -126,7 +126,7 @@ terminal = Terminal()
 
 
 def day(at_ms: int) -> str:
-    """The date of a time, UTC.
+    """Return the date of a time, UTC.
 
     >>> day(1772445600000)
     '2026-03-02'
@@ -200,13 +200,13 @@ def plain_table(*, is_wide: bool = False) -> Table:
 
 
 def first_screen(view: RenderableType) -> RenderableType:
-    """As many lines of `view` as the terminal shows at once: what is to be taken back must not have scrolled away."""
+    """Return as many lines of `view` as the terminal shows at once: what is to be taken back must not have scrolled away."""
     lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
     return SegmentLines(lines, new_lines=True)
 
 
 def where(memory: Memory) -> str:
-    """The scope of a memory in a word or a path."""
+    """Return the scope of a memory in a word or a path."""
     return memory.project or memory.scope
 
 

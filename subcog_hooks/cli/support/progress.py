@@ -21,7 +21,7 @@ from subcog_hooks.cli.support.output import terminal
 
 @contextmanager
 def of_items(label: str, total: int | None, *, with_rate: bool = False) -> Iterator[Callable[[int], None]]:
-    """A bar of things that are counted; to be told how many more are done. with_rate: it shows how many a second."""
+    """Return a bar of things that are counted; to be told how many more are done. with_rate: it shows how many a second."""
     with _shown(MofNCompleteColumn(), *([_Rate()] if with_rate else [])) as progress:
         task = progress.add_task(label, total=total)
         yield lambda count: progress.advance(task, count)
@@ -29,7 +29,7 @@ def of_items(label: str, total: int | None, *, with_rate: bool = False) -> Itera
 
 @contextmanager
 def of_bytes(label: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A bar of bytes; to be told how many have come, and of how many as far as is known."""
+    """Return a bar of bytes; to be told how many have come, and of how many as far as is known."""
     with _shown(DownloadColumn(), TransferSpeedColumn()) as progress:
         task = progress.add_task(label, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)

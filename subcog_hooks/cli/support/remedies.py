@@ -62,7 +62,7 @@ class Question:
 
 
 def _project(identity: str) -> Project | None:
-    """The project of a decision: the one at hand if it is that, else what is known of it by its name."""
+    """Return the project of a decision: the one at hand if it is that, else what is known of it by its name."""
     here = session.here()
     if here is not None and here.identity == identity:
         return here

@@ -33,7 +33,7 @@ def home() -> Home:
 
 
 def here() -> project.Project | None:
-    """The project of the folder this command was started in."""
+    """Return the project of the folder this command was started in."""
     try:
         return project.find(os.getcwd())
     except FileNotFoundError:
@@ -41,13 +41,13 @@ def here() -> project.Project | None:
 
 
 def root_of(project_name: str | None) -> str | None:
-    """The folder that paths are named from: the project's at hand, None for another one."""
+    """Return the folder that paths are named from: the project's at hand, None for another one."""
     at = here() if project_name is None else None
     return at.root if at else None
 
 
 def settings() -> loading.Settings:
-    """The settings in force. Raises ConfigError naming the first thing that is wrong in a file."""
+    """Return the settings in force. Raises ConfigError naming the first thing that is wrong in a file."""
     at = here()
     found = loading.load(home(), at.root if at else None)
     for problem in found.problems:
@@ -61,7 +61,7 @@ def settings() -> loading.Settings:
 
 @contextmanager
 def writing() -> Iterator[Store]:
-    """The store for writing, closed in the end. Raises StoreError, also rather than to begin anew where it has lost all."""
+    """Return the store for writing, closed in the end. Raises StoreError, also rather than to begin anew where it has lost all."""
     at = home()
     has_store(at)
     with Store.writer(at) as store:
@@ -93,7 +93,7 @@ def has_store(at: Home) -> bool:
 
 @contextmanager
 def reading() -> Iterator[Store | None]:
-    """The store for reading, None when there is none yet."""
+    """Return the store for reading, None when there is none yet."""
     at = home()
     if not has_store(at):
         yield None
@@ -103,7 +103,7 @@ def reading() -> Iterator[Store | None]:
 
 
 def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
-    """The index, caught up with the store; in a home that can not be written, one in memory. Raises StoreError."""
+    """Return the index, caught up with the store; in a home that can not be written, one in memory. Raises StoreError."""
     at = home()
     return sync.catch_up(at, store, progress) if os.access(at.root, os.W_OK) else sync.in_memory(store)
 
@@ -126,7 +126,7 @@ def follow(store: Store, progress: Callable[[int], None] | None = None) -> None:
 
 
 def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | None = None) -> VectorStore:
-    """The vectors of a space, caught up with the store. As they are in a home that can not be written, and while another
+    """Return the vectors of a space, caught up with the store. As they are in a home that can not be written, and while another
     process is at it for long: that one brings what is missing too.
 
     Raises StoreError, ExtensionMissing without sqlite-vec, ModelError when the packaged encoder is damaged.
@@ -151,7 +151,7 @@ def wanted(
     statuses: tuple[str, ...] = ("active",),
     alone: bool = False,
 ) -> Filter:
-    """The filter that a command's options describe: by default this project, the user and the organisation.
+    """Return the filter that a command's options describe: by default this project, the user and the organisation.
 
     alone: a project that is named is wanted without the user's and the organisation's memories.
     """
@@ -193,7 +193,7 @@ def note_unknown_namespaces(store: Store, names: Sequence[str], *, is_given: boo
 
 
 def find(store: Store, id_or_prefix: str) -> Memory:
-    """The memory with this id, or the only one whose id begins so. Raises NoMemory, UsageError when several do."""
+    """Return the memory with this id, or the only one whose id begins so. Raises NoMemory, UsageError when several do."""
     if not id_or_prefix:
         raise UsageError("the id is empty", "`subcog list` shows the ids")
     if not id_or_prefix.startswith("subcog://"):

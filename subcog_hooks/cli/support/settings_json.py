@@ -23,7 +23,7 @@ class Member:
 
 
 def members(text: str, at: int) -> list[Member]:
-    """The members of the object or array that begins at `text[at]`. Raises ValueError when it is not JSON."""
+    """Return the members of the object or array that begins at `text[at]`. Raises ValueError when it is not JSON."""
     is_object = text[at] == "{"
     closing = "}" if is_object else "]"
     found: list[Member] = []
@@ -44,7 +44,7 @@ def members(text: str, at: int) -> list[Member]:
 
 
 def start_of(text: str) -> int:
-    """Where the document's one object begins. Raises ValueError when the text is something else."""
+    """Return where the document's one object begins. Raises ValueError when the text is something else."""
     at = _skip(text, 1 if text.startswith("\ufeff") else 0)
     value, end = _DECODER.raw_decode(text, at)
     if not isinstance(value, dict) or text[end:].strip(_BLANK):
@@ -53,13 +53,13 @@ def start_of(text: str) -> int:
 
 
 def member(text: str, at: int, key: str) -> Member | None:
-    """The member `key` of the object at `text[at]`, the last one when it is there twice, as JSON readers take it."""
+    """Return the member `key` of the object at `text[at]`, the last one when it is there twice, as JSON readers take it."""
     found = [entry for entry in members(text, at) if entry.key == key]
     return found[-1] if found else None
 
 
 def insert(text: str, at: int, added: str) -> str:
-    """`text` with `added` (a member, without a comma) as the last one of the object or array at `text[at]`.
+    """Return `text` with `added` (a member, without a comma) as the last one of the object or array at `text[at]`.
 
     Into an empty bracket it goes without a new line: that is how `remove` knows that the bracket was there before.
     """
@@ -74,7 +74,7 @@ def insert(text: str, at: int, added: str) -> str:
 
 
 def remove(text: str, at: int, which: Member) -> str:
-    """`text` without one member of the object or array at `text[at]`."""
+    """Return `text` without one member of the object or array at `text[at]`."""
     there = members(text, at)
     place = next(i for i, entry in enumerate(there) if entry.start == which.start)
     if place:
@@ -85,7 +85,7 @@ def remove(text: str, at: int, which: Member) -> str:
 
 
 def _indent(text: str, position: int) -> str | None:
-    """The blanks before `position` on its line, None when something else stands there."""
+    """Return the blanks before `position` on its line, None when something else stands there."""
     before = text[text.rfind("\n", 0, position) + 1 : position]
     return before if not before.strip(" \t") and "\n" in text[:position] else None
 

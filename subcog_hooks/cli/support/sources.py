@@ -23,7 +23,7 @@ from subcog_hooks.settings.loading import Settings
 
 @contextmanager
 def opened(store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool) -> Iterator[Sources]:
-    """What recall reads, brought up to date. fast: as the hook does, else the query is embedded by a neural model.
+    """Return what recall reads, brought up to date. fast: as the hook does, else the query is embedded by a neural model.
 
     The model of the user's choice, where it can not answer the packaged one, where that can not the static encoder: the best
     that there is answers, and the answer says what was missing.
@@ -42,7 +42,7 @@ def opened(store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool) 
 
 
 def _space(store: Store, settings: Settings, *, fast: bool) -> tuple[semantic.SearchSpace | None, str | None]:
-    """The best space that there is, and in one sentence why it is not a better one."""
+    """Return the best space that there is, and in one sentence why it is not a better one."""
     missed: list[str] = []
     ways: list[Callable[[], semantic.SearchSpace]] = []
     if not fast:
@@ -65,14 +65,14 @@ def _space(store: Store, settings: Settings, *, fast: bool) -> tuple[semantic.Se
 
 
 def _lag(vectors: VectorStore, store: Store) -> str | None:
-    """What to say of vectors that another process is still bringing up to date."""
+    """Return what to say of vectors that another process is still bringing up to date."""
     if vectors.watermark() >= store.revision():
         return None
     return "the vectors have not followed yet; the newest memories are found by words alone"
 
 
 def _neural(store: Store, space: Space) -> semantic.SearchSpace:
-    """A space whose query is embedded by its neural model, which is loaded when all the rest is there.
+    """Return a space whose query is embedded by its neural model, which is loaded when all the rest is there.
 
     Raises StoreError, ModelError: of the user's choice also while some memories are not embedded in it.
     """
@@ -105,7 +105,7 @@ def _static(store: Store) -> semantic.SearchSpace:
 
 
 def search(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-    """A page of hits; an index that turns out to be damaged is rebuilt on the way. Raises StoreError."""
+    """Return a page of hits; an index that turns out to be damaged is rebuilt on the way. Raises StoreError."""
     try:
         answer = cascade.search(request, of, deadline, limit, offset)
     except IndexUnusable:

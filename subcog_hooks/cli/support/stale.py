@@ -34,7 +34,7 @@ class _Sought(NamedTuple):
 
 
 def find(store: Store, at: Project, most: int = MAX_ENTRIES) -> Stale:
-    """The active memories of the project `at` whose files are all gone.
+    """Return the active memories of the project `at` whose files are all gone.
 
     most: files and folders that are looked at, in all of the project and once more in the folders that globs begin with.
     """
@@ -88,7 +88,7 @@ def _seek(sought: dict[str, list[_Sought]], missed: dict[str, Memory], root: str
 
 
 def _beginning(glob: str) -> str:
-    """A glob up to its first part that is more than a name; all of one that is a file's path.
+    """Return a glob up to its first part that is more than a name; all of one that is a file's path.
 
     >>> _beginning("src/db/**"), _beginning("src/db/pool.py"), _beginning("*.sql"), _beginning("pool.py"), _beginning("/*.md")
     ('src/db', 'src/db/pool.py', '', '', '/')
@@ -106,12 +106,12 @@ def _beginning(glob: str) -> str:
 
 
 def _is_exact(glob: str) -> bool:
-    """Whether a glob is the path of one file."""
+    """Return whether a glob is the path of one file."""
     return _WILD.isdisjoint(glob) and "/" in glob and not glob.endswith("/")
 
 
 def _search(folder: str, root: str, wanted: Sequence[_Sought], most: int) -> tuple[set[str], int, bool]:
-    """The memories one of whose globs matches a file below `folder`, how much was looked at, and whether that was all."""
+    """Return the memories one of whose globs matches a file below `folder`, how much was looked at, and whether that was all."""
     keyed: dict[str, dict[str, set[str]]] = {}
     for one in wanted:
         keyed.setdefault(globs.key_of(one.glob), {}).setdefault(one.glob, set()).add(one.id)
@@ -137,7 +137,7 @@ def _search(folder: str, root: str, wanted: Sequence[_Sought], most: int) -> tup
 
 
 def _entries(folder: str) -> Iterator[str]:
-    """All files below a folder, and its folders with a slash behind; the upper ones first, each folder once."""
+    """Return all files below a folder, and its folders with a slash behind; the upper ones first, each folder once."""
     waiting = deque([folder])
     known: set[tuple[int, int]] = set()
     while waiting:

@@ -66,12 +66,12 @@ class Usage:
         return self.units / self.spoke if self.spoke else None
 
     def by_day(self, figure: "Callable[[Sequence[Decision]], float]") -> list[float | None]:
-        """A figure of each day's prompts, the last one today; None for a day without any."""
+        """Return a figure of each day's prompts, the last one today; None for a day without any."""
         return [figure(decisions) if decisions else None for decisions in self._by_day]
 
 
 def rate_of(outcome: str) -> "Callable[[Sequence[Decision]], float]":
-    """The share of decisions that came out so."""
+    """Return the share of decisions that came out so."""
     return lambda decisions: sum(decision.outcome == outcome for decision in decisions) / len(decisions)
 
 
@@ -84,7 +84,7 @@ def units(decisions: Sequence[Decision]) -> float:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The least value that `share` of the values do not exceed (nearest rank).
+    """Return the least value that `share` of the values do not exceed (nearest rank).
 
     >>> quantile([3.0, 1.0, 2.0, 4.0], 0.5), quantile([3.0, 1.0, 2.0, 4.0], 0.99)
     (2.0, 4.0)
