@@ -213,7 +213,8 @@ def test_json_explains_with_the_same(subcog: Run) -> None:
     assert failed["llm"]["reason"] == "HTTP 500"
 
 
-def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run) -> None:
+def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     found = told(subcog, PROMPT, "--explain")
     signals = found["explain"]["signals"]
     assert {signal["text"] for signal in signals if signal["family"] == found["intent_type"]} == set(found["keywords"])
