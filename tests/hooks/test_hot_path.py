@@ -87,7 +87,7 @@ OF_STARTS = OF_ANY | {
     "state.pause",
     "state.sessions",
 }
-HANDED_OVER = RECORDED | {  # by these two
+HANDED_OVER = (RECORDED - {"hooks.turn"}) | {  # by these two
     *(
         "redaction",
         "redaction.leaks",

@@ -130,9 +130,7 @@ def test_a_private_span_across_the_cut_is_not_shown_in_part(home: Home) -> None:
     assert "Because." in text
 
 
-@pytest.mark.parametrize(
-    "secret", ["STRIPE_KEY=sk" + "_live_" + "0aB1cD2eF3" * 3, "dop_v1" + "_" + "9f86d081884c7d65" * 4]
-)
+@pytest.mark.parametrize("secret", ["STRIPE_KEY=sk" + "_live_" + "0aB1cD2eF3" * 3, "dop_v1" + "_" + "9f86d081884c7d65" * 4])
 def test_of_a_prompt_with_a_known_token_the_rest_is_shown(home: Home, secret: str) -> None:
     text = shown(home, f"Why is this refused: {secret}")
     assert "Why is this refused" in text
