@@ -1,4 +1,4 @@
-"""Which home folders inside of repositories the user has accepted: `subcog init` records them, the hook asks.
+"""The home folders inside of repositories that the user has accepted: `subcog init` records them, the hook asks.
 
 A repository can set variables for the hook, and ship any file. So the record lies in the user's own `~/.subcog`, and `~` counts
 only where no repository can have named it.

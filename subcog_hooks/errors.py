@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree. Every error carries the fact, the remedy and the terminal's exit code.
+"""The errors, as a tree. Every error carries the fact, the remedy and the terminal's exit code.
 
 SubcogError                    exit code
 ├── UsageError                 2

@@ -30,7 +30,10 @@ class Home:
 
     @classmethod
     def _of_text(cls, root: str, variable: str) -> "Home":
-        """Raises StoreError for bytes that are not UTF-8: SQLite and tantivy take no such path."""
+        """Return the home at this path.
+
+        Raises StoreError for bytes that are not UTF-8: SQLite and tantivy take no such path.
+        """
         try:
             root.encode()
         except UnicodeEncodeError as error:

@@ -40,7 +40,7 @@ class NoProbe:
 
 
 def text_embedding() -> "type[TextEmbedding]":
-    """fastembed's class, silent and offline; 600 ms for the first call in a process. Raises ModelError."""
+    """Return fastembed's class, silent and offline; 600 ms for the first call in a process. Raises ModelError."""
     os.environ.update(_SWITCHES)
     try:
         with NoProbe(), warnings.catch_warnings():

@@ -16,11 +16,13 @@ _DEEPEST = 20  # lists and objects in each other, of a condition; `check` allows
 
 
 def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Removed]:
-    """Return `memory` without secrets and private blocks in any of its texts, and what was removed, by kind. A trigger or a path that
-    has one goes as a whole: `[redacted: …]` is a class of characters there.
+    """Return `memory` without secrets and private blocks in any of its texts, and what was removed, by kind.
 
-    Lone surrogates become U+FFFD: they can not be stored. Raises InvalidMemory when a field does not hold, or when nothing
-    is left of the content. before: what is stored under its id and is being changed.
+    A trigger or a path that has one goes as a whole: `[redacted: …]` is a class of characters there.
+    Lone surrogates become U+FFFD: they can not be stored.
+
+    before: what is stored under its id and is being changed. Raises InvalidMemory when a field does not hold, or when
+    nothing is left of the content.
     """
     removed: Counter[str] = Counter()
 

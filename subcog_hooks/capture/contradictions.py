@@ -1,4 +1,4 @@
-"""Whether two notes contradict each other: the same subject with another number, or the same statement with a negation.
+"""Contradictions between two notes: the same subject with another number, or the same statement with a negation.
 
 By words alone, clause by clause; no store, no files. It is told to a person who decides, so it may miss much
 and must err little.

@@ -50,7 +50,7 @@ class Problem:
 
 
 class Report:
-    """What an import did."""
+    """The result of an import."""
 
     __slots__ = (
         "added",
@@ -81,7 +81,7 @@ class Report:
 
 
 class Options:
-    """How to import. trusted: `--trust user`; keeps_users: what the user wrote or vouched for is left as it is.
+    """The options of an import. trusted: `--trust user`; keeps_users: what the user wrote or vouched for is left as it is.
 
     project, root: whose Markdown it is, and where its files are named from; names: all names of that project.
     """
@@ -130,7 +130,7 @@ def run(path: str, store: Store | None, options: Options, progress: "Callable[[i
 
 
 def _archive_what_is_gone(store: Store, imported: set[str], files: set[str], options: Options, report: Report) -> None:
-    """Sections that an earlier import took from these files and that are in them no longer: archived, not deleted.
+    """Archive, not delete, the sections that an earlier import took from these files and that are in them no longer.
 
     That a project has got a remote, and so another name, is no reason to have its sections twice. What the user has edited
     stays, and an archived one that the user brings back stays too: an edit moves `updated_at`.
@@ -156,7 +156,7 @@ def _file_of(section: Memory) -> str:
 
 
 def check_source(path: str) -> None:
-    """Raises UsageError unless `path` is something that can be imported."""
+    """Check that `path` is something that can be imported. Raises UsageError otherwise."""
     if path == "-" or os.path.isdir(path):
         return
     if not os.path.exists(path):
@@ -184,7 +184,7 @@ def count_lines(path: str) -> int | None:
 
 
 def _rows(path: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
-    """Return each row with its place; problems go to the report."""
+    """Yield each row with its place; problems go to the report."""
     if os.path.isdir(path):
         found = False
         for file in _markdown_files(path):
@@ -273,7 +273,7 @@ def _leads_out(file: str, folder: str) -> bool:
 
 
 def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
-    """Return the sections of a Markdown file; each has an id that follows from its place, so that importing again adds nothing."""
+    """Yield the sections of a Markdown file, each with an id that follows from its place: importing again adds nothing."""
     shown = _place(file, options.root)
     try:
         raw = read_regular(file, MAX_MARKDOWN + 1)
@@ -312,7 +312,7 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
 
 
 class _Outcome:
-    """What the rows of a chunk come to, before anything of it is written."""
+    """The outcome of a chunk's rows, before anything of it is written."""
 
     __slots__ = ("changed", "new", "problems", "removed", "skipped", "unknown")
 
@@ -384,7 +384,7 @@ def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options
 
 
 def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
-    """Return the memory as it can be stored, what was removed from it, and the faults of triggers and paths that it is stored without.
+    """Return the memory as it can be stored, what was removed from it, and the faults of triggers and paths left out.
 
     Raises InvalidMemory for any other fault, and where the memory would come more often without them: at the start of each
     session, or wherever its conditions hold.
@@ -400,7 +400,10 @@ def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
 
 
 def _without_faults(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
-    """Return a memory without the triggers and paths that this version refuses, and why it does. Those with a secret go unnamed."""
+    """Return a memory without the triggers and paths that this version refuses, and the reasons.
+
+    Those with a secret go unnamed.
+    """
     faults: list[InvalidMemory] = []
     kept: dict[str, object] = {}
     for field, check in _PATTERNS.items():
@@ -456,13 +459,15 @@ def _updated(before: Memory, section: Memory) -> Memory:
 
 
 def _is_untouched(section: Memory) -> bool:
-    """Return whether its text is still a file's: imports leave both times equal, and so does `adds_to_section`."""
+    """Return whether a memory's text is still its file's: imports leave both times equal, and so does `adds_to_section`."""
     return section.updated_at == section.created_at
 
 
 def adds_to_section(before: Memory, after: Memory) -> bool:
-    """Return whether a change of a Markdown section leaves alone what its file says: as long as `updated_at` is not moved then, that
-    goes on to update it."""
+    """Return whether a change of a Markdown section leaves alone what its file says.
+
+    As long as `updated_at` is not moved then, the file goes on to update it.
+    """
     as_before = after.replaced(**{field: getattr(before, field) for field in _OF_THE_USER})
     return before.id.startswith(SECTION) and jsonl.dump(as_before) == jsonl.dump(before)
 

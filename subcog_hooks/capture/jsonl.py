@@ -115,7 +115,7 @@ def written_time(at_ms: int) -> str:
 
 
 def read_time(text: str) -> int:
-    """ISO 8601 as milliseconds since the epoch; a time without a zone is UTC. Raises ValueError.
+    """Return ISO 8601 as milliseconds since the epoch; a time without a zone is UTC. Raises ValueError.
 
     >>> read_time("2026-03-02"), read_time("2026-03-02T11:00:00+01:00")
     (1772409600000, 1772445600000)

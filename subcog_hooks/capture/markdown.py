@@ -110,7 +110,7 @@ def _front_matter(lines: list[str]) -> int:
 
 
 def _fields(lines: Iterable[str]) -> dict[str, list[str]]:
-    """Return what is simply written: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a` on the lines below a key."""
+    """Return the plain entries: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a` on the lines below a key."""
     fields: dict[str, list[str]] = {}
     key = ""
     for line in lines:
@@ -144,7 +144,7 @@ def _milliseconds(date: str) -> int | None:
 
 
 def _dated(text: str) -> str:
-    """Return the date of a decision record without front matter: a line `Date: 2026-03-02` near its top, "" when there is none."""
+    """Return the date of a decision record without front matter: a line `Date: 2026-03-02` near its top, else ""."""
     found = _DATE_LINE.search(text[:_PREAMBLE])
     return found[1] if found else ""
 
@@ -166,7 +166,7 @@ class _Block(NamedTuple):
 
 
 class _Part:
-    """What stands under one heading, in blocks. The first part of a document is the root: what stands before all headings."""
+    """The text under one heading, in blocks. The first part of a document is the root: the text before all headings."""
 
     __slots__ = ("blocks", "heading", "level", "line", "parent")
 
@@ -262,7 +262,7 @@ def _without_comments(text: str) -> str:
 
 
 def _merge_tiny(parts: list[_Part]) -> None:
-    """Moves what is too short to stand alone, with its heading, to the part above it, from the deepest up.
+    """Move each part that is too short to stand alone, with its heading, to the one above it, from the deepest up.
 
     What is left at the top goes to the first part below it.
     """
@@ -285,7 +285,7 @@ def _with_heading(part: _Part) -> list[_Block]:
 
 
 def _sections(part: _Part) -> Iterator[Section]:
-    """Return the part as one section, or as several of at most MAX_SECTION characters."""
+    """Yield the part as one section, or as several of at most MAX_SECTION characters."""
     path = part.path()
     head = " > ".join(path)
     room = max(MAX_SECTION - len(head) - 2, _LEAST_BODY)
@@ -304,7 +304,10 @@ def _sections(part: _Part) -> Iterator[Section]:
 
 
 def _pieces(block: _Block, room: int) -> Iterator[_Block]:
-    """Return the block itself if it fits; else cut as late as it can be, at an empty line, a line, a space or anywhere."""
+    """Yield the block itself if it fits; else its pieces.
+
+    Each is cut as late as it can be: at an empty line, a line, a space or anywhere.
+    """
     text = block.text
     start, line = 0, block.line
     while len(text) - start > room:

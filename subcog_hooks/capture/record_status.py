@@ -1,4 +1,4 @@
-"""What a decision record says of its own status. A status counts where it is all that its line says.
+"""The status that a decision record gives itself. A status counts where it is all that its line says.
 
 "Superseded by ADR-7 for the driver app; still holds for the web client" says more, and hides nothing.
 """
@@ -54,7 +54,7 @@ def stated(text: str) -> str:
 
 
 def _of_section(body: str) -> str:
-    """Return the status that a section has, in paragraphs that are nothing but statuses: one that has ended it, else the first."""
+    """Return the status of a section from paragraphs that are nothing but statuses: one that has ended it, else the first."""
     told: list[str] = []
     for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
         lines = [read(line.lstrip("-*+ \t")) for line in paragraph.strip().split("\n")]

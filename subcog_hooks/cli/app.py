@@ -59,7 +59,7 @@ def _everywhere(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Options that every command takes; `run` has acted on them before."""
+    """Take the options of every command; `run` has acted on them before."""
 
 
 for module in (
@@ -127,7 +127,7 @@ def _take_out(arguments: list[str]) -> tuple[list[str], set[str]]:
 
 
 def _complain_of_call(message: str, arguments: list[str]) -> None:
-    """Return what typer has against the call; its help, when a group was called without a command."""
+    """Print what typer has against the call; its help, when a group was called without a command."""
     if message.startswith("Usage:"):
         terminal.result(message)
         return

@@ -146,7 +146,7 @@ def edit(
 
 
 def _by_author(before: Memory, after: Memory, *, as_user: bool) -> Memory:
-    """Return the memory with the trust that its new text deserves: an agent's words are an agent's, whoever had the old ones."""
+    """Return the memory with the trust that its new text deserves: an agent's words stay an agent's."""
     is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
     return after.replaced(trust=AGENT) if is_agents else after
 

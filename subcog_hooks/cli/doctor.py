@@ -54,7 +54,7 @@ _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
 
 
 class Findings:
-    """What has been looked at; prints as it goes and remembers the worst."""
+    """The findings of `doctor`: prints each as it comes, and remembers the worst."""
 
     __slots__ = ("exit_code", "is_silenced")
 
@@ -186,7 +186,7 @@ def _index(home: Home, store: Store, findings: Findings) -> None:
 
 
 def _embedding(home: Home, store: Store, findings: Findings) -> None:
-    """Return the models, and the vectors of their spaces."""
+    """Check the models, and the vectors of their spaces."""
     for path in models.altered():
         findings.bad(f"{path} is not as it was installed; reinstall subcog", EXIT_MODEL)
     settings = loading.load(home)
@@ -206,7 +206,7 @@ def _embedding(home: Home, store: Store, findings: Findings) -> None:
 
 
 def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None:
-    """Return a space's vectors, caught up as the index is, and who is at work on them."""
+    """Check a space's vectors, caught up as the index is, and say who is at work on them."""
     was = ""
     try:
         with VectorStore.reader(home, space.name, space.dimension) as vectors:
@@ -244,7 +244,7 @@ def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None
 
 
 def _files(store: Store, findings: Findings) -> None:
-    """Return the memories of this project whose files are gone: nothing that the agent touches brings them any more."""
+    """Name the memories of this project whose files are gone: nothing that the agent touches brings them any more."""
     at = session.here()
     found = stale.find(store, at) if at else None
     if found is None:
@@ -335,7 +335,10 @@ def _settings(home: Home, findings: Findings) -> loading.Settings:
 
 
 def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
-    """Return the LLM that helps to tell what a prompt asks for, where its key is from, whether it rests. Whether one is asked."""
+    """Say which LLM helps to tell what a prompt asks for, where its key is from, and whether it rests.
+
+    Return whether one is asked.
+    """
     try:
         provider = providers.provider_of(settings, home)
     except ConfigError as error:
@@ -357,7 +360,7 @@ def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
 
 
 def _rest(home: Home, provider: providers.Provider) -> float:
-    """Return the seconds that an LLM is still left alone; 0.0 when it is not, or state.db, which has been looked at, can not say."""
+    """Return the seconds that an LLM is still left alone; 0.0 when it is not, or when state.db can not say."""
     if not os.path.exists(home.state_db):
         return 0.0
     try:

@@ -157,7 +157,7 @@ def _tell_hidden(report: importing.Report, *, dry_run: bool) -> None:
 
 
 def _owners(report: importing.Report) -> str:
-    """Who has the added memories, the most first: `for all your projects: 3`."""
+    """Return who has the added memories, the most first: `for all your projects: 3`."""
     names = {"user": "for all your projects", "org": "for the organisation"}
     rest = len(report.owners) - SHOWN_OWNERS
     shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(SHOWN_OWNERS)]
@@ -200,7 +200,7 @@ class _Source:
         self.is_damaged = False
 
     def memories(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
-        """Return all memories by id; of a damaged store those that can be read, and it is said."""
+        """Yield all memories by id; of a damaged store those that can be read, and say so."""
         done: set[str] = set()
         try:
             for memory in store.all(statuses):

@@ -79,7 +79,7 @@ def intent(
 
 @contextmanager
 def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
-    """Return the state and the words of the memories, as far as there are any: nothing is made where there is no home yet."""
+    """Yield the state and the words of the memories, as far as there are any: nothing is made where there is no home yet."""
     home = session.home()
     state = None
     try:
@@ -95,7 +95,7 @@ def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
 
 
 def _examined(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:
-    """Return the intent as the hook finds it, but for the hook's deadline. Without the state where that turns out to be unusable."""
+    """Return the intent as the hook finds it, but for the hook's deadline; without the state where that is unusable."""
     try:
         return detection.examine(text, settings, session.home(), state, disclosure.shown, rarity_of)
     except StoreError as error:
@@ -106,7 +106,10 @@ def _examined(text: str, settings: Settings, state: State | None, rarity_of: Rar
 
 
 def described(text: str, found: Examined, explain: Settings | None = None) -> dict[str, object]:
-    """Return an intent as DESIGN section 4 has it; explain: with what it was made of, and what comes of it with these settings."""
+    """Return an intent as DESIGN section 4 has it.
+
+    explain: with what it was made of, and what comes of it with these settings.
+    """
     told = found.intent
     known: dict[str, object] = {
         "intent_type": told.type,

@@ -124,7 +124,10 @@ def list_(
 def _page(
     store: Store, wanted: Filter, keywords: list[str], trigger: str | None, offset: int, limit: int
 ) -> tuple[list[Memory], int]:
-    """Return the memories of a page, and how many there are in all. What SQLite can not tell is looked for in all that it finds."""
+    """Return the memories of a page, and how many there are in all.
+
+    What SQLite can not tell is looked for in all that it finds.
+    """
     if not keywords and trigger is None:
         return store.select(wanted, limit, offset), store.count(wanted)
     text = None if trigger is None else triggers.plain(inputs.readable(trigger))

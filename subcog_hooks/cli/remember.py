@@ -201,7 +201,7 @@ def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority
 
 
 def _given(memory: Memory, *, has_priority: bool) -> dict[str, object]:
-    """Return what of a memory was said beside its text, that one which is there can take over."""
+    """Return the fields that were given beside the text, and that a memory which is there already can take over."""
     given = {field: getattr(memory, field) for field in _TAKEN_OVER}
     return {field: value for field, value in given.items() if value or (field == "priority" and has_priority)}
 

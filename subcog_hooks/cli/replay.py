@@ -73,7 +73,7 @@ def replay(
 
 
 def _remarks(was: Decision) -> list[str]:
-    """Return what is not as it was then, for reasons that are not the store's."""
+    """Return what has changed since then, for reasons other than the store's."""
     prompt = was.prompt or ""
     remarks = []
     if MASK in prompt:

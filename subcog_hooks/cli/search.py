@@ -162,7 +162,7 @@ def _answer(request: Request, store: Store, settings: Settings, count: int, offs
 
 
 def _deadline(settings: Settings) -> Deadline:
-    """For looking: what an index that has to be made, or a model that is loaded, takes is not part of it."""
+    """Return the deadline of a search. The time to make an index or to load a model is not part of it."""
     return Deadline(float(settings["search.timeout_ms"]))
 
 

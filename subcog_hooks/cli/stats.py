@@ -133,7 +133,7 @@ def _found(home: Home) -> tuple[dict[str, Values], list[Decision]]:
 
 
 class Shelf(NamedTuple):
-    """What the store has to do with it: the memories by id, how many were never handed over, and the oldest of these."""
+    """The part of the store in it: the memories by id, how many were never handed over, and the oldest of these."""
 
     memories: dict[str, Memory]
     never: int
@@ -154,7 +154,7 @@ def _nothing(family: Family, value: str) -> Counter | Histogram:
 
 
 def quantile(histogram: Histogram, share: float) -> float | None:
-    """Return the seconds that `share` of the observations stayed under, as far as buckets tell; None when there are no observations.
+    """Return the seconds that `share` of the observations stayed under, as far as buckets tell; None without any.
 
     Estimated as Prometheus does: evenly spread within their bucket; the last finite bound for those beyond it.
 
@@ -186,7 +186,8 @@ def _exposition(family: Family, values: Values) -> str:
 
 
 def _number(value: float) -> str:
-    """
+    """Return a number as Prometheus writes it.
+
     >>> _number(3.0), _number(0.0005), _number(float("inf"))
     ('3', '0.0005', '+Inf')
     """
@@ -219,7 +220,7 @@ def _mean(metric: Histogram) -> float | None:
 
 
 def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
-    """Return what the decisions add up to, of the time for which they are kept."""
+    """Return the figures that the decisions add up to, of the time for which they are kept."""
     return {
         "since": used.since,
         "prompts": used.prompts,
@@ -242,7 +243,7 @@ def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
 
 
 def _used(used: Usage, shelf: Shelf) -> Iterator[RenderableType]:
-    """Return what the decisions add up to; each figure with how it was in the last days."""
+    """Yield the figures that the decisions add up to, each with how it was in the last days."""
     since = "" if used.since is None else f" since {moment(used.since)[:10]}"
     days = () if terminal.out.is_terminal and terminal.out.width < ROOMY else (f"last {usage.DAYS} days",)
     table = _table(f"prompts{since}", "", "share", *days)
@@ -322,7 +323,8 @@ def _add(table: Table, *cells: str) -> None:
 
 
 def _time(seconds: float | None) -> str:
-    """
+    """Return a duration in the unit that suits it, `-` for none.
+
     >>> _time(0.0004), _time(0.1234), _time(9.0), _time(None)
     ('0.40 ms', '123 ms', '9 s', '-')
     """

@@ -215,7 +215,7 @@ def _list(found: list[Decision], cut_off: list[CutOff], most: int, *, as_json: b
 
 
 def _mark(id_: str, decision: str | None) -> None:
-    """Call a memory wrong for the prompt of a decision. Raises NoDecision, NoMemory, UsageError."""
+    """Mark a memory as wrong for the prompt of a decision. Raises NoDecision, NoMemory, UsageError."""
     with decisions.opened() as state:
         found = _meant(state, id_, decision)
     if found.event != PROMPT_EVENT:
@@ -243,8 +243,10 @@ def _mark(id_: str, decision: str | None) -> None:
 
 
 def _meant(state: State, id_: str, decision: str | None) -> Decision:
-    """Return the decision where a memory was wrong: the one that is named; without one the latest prompt, unless the memory has been
-    handed over since, at another event. Raises NoDecision, UsageError."""
+    """Return the decision where a memory was wrong: the one that is named, else the latest prompt.
+
+    A later event at which the memory was handed over goes before that prompt. Raises NoDecision, UsageError.
+    """
     if decision:
         return decisions.find(state, decision)
     for one in decision_log.latest(state, MAX_DECISIONS):
@@ -278,7 +280,7 @@ def _take_back(id_: str, decision: str | None) -> None:
 
 
 def _of_decision(store: Store, made: list[Mark], decision: str | None) -> list[Mark]:
-    """Return the marks that were made for the prompt of a decision; where there are none, those that lower the memory for it."""
+    """Return the marks made for the prompt of a decision; where there are none, those that lower the memory for it."""
     named = [mark for mark in made if decision and mark.decision.startswith(decision)]
     if len({mark.decision for mark in named}) == 1:
         return named

@@ -46,7 +46,7 @@ class Entry:
 
 
 class Rendered:
-    """What is shown: `text` is the block, "" when nothing fits; `ids` are those of the memories in it, in order."""
+    """The rendered memories: `text` is the block, "" when nothing fits; `ids` are those of the memories in it, in order."""
 
     __slots__ = ("ids", "text")
 

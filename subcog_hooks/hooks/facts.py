@@ -1,4 +1,4 @@
-"""What can cheaply be known of a session and its place: the facts by which conditions are judged."""
+"""Cheap facts about a session and its place: those by which conditions are judged."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Whether the files that a memory is about are gone, as far as a look at each can tell: nothing is walked through."""
+"""Files of memories that are gone, as far as a look at each can tell: nothing is walked through."""
 
 import os
 

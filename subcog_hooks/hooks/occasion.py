@@ -111,7 +111,7 @@ class Occasion:
 
     @property
     def eligible(self) -> "Eligibility":
-        """Which memories may be handed over, as it was when this was first asked. Raises StoreError."""
+        """The filter of memories that may be handed over, as it was when this was first asked. Raises StoreError."""
         if self._eligible is None:
             self._eligible = self.eligible_to(self.here)
         return self._eligible

@@ -58,7 +58,7 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
 def _hand_over(
     happened: "Occasion", found: "Mapping[str, Sequence[Memory]]", source: str, write: "Callable[[bytes], None]"
 ) -> tuple[str, ...]:
-    """Hand over what was found, and record it; the ids of what was printed. Raises StoreError."""
+    """Hand over what was found, record it, and return the ids of what was printed. Raises StoreError."""
     from subcog_hooks.hooks import record  # most sessions begin with nothing
     from subcog_hooks.hooks.delivery import deliver
     from subcog_hooks.hooks.exact_offer import Terms, offer_exact

@@ -1,4 +1,4 @@
-"""What is remembered of the thing that a tool is about to touch: by globs, and by triggers, conditions and exact names."""
+"""The memories about the thing that a tool is about to touch: by globs, and by triggers, conditions and exact names."""
 
 from subcog_hooks.cues import globs
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN, STATE

@@ -1,4 +1,4 @@
-"""What a tool is about to touch: the file and the project that it lies in, the names it is looked up by, the new text."""
+"""The thing that a tool is about to touch: its file and that file's project, the names it is looked up by, the new text."""
 
 import os
 

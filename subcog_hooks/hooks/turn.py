@@ -30,7 +30,7 @@ class Turn:
     def __init__(
         self, occasion: Occasion, prompt: str | None = None, earlier: "Earlier | None" = None, *, is_alone: bool = False
     ) -> None:
-        """For a dry run: prompt: another than the payload's; earlier: what the prompt before was about, in place of what
+        """prompt: for a dry run, another than the payload's; earlier: what the prompt before was about, in place of what
         state.db knows; is_alone: there was none before."""
         self.occasion = occasion
         self.prompt = text_of(occasion.payload, "prompt") if prompt is None else prompt

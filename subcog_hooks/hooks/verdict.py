@@ -1,4 +1,4 @@
-"""What a hook has decided before anything is handed over: an offer of memories, or silence with its reason. No writing here."""
+"""The verdict of a hook, before anything is handed over: an offer of memories, or silence with its reason. No writing here."""
 
 from subcog_hooks.state.decision import INJECTED
 

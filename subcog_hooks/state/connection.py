@@ -179,7 +179,7 @@ class State:
         self.run("COMMIT")
 
     def roll_back(self) -> None:
-        """Leave undone what was begun, if anything was."""
+        """Undo the transaction that is open, if one is."""
         if self._connection.in_transaction:
             self.run("ROLLBACK")
 
@@ -196,7 +196,7 @@ def delete_damaged(home: Home) -> None:
 
 
 def put_aside(home: Home) -> None:
-    """Move a state.db that can not be used away. Raises StoreCorrupt when that can not be done."""
+    """Move away a state.db that can not be used. Raises StoreCorrupt when that can not be done."""
     path = home.state_db
     for suffix in _SUFFIXES:
         try:

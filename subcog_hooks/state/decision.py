@@ -1,4 +1,4 @@
-"""What became of one run of a hook, and why: the record that `subcog why` shows. No content of memories is in it.
+"""The outcome of one run of a hook, and its reasons: the record that `subcog why` shows. No content of memories is in it.
 
 Built after the answer is written, so that nobody waits for it; kept in state.db as one row of columns, and the rest as JSON.
 """

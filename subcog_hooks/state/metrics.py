@@ -1,4 +1,4 @@
-"""What has been counted and timed, kept in state.db until somebody asks."""
+"""Counts and times, kept in state.db until somebody asks."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ _INFINITE = float("inf")
 
 
 class Counter:
-    """How often something has happened. labels: as Prometheus writes them, `status="success"`, or ""."""
+    """A count of how often something has happened. labels: as Prometheus writes them, `status="success"`, or ""."""
 
     __slots__ = ("labels", "name", "value")
 
@@ -21,7 +21,7 @@ class Counter:
 
 
 class Histogram:
-    """How long something took. buckets: (upper bound in seconds, how many took at most so long), the last bound infinite.
+    """The times that something took. buckets: (upper bound in seconds, how many took at most so long), the last bound infinite.
 
     count: how many there are; sum: their seconds together. labels: as Prometheus writes them.
     """

@@ -43,8 +43,9 @@ def changed(memory: Memory, changes: Mapping[str, object]) -> Memory:
 
 
 def joined(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the changes that give a memory these fields beside what it has: entries are added, a condition takes the place of one on
-    the same fact. What it has already is no change.
+    """Return the changes that give a memory these fields beside what it has.
+
+    Entries are added, a condition takes the place of one on the same fact. What it has already is no change.
 
     >>> joined(Memory(id="a", content="x", tags=("auth",), priority=95), {"tags": ("auth", "spa"), "priority": 95})
     {'tags': ('auth', 'spa')}

@@ -1,4 +1,4 @@
-"""How an answer of recall is shown: as JSON, as ids, in lines, as a table, with its reasons."""
+"""The views of an answer of recall: as JSON, as ids, in lines, as a table, with its reasons."""
 
 from collections.abc import Sequence
 
@@ -124,7 +124,7 @@ def _described(text: str, answer: Answer, elapsed: float, remarks: Sequence[str]
 
 
 def _remarks(answer: Answer, offset: int, *, is_empty: bool, hidden: Sequence[Memory]) -> list[str]:
-    """Return what there is to say of an answer beside its hits."""
+    """Return what there is to say about an answer beside its hits."""
     remarks = [answer.note] if answer.note else []
     if answer.corrections:
         remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
@@ -142,7 +142,7 @@ def _remarks(answer: Answer, offset: int, *, is_empty: bool, hidden: Sequence[Me
 
 
 def _reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]:
-    """Return why a hit stands where it stands, in lines."""
+    """Return the reasons why a hit stands where it stands, in lines."""
     channels = [
         f"{name} {f'rank {hit.ranks[name]}, ' if name in hit.ranks else ''}{hit.scores.get(name, 0.0):g}"
         for name in dict.fromkeys((*hit.ranks, *hit.scores))

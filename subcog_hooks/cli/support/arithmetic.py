@@ -1,4 +1,4 @@
-"""How the relevance of a memory was worked out, step by step, so that a reader can do it again."""
+"""The arithmetic of a memory's relevance, step by step, so that a reader can do it again."""
 
 from collections.abc import Iterator
 

@@ -23,7 +23,8 @@ def bar(share: float, width: int, style: str = "", mark: float | None = None) ->
 
 
 def filled(share: float, width: int, *, blocks: bool) -> str:
-    """
+    """Return a share of 0.0 to 1.0 as a bar of so many characters; blocks: else in ASCII.
+
     >>> filled(0.5, 4, blocks=True), filled(0.3, 4, blocks=True), filled(0.3, 4, blocks=False), filled(7.0, 2, blocks=False)
     ('██  ', '█▎  ', '#   ', '##')
     """
@@ -40,7 +41,8 @@ def sparkline(values: Sequence[float | None]) -> str:
 
 
 def heights(values: Sequence[float | None], characters: str = _HEIGHTS) -> str:
-    """
+    """Return a character for each value, as high as its share of the largest; characters: from the lowest to the highest.
+
     >>> heights([0.0, 1.0, None, 8.0]), heights([0.0, 0.0]), heights([])
     ('▁▂ █', '▁▁', '')
     """

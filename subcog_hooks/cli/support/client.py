@@ -1,4 +1,4 @@
-"""What Claude Code has on disk: its settings files, the plugin in them, and which of their commands may be run here.
+"""The files of Claude Code on disk: its settings files, the plugin in them, and which of their commands may be run here.
 
 Nothing is changed here; `subcog init` and `uninstall` do that.
 """

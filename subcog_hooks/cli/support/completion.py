@@ -1,4 +1,4 @@
-"""What the shell offers when Tab is pressed: ids, namespaces, tags, projects, decisions, settings, topics. It never fails."""
+"""The offers of the shell when Tab is pressed: ids, namespaces, tags, projects, decisions, settings, topics. It never fails."""
 
 import os
 from collections.abc import Callable, Iterable

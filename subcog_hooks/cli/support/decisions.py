@@ -75,7 +75,7 @@ LACKED = {  # what kept a candidate back
 
 @contextmanager
 def opened() -> Iterator[State]:
-    """Return the state, closed in the end. Raises NoDecision when there is none yet, StoreError."""
+    """Yield the state, closed in the end. Raises NoDecision when there is none yet, StoreError."""
     home = session.home()
     if not os.path.exists(home.state_db):
         raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
@@ -87,7 +87,10 @@ def opened() -> Iterator[State]:
 
 
 def find(state: State, id_or_prefix: str | None) -> Decision:
-    """Return the decision of this id, or the only one whose id begins so; the latest without one. Raises NoDecision, UsageError."""
+    """Return the decision of this id, or the only one whose id begins so; the latest without one.
+
+    Raises NoDecision, UsageError.
+    """
     found = decision_log.find(state, id_or_prefix)
     if found is None and id_or_prefix:
         raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
@@ -101,7 +104,10 @@ def find(state: State, id_or_prefix: str | None) -> Decision:
 
 
 def find_prompt(state: State, id_or_prefix: str | None, hint: str) -> Decision:
-    """The same among prompts alone. hint: what to do where the id is another event's. Raises NoDecision, UsageError."""
+    """Return the decision on a prompt of this id, or with an id that begins so; the latest prompt's without one.
+
+    hint: what to do where the id is another event's. Raises NoDecision, UsageError.
+    """
     if id_or_prefix:
         found = find(state, id_or_prefix)
         if found.event != PROMPT_EVENT:
@@ -142,7 +148,7 @@ def described(decision: Decision) -> dict[str, object]:
 
 
 def would_speak(decision: Decision, bar: float) -> bool:
-    """Return whether the hook would have spoken if `surfacing.min_relevance` had been this, all else as it was."""
+    """Return whether the hook would have spoken with this `surfacing.min_relevance`, all else as it was."""
     if decision.outcome not in DECIDED_BY_RELEVANCE or decision.reason:  # a reason of its own: an LLM's veto
         return False
     needed = decision.bars.needed_at(bar) if decision.bars else bar
@@ -186,7 +192,8 @@ def against(value: float, bar: float) -> str:
 
 
 def shown_bar(needed: float) -> str:
-    """
+    """Return a bar with two digits, or that it is above every relevance.
+
     >>> shown_bar(0.44), shown_bar(1.2)
     ('0.44', 'more than 1')
     """
@@ -194,7 +201,8 @@ def shown_bar(needed: float) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """
+    """Return a number with its noun in the singular or the plural.
+
     >>> counted(1, "candidate"), counted(7, "candidate"), counted(2, "memory", "memories")
     ('1 candidate', '7 candidates', '2 memories')
     """
@@ -202,8 +210,10 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def line(decision: Decision) -> str:
-    """Return a decision in a line: its id, when, what became of it, how many memories were handed over, the prompt's first words or
-    the event."""
+    """Return a decision in a line.
+
+    It has its id, when, what became of it, how many memories were handed over, and the prompt's first words or the event.
+    """
     injected = len(decision.injected)
     return f"{safe(decision.id)}  {moment(decision.at)}  {safe(decision.outcome):<13}  {injected}  {prompt_of(decision, WORDS)}"
 
@@ -232,7 +242,7 @@ def occasion_of(decision: Decision) -> str:
 
 
 def why_not_kept() -> str:
-    """Return why a prompt is not known, and what to do."""
+    """Return the reason why a prompt is not known, and what to do."""
     if not session.settings()["surfacing.log_prompts"]:
         return "surfacing.log_prompts is false; set it to true, and ask again"
     return "it may have held a secret, or asked for silence; ask in other words"
@@ -250,7 +260,7 @@ def moment(at_ms: int) -> str:
 
 
 class Shown(NamedTuple):
-    """What is shown of a decision beside itself.
+    """The material that is shown of a decision beside itself.
 
     memories: the candidates, as far as the store still has them; given: with which decisions the session was given some before;
     words: of the prompt, as far as a candidate has them; remedies: by id, what would make a memory come; is_explained: whether
@@ -295,7 +305,7 @@ def _named(name: str, what: str) -> Text:
 
 
 def _almost(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
-    """Return what was kept back that was relevant, and what nearly was."""
+    """Yield what was kept back that was relevant, and what nearly was."""
     bar = decision.bars.needed if decision.bars else 0.0
     kept_back = [candidate for candidate in decision.candidates if candidate.outcome != outcomes.INJECTED]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
@@ -344,12 +354,12 @@ def _stages(decision: Decision) -> Iterator[Text]:
 
 
 def _room(behind: Text) -> int:
-    """Return the columns that are left for a bar."""
+    """Return the number of columns that are left for a bar."""
     return max(SMALL_BAR // 2, min(BAR, terminal.out.width - behind.cell_len)) if terminal.out.is_terminal else BAR
 
 
 def _candidates(decision: Decision, memories: Mapping[str, Memory]) -> Iterator[RenderableType]:
-    """Return the candidates: in a table where there is room for one, else with two lines each."""
+    """Yield the candidates: in a table where there is room for one, else with two lines each."""
     bar = decision.bars.needed if decision.bars else 0.0
     is_table = terminal.out.is_terminal and terminal.out.width >= ROOMY
     table = plain_table(is_wide=True)
@@ -403,7 +413,10 @@ def may_come(candidate: Candidate | None) -> bool:
 def missed_view(
     was: Decision, now: Decision, memory: Memory, words: Words, remedies: Sequence[Remedy] | None
 ) -> RenderableType:
-    """Return what kept a memory away from a prompt. now: the same prompt decided anew; remedies: None where none was looked for."""
+    """Return a view of what kept a memory away from a prompt.
+
+    now: the same prompt decided anew; remedies: None where none was looked for.
+    """
     candidate = next((one for one in now.candidates if one.id == memory.id), None)
     bar = now.bars.needed if now.bars else 0.0
     if candidate is None:
@@ -436,7 +449,7 @@ def _why_not_found(memory: Memory, was: Decision) -> str:
 
 
 def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
-    """Return which words of the prompt the best candidates have, and which they lack."""
+    """Yield which words of the prompt the best candidates have, and which they lack."""
     for candidate in [one for one in decision.candidates if one.id in words][:NAMED]:
         found = words[candidate.id]
         yield ""
@@ -449,7 +462,7 @@ def _listed(verb: str, words: Sequence[str]) -> Text:
 
 
 def _remedies(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:
-    """Return what would make a memory come. Each has been tried."""
+    """Yield the remedies that would make a memory come. Each has been tried."""
     for id_, found in remedies.items():
         if not found:
             yield Text(f"no keyword and no trigger of these words makes {safe(id_)} come: its text says something else")

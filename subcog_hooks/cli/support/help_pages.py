@@ -1,4 +1,4 @@
-"""How commands are listed in a help page: each with its whole first sentence, which typer would cut to one line."""
+"""The list of commands in a help page: each with its whole first sentence, which typer would cut to one line."""
 
 import inspect
 

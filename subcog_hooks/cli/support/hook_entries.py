@@ -19,7 +19,10 @@ _FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # how a file that init made begins and en
 
 
 def registered(text: str | None, command: list[str]) -> str:
-    """Return the settings file `text` (None: there is none) with the hook for every event. Raises ValueError when it is not JSON."""
+    """Return the settings file `text` (None: there is none) with the hook for every event.
+
+    Raises ValueError when it is not JSON.
+    """
     if text is None:
         hooks = {event: [_group(command, matcher)] for event, matcher in EVENTS.items()}
         return json.dumps({"hooks": hooks}, indent=2, ensure_ascii=False)
@@ -34,7 +37,10 @@ def registered(text: str | None, command: list[str]) -> str:
 
 
 def unregistered(text: str) -> str | None:
-    """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError when it is not JSON."""
+    """Return the settings file `text` without our hooks; None when `init` made the file.
+
+    Raises ValueError when it is not JSON.
+    """
     before = text
     made_by_init = text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
     for event in registered_commands(text):

@@ -1,4 +1,4 @@
-"""What a command is given to read: a text as arguments or from standard input, lines of JSONL to answer one by one."""
+"""The input of a command: a text as arguments or from standard input, lines of JSONL to answer one by one."""
 
 import json
 import os
@@ -12,14 +12,14 @@ STDIN = "-"
 
 
 def text_of(words: list[str]) -> str:
-    """Return the text that the arguments make; `-` alone stands for standard input. Raises UsageError when that is not UTF-8."""
+    """Return the text that the arguments make; `-` alone is standard input. Raises UsageError when that is not UTF-8."""
     if words != [STDIN]:
         return readable(" ".join(words))
     return _decoded(sys.stdin.buffer.read(), "standard input")
 
 
 def rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple[object, str, str | None]]:
-    """(id, text, optional text) of each line of a file, or of standard input.
+    """Yield (id, text, optional text) of each line of a file, or of standard input.
 
     field: the name of the text in a line; optional: the name of another one that a line may have. Raises UsageError naming the
     first line that does not hold.
@@ -40,7 +40,7 @@ def rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple
 
 
 def files_of(paths: list[str] | None, root: str | None) -> list[str]:
-    """Files as the globs of memories name them: from the project's root, where they are below it; with slashes.
+    """Return files as the globs of memories name them: from the project's root, where they are below it; with slashes.
 
     A relative path is one from this folder where it leads to something, else one from the root.
     """

@@ -45,6 +45,6 @@ def _any(values: Sequence[str]) -> str:
 
 
 def _some(values: Sequence[str]) -> list[str]:
-    """Return the values, of many the first and how many more there are."""
+    """Return the values; of many, the first ones and how many more there are."""
     more = [f"{len(values) - SHOWN} more"] if len(values) > SHOWN else []
     return [*map(safe, values[:SHOWN]), *more]

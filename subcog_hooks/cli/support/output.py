@@ -1,4 +1,4 @@
-"""What the terminal prints with: consoles, one-line messages, short forms of times and texts."""
+"""The means by which the terminal prints: consoles, one-line messages, short forms of times and texts."""
 
 import os
 import sys
@@ -58,12 +58,12 @@ class Terminal:
         self.has_blocks = True
 
     def say(self, message: str) -> None:
-        """Return a remark beside the result, in one line to stderr, so that stdout stays data."""
+        """Print a remark beside the result, in one line to stderr, so that stdout stays data."""
         if not self.quiet:
             self.complain(message)
 
     def say_once(self, message: str) -> None:
-        """The same, unless this run has said it."""
+        """Print a remark like `say`, unless this run has printed it."""
         if message not in self._said:
             self._said.add(message)
             self.say(message)
@@ -74,19 +74,19 @@ class Terminal:
         self._said.clear()
 
     def complain(self, message: str, style: str = "") -> None:
-        """Return what is said also when `quiet`, in one line to stderr. style: rich's, on a terminal."""
+        """Print a remark even when `quiet`, in one line to stderr. style: rich's, on a terminal."""
         self.err.print(escape_controls(message), markup=False, style=style if self.err.is_terminal else None)
 
     def result(self, text: str) -> None:
-        """Return the result, as it is. Raises ReaderGone, OutputFailed."""
+        """Print the result as it is. Raises ReaderGone, OutputFailed."""
         self._guarded(lambda: self.out.print(text, markup=False, soft_wrap=True))
 
     def draw(self, view: RenderableType) -> None:
-        """Return the result, as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
+        """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
         self._guarded(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
 
     def json(self, value: object, indent: int | None = None) -> None:
-        """Return the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
+        """Print the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
         self.raw(to_json(value, indent) + "\n")
 
     def page(self, view: RenderableType) -> None:
@@ -102,7 +102,7 @@ class Terminal:
             self.draw(view)
 
     def raw(self, text: str) -> None:
-        """Data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""
+        """Print data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""
         self._guarded(lambda: sys.stdout.write(text))
 
     def flush(self) -> None:
@@ -136,7 +136,7 @@ def day(at_ms: int) -> str:
 
 
 def safe(text: str) -> str:
-    """Stored text for a terminal: one line, without control sequences and secrets."""
+    """Return stored text for a terminal: one line, without control sequences and secrets."""
     return one_line(mask(text))
 
 
@@ -153,7 +153,7 @@ def visible(text: str) -> str:
 
 
 def memories_view(memories: Sequence[Memory], most: int, confidence: Sequence[Text] = ()) -> RenderableType:
-    """Memories for a terminal: a table where it is wide enough, else a line about each with its text below.
+    """Return a view of memories for a terminal: a table where it is wide enough, else a line about each with its text below.
 
     most: characters of a text that are shown in the table; below a line, three lines of it. confidence: how sure it is of each.
     """
@@ -211,7 +211,7 @@ def where(memory: Memory) -> str:
 
 
 def prefer_utf8() -> None:
-    """Standard streams write UTF-8 whatever the locale is, and never fail on a character. Bars heed the locale."""
+    """Make the standard streams write UTF-8 whatever the locale is, and never fail on a character. Bars heed the locale."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - `>&-` has closed it
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole run
     terminal.has_blocks = str(sys.stdout.encoding).lower().startswith("utf") and not terminal.out.legacy_windows

@@ -21,7 +21,10 @@ from subcog_hooks.cli.support.output import terminal
 
 @contextmanager
 def of_items(label: str, total: int | None, *, with_rate: bool = False) -> Iterator[Callable[[int], None]]:
-    """Return a bar of things that are counted; to be told how many more are done. with_rate: it shows how many a second."""
+    """Show a bar of things that are counted; yield a function that takes how many more are done.
+
+    with_rate: it shows how many a second.
+    """
     with _shown(MofNCompleteColumn(), *([_Rate()] if with_rate else [])) as progress:
         task = progress.add_task(label, total=total)
         yield lambda count: progress.advance(task, count)
@@ -29,14 +32,14 @@ def of_items(label: str, total: int | None, *, with_rate: bool = False) -> Itera
 
 @contextmanager
 def of_bytes(label: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Return a bar of bytes; to be told how many have come, and of how many as far as is known."""
+    """Show a bar of bytes; yield a function that takes how many have come, and of how many as far as is known."""
     with _shown(DownloadColumn(), TransferSpeedColumn()) as progress:
         task = progress.add_task(label, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 class _Rate(ProgressColumn):
-    """How many a second."""
+    """The column that shows how many are done in a second."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:.0f}/s" if task.speed else "", style="progress.data.speed")

@@ -1,4 +1,4 @@
-"""What `doctor` finds out about who runs the hook: settings files, the plugin, and the command that may be tried here."""
+"""The findings of `doctor` about who runs the hook: settings files, the plugin, and the command that may be tried here."""
 
 import os
 import shutil

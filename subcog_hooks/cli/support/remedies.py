@@ -1,4 +1,4 @@
-"""What would make a memory come to a prompt: words and triggers, each tried by deciding anew on a copy of the store."""
+"""Remedies that make a memory come to a prompt: words and triggers, each tried by deciding anew on a copy of the store."""
 
 import shlex
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a command works on: the home, the store, the index brought up to date, the project at hand."""
+"""The things that a command works on: the home, the store, the index brought up to date, the project at hand."""
 
 import difflib
 import os
@@ -41,7 +41,7 @@ def here() -> project.Project | None:
 
 
 def root_of(project_name: str | None) -> str | None:
-    """Return the folder that paths are named from: the project's at hand, None for another one."""
+    """Return the folder that paths are named from: that of the project at hand; None for another project."""
     at = here() if project_name is None else None
     return at.root if at else None
 
@@ -61,7 +61,7 @@ def settings() -> loading.Settings:
 
 @contextmanager
 def writing() -> Iterator[Store]:
-    """Return the store for writing, closed in the end. Raises StoreError, also rather than to begin anew where it has lost all."""
+    """Yield the store for writing, closed in the end. Raises StoreError, also rather than begin anew where it has lost all."""
     at = home()
     has_store(at)
     with Store.writer(at) as store:
@@ -93,7 +93,7 @@ def has_store(at: Home) -> bool:
 
 @contextmanager
 def reading() -> Iterator[Store | None]:
-    """Return the store for reading, None when there is none yet."""
+    """Yield the store for reading, None when there is none yet."""
     at = home()
     if not has_store(at):
         yield None

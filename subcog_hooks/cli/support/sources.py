@@ -1,4 +1,4 @@
-"""What `search` reads: the index and the vectors, and which model gives the query its own."""
+"""The sources that `search` reads: the index and the vectors, and which model gives the query its own."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ from subcog_hooks.settings.loading import Settings
 
 @contextmanager
 def opened(store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool) -> Iterator[Sources]:
-    """Return what recall reads, brought up to date. fast: as the hook does, else the query is embedded by a neural model.
+    """Yield what recall reads, brought up to date. fast: as the hook does, else the query is embedded by a neural model.
 
     The model of the user's choice, where it can not answer the packaged one, where that can not the static encoder: the best
     that there is answers, and the answer says what was missing.

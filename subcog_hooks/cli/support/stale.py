@@ -17,7 +17,7 @@ _WILD = frozenset("*?[{")
 
 
 class Stale(NamedTuple):
-    """What a look at the files gave.
+    """The result of a look at the files.
 
     gone: the memories none of whose files is there; unknown: how many more may be so, in a project of more than MAX_ENTRIES.
     """
@@ -60,7 +60,7 @@ def find(store: Store, at: Project, most: int = MAX_ENTRIES) -> Stale:
 def _seek(sought: dict[str, list[_Sought]], missed: dict[str, Memory], root: str, most: int) -> set[str]:
     """Look below each folder for the globs that begin with it, and take the memories that have a file out of `missed`.
 
-    The ids of those of which not all was looked at.
+    Return the ids of those of which not all was looked at.
     """
     unknown: set[str] = set()
 
@@ -88,7 +88,7 @@ def _seek(sought: dict[str, list[_Sought]], missed: dict[str, Memory], root: str
 
 
 def _beginning(glob: str) -> str:
-    """Return a glob up to its first part that is more than a name; all of one that is a file's path.
+    """Return a glob up to its first part that is more than a name; the whole glob if it is a file's path.
 
     >>> _beginning("src/db/**"), _beginning("src/db/pool.py"), _beginning("*.sql"), _beginning("pool.py"), _beginning("/*.md")
     ('src/db', 'src/db/pool.py', '', '', '/')
@@ -111,7 +111,7 @@ def _is_exact(glob: str) -> bool:
 
 
 def _search(folder: str, root: str, wanted: Sequence[_Sought], most: int) -> tuple[set[str], int, bool]:
-    """Return the memories one of whose globs matches a file below `folder`, how much was looked at, and whether that was all."""
+    """Return the ids of memories with a glob for a file below `folder`, how much was looked at, and whether that was all."""
     keyed: dict[str, dict[str, set[str]]] = {}
     for one in wanted:
         keyed.setdefault(globs.key_of(one.glob), {}).setdefault(one.glob, set()).add(one.id)
@@ -137,7 +137,7 @@ def _search(folder: str, root: str, wanted: Sequence[_Sought], most: int) -> tup
 
 
 def _entries(folder: str) -> Iterator[str]:
-    """Return all files below a folder, and its folders with a slash behind; the upper ones first, each folder once."""
+    """Yield all files below a folder, and its folders with a slash behind; the upper ones first, each folder once."""
     waiting = deque([folder])
     known: set[tuple[int, int]] = set()
     while waiting:

@@ -1,4 +1,4 @@
-"""What the decisions that are kept add up to: how often the hook spoke, what it handed over, how long it took. Pure."""
+"""The sums of the decisions that are kept: how often the hook spoke, what it handed over, how long it took. Pure."""
 
 import time
 from collections import Counter
@@ -14,7 +14,7 @@ QUANTILES = (0.5, 0.95, 0.99)
 
 
 class Times(NamedTuple):
-    """How long an event's hooks took: how many there were, the quantiles in milliseconds, and the last days' p95."""
+    """The times that an event's hooks took: how many there were, the quantiles in milliseconds, and the last days' p95."""
 
     runs: int
     quantiles: tuple[float, ...]
