@@ -22,14 +22,14 @@ class Home:
         """Return the home of this process. Raises StoreError when there is no folder to put it in, or its name is no text."""
         named = os.environ.get("SUBCOG_HOME")
         if named:
-            return cls._of_text(os.path.abspath(os.path.expanduser(named)), "SUBCOG_HOME")
+            return cls._home_at(os.path.abspath(os.path.expanduser(named)), "SUBCOG_HOME")
         user = os.path.expanduser("~")
         if not os.path.isabs(user):
             raise StoreError("there is no home folder for this user", "set HOME, or SUBCOG_HOME to a folder")
-        return cls._of_text(os.path.join(user, ".subcog"), "HOME")
+        return cls._home_at(os.path.join(user, ".subcog"), "HOME")
 
     @classmethod
-    def _of_text(cls, root: str, variable: str) -> "Home":
+    def _home_at(cls, root: str, variable: str) -> "Home":
         """Return the home at this path.
 
         Raises StoreError for bytes that are not UTF-8: SQLite and tantivy take no such path.

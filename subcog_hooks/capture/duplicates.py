@@ -10,7 +10,7 @@ from subcog_hooks.recall import lexical, query
 
 SIMILAR = 0.5  # share of words in common (Jaccard, stems): from here on a person should look
 CANDIDATES = 10
-MAX_READ = 4_000  # characters compared
+MAX_COMPARED = 4_000  # characters compared
 
 
 class Near(NamedTuple):
@@ -30,7 +30,7 @@ def near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[N
 
     What contradicts it comes first, then the most similar.
     """
-    asked = query.analyse(memory.content[:MAX_READ], index)
+    asked = query.analyse(memory.content[:MAX_COMPARED], index)
     audience = Filter(audiences=(audience_of(memory.scope, memory.project),))
     found = lexical.search(index, lexical.any_of(index, asked), audience, CANDIDATES)
     rows = store.by_seqs([seq for _, seq in found[:CANDIDATES]])
@@ -45,7 +45,7 @@ def near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[N
 
 
 def _words(memory: Memory, index: LexicalIndex) -> set[str]:
-    return set(index.analysers.body_terms(memory.content[:MAX_READ]))
+    return set(index.analysers.body_terms(memory.content[:MAX_COMPARED]))
 
 
 def _jaccard(a: set[str], b: set[str]) -> float:

@@ -69,7 +69,7 @@ def split(text: str, *, title: str) -> list[Section]:
     >>> [section.heading_path for section in split("# Cache\\n\\n" + "It is cold at first. " * 9, title="notes")]
     [('Cache',)]
     """
-    parts = _parts(_lines(text), title)
+    parts = _split_at_headings(_lines(text), title)
     _merge_tiny(parts)
     return [section for part in parts if part.blocks for section in _sections(part)]
 
@@ -191,7 +191,7 @@ def _lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def _parts(lines: list[str], title: str) -> list[_Part]:
+def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
     skipped = _front_matter(lines)
     lines = lines[skipped:]
     tokens = [token for token in _BLOCKS.parse("\n".join(lines)) if token.level == 0 and token.map and token.nesting >= 0]

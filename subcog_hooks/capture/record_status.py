@@ -50,10 +50,10 @@ def stated(text: str) -> str:
     sections = [found[1] for found in _SECTION.finditer(text)]
     if len(labelled) + len(sections) != 1:
         return ""
-    return read(labelled[0]) if labelled else _of_section(sections[0])
+    return read(labelled[0]) if labelled else _read_section(sections[0])
 
 
-def _of_section(body: str) -> str:
+def _read_section(body: str) -> str:
     """Return the status of a section from paragraphs that are nothing but statuses: one that has ended it, else the first."""
     told: list[str] = []
     for paragraph in re.split(r"\n[ \t]*\n", body.strip()):

@@ -127,11 +127,13 @@ def edit(
             session.note_unknown_namespaces(store, [namespace], is_given=True)
         removed: list[Removed] = []
         if changes:
-            after = amend(before, lambda stored: _by_author(stored, changed(stored, changes), as_user=as_user), store, removed)
+            after = amend(
+                before, lambda stored: _lower_trust(stored, changed(stored, changes), as_user=as_user), store, removed
+            )
         else:
             with Editor(before) as edited:
                 after = amend(
-                    before, lambda stored: _by_author(stored, changed(stored, edited), as_user=as_user), store, removed
+                    before, lambda stored: _lower_trust(stored, changed(stored, edited), as_user=as_user), store, removed
                 )
         if after is None:
             terminal.say("nothing changed")
@@ -145,7 +147,7 @@ def edit(
     embedding.afterwards()
 
 
-def _by_author(before: Memory, after: Memory, *, as_user: bool) -> Memory:
+def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
     """Return the memory with the trust that its new text deserves: an agent's words stay an agent's."""
     is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
     return after.replaced(trust=AGENT) if is_agents else after

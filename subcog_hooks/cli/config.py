@@ -26,7 +26,7 @@ from subcog_hooks.state.decision import SPOKE
 NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
-ROOMY = 150  # columns from which a table has room for the meaning beside the rest
+MIN_MEANING_COLUMNS = 150  # columns from which a table has room for the meaning beside the rest
 LOOKED_AT = 100  # of the latest prompts
 
 commands = typer.Typer(
@@ -79,7 +79,7 @@ def list_() -> None:
     table = plain_table()
     for column in ("setting", "value", "allowed", "meaning"):
         table.add_column(column, no_wrap=column == "setting", overflow="fold")
-    is_table = terminal.out.width >= ROOMY
+    is_table = terminal.out.width >= MIN_MEANING_COLUMNS
     blocks: list[RenderableType] = []
     for key in KEYS.values():
         value = Text(_shown(settings[key.name]) or NOT_SET, style=ACCENT if settings.is_set(key.name) else "")

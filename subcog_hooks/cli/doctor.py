@@ -47,7 +47,7 @@ from subcog_hooks.state.decision import Decision
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
 NEAREST = 3  # memories that are named when the hook is silent
-NAMED = 10  # memories whose files are gone that are named
+MAX_NAMED_IDS = 10  # memories whose files are gone that are named
 WAIT_MS = 2_000
 NO_LLM_NOW = "SUBCOG_SEARCH_INTENT_USE_LLM"
 _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
@@ -251,13 +251,15 @@ def _files(store: Store, findings: Findings) -> None:
         return
     if found.gone:
         ids = [memory.id for memory in found.gone]
-        more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
+        more = f" and {len(ids) - MAX_NAMED_IDS} more" if len(ids) > MAX_NAMED_IDS else ""
         what = (
             "1 memory is stale: no file matches its"
             if len(ids) == 1
             else f"{len(ids)} memories are stale: no file matches their"
         )
-        findings.note(f"{what} paths, {' '.join(ids[:NAMED])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`")
+        findings.note(
+            f"{what} paths, {' '.join(ids[:MAX_NAMED_IDS])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
+        )
     if found.unknown:
         many = f"more than {stale.MAX_ENTRIES:,} files and folders are here"
         findings.note(f"{many}: whether {found.unknown} more {'is' if found.unknown == 1 else 'are'} stale is not known")

@@ -23,7 +23,7 @@ from subcog_hooks.recall import rarity
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.state.connection import State
 
-WAIT_MS = 200
+INTENT_WAIT_MS = 200
 
 Rarity = Callable[[str], float | None]  # of a word among the memories
 
@@ -83,7 +83,7 @@ def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
     home = session.home()
     state = None
     try:
-        state = State.open(home, WAIT_MS, terminal.say) if os.path.exists(home.state_db) else None
+        state = State.open(home, INTENT_WAIT_MS, terminal.say) if os.path.exists(home.state_db) else None
     except StoreError as error:  # a cache: the intent is the same without it
         terminal.say(error.message)
     try:

@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from subcog_hooks.cli.support import completion, decisions, session
-from subcog_hooks.cli.support.decisions import GOOD, WRONG
+from subcog_hooks.cli.support.decisions import RIGHT, WRONG
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.cli.support.remedies import Question
+from subcog_hooks.cli.support.remedies import Rerun
 from subcog_hooks.errors import NoMemory, UsageError
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.redaction.leaks import MASK
@@ -94,7 +94,7 @@ def _again(was: Decision, given: set[str]) -> Decision:
         if store is not None:
             session.index_of(store)  # a hook that finds none is silent
     with decisions.opened() as state:
-        return Question(was, given, state).decide(session.home())
+        return Rerun(was, given, state).decide(session.home())
 
 
 def _differences(was: Decision, now: Decision) -> tuple[list[Change], int]:
@@ -122,12 +122,12 @@ def _view(was: Decision, now: Decision, changes: list[Change], same: int, memori
         Text(decisions.prompt_of(was, decisions.PREVIEW)),
         "",
         Text.assemble(("was  ", DIM), decisions.sentence(was)),
-        Text.assemble(("is   ", DIM), (decisions.sentence(now), GOOD if now.outcome == SPOKE else "yellow")),
+        Text.assemble(("is   ", DIM), (decisions.sentence(now), RIGHT if now.outcome == SPOKE else "yellow")),
     ]
     if changes:
         parts.append("")
     for change in changes:
-        style = GOOD if _is_injected(change.now) else WRONG if _is_injected(change.was) else ""
+        style = RIGHT if _is_injected(change.now) else WRONG if _is_injected(change.was) else ""
         head = Text.assemble((f"{safe(change.id)}  ", ACCENT), (f"{_short(change.was)} -> {_short(change.now)}", style))
         parts += [head, decisions.indented(decisions.words_of(memories.get(change.id)))]
     parts += ["", Text(_summary(changes, same), style=DIM)]

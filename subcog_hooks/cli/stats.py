@@ -70,8 +70,8 @@ SPOKEN = Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", 
 HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
 FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER)  # the first four are S0's
 OF_LLM = {family.name: family.values for family in (STARTED, COMPLETED, TIMEOUTS)} | {DURATION.name: (LLM, HYBRID)}
-MOST = 5  # memories that are named
-ROOMY = 70  # columns from which a table has room for sparklines
+MAX_NAMED_MEMORIES = 5  # memories that are named
+MIN_SPARKLINE_COLUMNS = 70  # columns from which a table has room for sparklines
 
 Values = dict[str, Counter | Histogram]  # of one family, by the value of its label
 
@@ -143,7 +143,9 @@ class Shelf(NamedTuple):
 def _shelf(used: Usage) -> Shelf:
     ids = [id_ for id_, _ in used.memories]
     with session.reading() as store:
-        return Shelf(store.by_ids(ids[:MOST]), *store.never(ids, MOST)) if store else Shelf({}, 0, [])
+        return (
+            Shelf(store.by_ids(ids[:MAX_NAMED_MEMORIES]), *store.never(ids, MAX_NAMED_MEMORIES)) if store else Shelf({}, 0, [])
+        )
 
 
 def _nothing(family: Family, value: str) -> Counter | Histogram:
@@ -234,7 +236,7 @@ def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
             event: {"count": times.runs, **dict(zip(("p50", "p95", "p99"), times.quantiles, strict=True))}
             for event, times in used.times.items()
         },
-        "top_memories": [{"id": id_, "injected": times} for id_, times in used.memories[:MOST]],
+        "top_memories": [{"id": id_, "injected": times} for id_, times in used.memories[:MAX_NAMED_MEMORIES]],
         "never_injected": {"count": shelf.never, "oldest": [memory.id for memory in shelf.oldest]},
     }
 
@@ -245,7 +247,7 @@ def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
 def _used(used: Usage, shelf: Shelf) -> Iterator[RenderableType]:
     """Yield the figures that the decisions add up to, each with how it was in the last days."""
     since = "" if used.since is None else f" since {moment(used.since)[:10]}"
-    days = () if terminal.out.is_terminal and terminal.out.width < ROOMY else (f"last {usage.DAYS} days",)
+    days = () if terminal.out.is_terminal and terminal.out.width < MIN_SPARKLINE_COLUMNS else (f"last {usage.DAYS} days",)
     table = _table(f"prompts{since}", "", "share", *days)
     rows: list[tuple[str, int, str, Callable[[Sequence[Decision]], float]]] = [("all", used.prompts, "", len)]
     for outcome in dict.fromkeys((SPOKE, *used.outcomes)):
@@ -269,17 +271,17 @@ def _used(used: Usage, shelf: Shelf) -> Iterator[RenderableType]:
         yield ""
     if used.memories:
         yield Text("handed over most often", style=DIM)
-        for id_, count in used.memories[:MOST]:
-            yield _of_memory(f"{count:>5}", id_, shelf.memories.get(id_))
+        for id_, count in used.memories[:MAX_NAMED_MEMORIES]:
+            yield _describe_memory(f"{count:>5}", id_, shelf.memories.get(id_))
     if shelf.never:
         yield Text(f"{shelf.never} never handed over{since or ' yet'}, the oldest", style=DIM)
         for memory in shelf.oldest:
-            yield _of_memory(" " * 5, memory.id, memory)
+            yield _describe_memory(" " * 5, memory.id, memory)
     if used.memories or shelf.never:
         yield ""
 
 
-def _of_memory(head: str, id_: str, memory: Memory | None) -> Text:
+def _describe_memory(head: str, id_: str, memory: Memory | None) -> Text:
     words = GONE if memory is None or memory.status == "deleted" else cut(safe(memory.content), WORDS)
     return Text.assemble(head, "  ", (safe(id_), ACCENT), "  ", words)
 

@@ -17,7 +17,7 @@ from subcog_hooks.state.decision import Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
 
 TRIED = 100  # prompts
-SHOWN = 20  # matches, or prompts
+MAX_MATCHES_SHOWN = 20  # matches, or prompts
 _PREVIEW = 100  # characters of a match
 
 TYPE_CHECKING = False
@@ -71,12 +71,12 @@ def trial(
         _print({"trigger": pattern, "literals": list(literals), "matches": [one._asdict() for one in found]})
     else:
         terminal.result(_taken(literals))
-        for one in found[:SHOWN]:
+        for one in found[:MAX_MATCHES_SHOWN]:
             last = one.column + max(1, one.end - one.start) - 1
             shown = cut(safe(one.text), _PREVIEW)
             terminal.result(f"line {one.line}, characters {one.column} to {last}: {shown}")
-        if len(found) > SHOWN:
-            terminal.say(f"and {len(found) - SHOWN:,} more")
+        if len(found) > MAX_MATCHES_SHOWN:
+            terminal.say(f"and {len(found) - MAX_MATCHES_SHOWN:,} more")
     if not found:
         terminal.say("no match")
         raise typer.Exit(EXIT_NOTHING_FOUND)
@@ -105,10 +105,10 @@ def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: "_Regexp"
         return
     of_all = "the only prompt" if len(prompts) == 1 else f"the last {len(prompts)} prompts"
     terminal.result(f"would have matched {len(matched)} of {of_all}{':' if matched else ''}")
-    for decision, _ in matched[:SHOWN]:
+    for decision, _ in matched[:MAX_MATCHES_SHOWN]:
         terminal.result(f"  {safe(decision.id)}  {decisions.prompt_of(decision, decisions.WORDS)}")
-    if len(matched) > SHOWN:
-        terminal.say(f"and {len(matched) - SHOWN} more")
+    if len(matched) > MAX_MATCHES_SHOWN:
+        terminal.say(f"and {len(matched) - MAX_MATCHES_SHOWN} more")
 
 
 def _prompts() -> list[tuple[Decision, str]]:

@@ -8,10 +8,9 @@ import typer
 
 from subcog_hooks.cli.support import completion, decisions, hidden, remedies, session
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.cli.support.remedies import Question, Remedy
+from subcog_hooks.cli.support.remedies import Remedy, Rerun
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, SubcogError, UsageError
-from subcog_hooks.hooks import pre_tool_use, session_start
-from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.hooks.payload import PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Mark, Store, audiences_of
@@ -131,7 +130,7 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     spoken = []
     if os.path.exists(home.state_db):
         with decisions.opened() as state:
-            spoken = decision_log.latest(state, limit, event=pre_tool_use.EVENT)
+            spoken = decision_log.latest(state, limit, event=TOOL_EVENT)
     if as_json:
         rows = [{"at": call.at, "tool": call.tool, "about": call.about, "given": call.given} for call in silent]
         known = {"silent": rows, "decisions": [decisions.described(one) for one in spoken]}
@@ -170,9 +169,9 @@ def _shown_of(
 
 def _tried(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
     """Return what makes a memory come, nothing where that can not be tried."""
-    question = Question(decision, decisions.given_before(state, decision), state)
+    rerun = Rerun(decision, decisions.given_before(state, decision), state)
     try:
-        return remedies.tried(question, decision, memory, index)
+        return remedies.tried(rerun, decision, memory, index)
     except (SubcogError, OSError) as error:
         terminal.say(f"what would help could not be tried ({error})")
         return []
@@ -186,11 +185,11 @@ def _tell_missed(id_: str, decision: Decision, state: State, store: Store | None
         raise NoMemory(f"no memory has the id {safe(id_)[:80]}", "nothing has been remembered yet")
     memory = session.find(store, id_)
     index = session.index_of(store)
-    question = Question(decision, decisions.given_before(state, decision), state)
-    now = question.decide(session.home())
+    rerun = Rerun(decision, decisions.given_before(state, decision), state)
+    now = rerun.decide(session.home())
     candidate = remedies.candidate_of(now, memory.id)
     is_there = candidate is not None and candidate.outcome == INJECTED
-    found = remedies.tried(question, decision, memory, index) if decisions.may_come(candidate) and not is_there else None
+    found = remedies.tried(rerun, decision, memory, index) if decisions.may_come(candidate) and not is_there else None
     terminal.page(decisions.missed_view(decision, now, memory, remedies.words_of(decision, memory, index), found))
 
 
@@ -257,7 +256,7 @@ def _meant(state: State, id_: str, decision: str | None) -> Decision:
 
 def _instead(decision: Decision, id_: str) -> str:
     """Return what helps where a mark does not."""
-    means = "priority and conditions" if decision.event == session_start.EVENT else "paths and triggers"
+    means = "priority and conditions" if decision.event == START_EVENT else "paths and triggers"
     return f"`subcog edit {safe(id_)[:80]}` changes its {means}"
 
 
@@ -272,14 +271,14 @@ def _take_back(id_: str, decision: str | None) -> None:
         made = store.marks([memory.seq])
         if not made:
             raise UsageError(f"{memory.id} is not marked", "`subcog why --bad MEMORY` marks one")
-        gone = _of_decision(store, made, decision)
+        gone = _choose_marks(store, made, decision)
         if not gone:
             raise UsageError(f"{memory.id} is not marked for that prompt", f"it is for those of {_ids(made)}: name one of them")
         store.unmark(memory.seq, [mark.decision for mark in gone])
     terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in gone)}): {_shown(memory)}")
 
 
-def _of_decision(store: Store, made: list[Mark], decision: str | None) -> list[Mark]:
+def _choose_marks(store: Store, made: list[Mark], decision: str | None) -> list[Mark]:
     """Return the marks made for the prompt of a decision; where there are none, those that lower the memory for it."""
     named = [mark for mark in made if decision and mark.decision.startswith(decision)]
     if len({mark.decision for mark in named}) == 1:

@@ -5,6 +5,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PROMPT_EVENT = "UserPromptSubmit"  # the event of a prompt
+TOOL_EVENT = "PreToolUse"  # of a tool's call
+START_EVENT = "SessionStart"  # of a session's start
 MAX_SESSION = 200  # characters of a session id that are kept
 TRIAL = "doctor-"  # begins the id of a session in which `subcog doctor` tries the hook; a client's ids are UUIDs
 

@@ -9,7 +9,7 @@ import os
 from subcog_hooks import wire
 from subcog_hooks.cues.tools import TOOLS
 from subcog_hooks.hooks import occasion as occasions
-from subcog_hooks.hooks.payload import text_of
+from subcog_hooks.hooks.payload import TOOL_EVENT, text_of
 from subcog_hooks.hooks.tool_globs import Search
 from subcog_hooks.hooks.touched import read_touched
 from subcog_hooks.state import pause
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from subcog_hooks.paths import Home
     from subcog_hooks.wire import Json
 
-EVENT = "PreToolUse"
-MOST = 3  # memories at one call
+MOST_AT_CALL = 3  # memories at one call
 MAX_SILENT = 32 * 1024  # bytes of the calls that the hook was silent at: some 300; then they become those of before
 NOTED = 3  # names, or ids, of such a call
 LEAST = 0.5  # relevance: more than for a prompt, since nobody has asked
@@ -40,22 +39,22 @@ def respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes]
 
 
 def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
-    happened = occasions.open_occasion(payload, home, deadline)
-    if happened is None:
+    occasion = occasions.open_occasion(payload, home, deadline)
+    if occasion is None:
         return
-    settings = happened.settings
-    if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or pause.is_on(happened.state, happened.at):
+    settings = occasion.settings
+    if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or pause.is_on(occasion.state, occasion.at):
         return
     tool = text_of(payload, "tool_name")
     given_input = payload.get("tool_input")
-    touched = read_touched(tool, given_input if isinstance(given_input, dict) else {}, happened)
-    search = Search(touched, happened)
+    touched = read_touched(tool, given_input if isinstance(given_input, dict) else {}, occasion)
+    search = Search(touched, occasion)
     channels = search.run()
     if search.note:
-        happened.log(search.note)
-    given = happened.given()
+        occasion.log(search.note)
+    given = occasion.given()
     if not any(memory.id not in given for memories in channels.values() for memory in memories):
-        _note_silence(happened, tool, touched, channels)
+        _note_silence(occasion, tool, touched, channels)
         return  # most calls end here: nothing is remembered of what is touched, or it has been told
     from subcog_hooks.hooks import record  # 3 ms, and what it says is rare
     from subcog_hooks.hooks.delivery import deliver
@@ -64,34 +63,34 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
 
     terms = Terms(
         max(LEAST, float(settings["surfacing.min_relevance"])),
-        min(MOST, int(settings["surfacing.max_memories"])),
+        min(MOST_AT_CALL, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
         float(settings["diversity.near_duplicate"]),
         {"tool": tool},
     )
-    verdict = offer_exact(happened, Exact(channels, search.note), terms, tool)
+    verdict = offer_exact(occasion, Exact(channels, search.note), terms, tool)
     assert verdict.offer is not None
-    delivery = deliver(happened, EVENT, verdict.offer, write)
+    delivery = deliver(occasion, TOOL_EVENT, verdict.offer, write)
     if delivery.outcome != REPEATED:  # at every further touch of a file: nobody asks why, and prompts' records would go for it
-        record.keep(happened, EVENT, verdict, delivery)
+        record.keep(occasion, TOOL_EVENT, verdict, delivery)
 
 
-def _note_silence(happened: "Occasion", tool: str, touched: "Touched", channels: "Mapping[str, Sequence[Memory]]") -> None:
+def _note_silence(occasion: "Occasion", tool: str, touched: "Touched", channels: "Mapping[str, Sequence[Memory]]") -> None:
     """Append what was looked up at a silent call to the file that `state.silent_calls` reads.
 
     It takes 10 µs, waits for nobody's lock and adds no page to state.db, at each of an agent's hundreds of calls. Of a command
     only its names are kept, such as `make lint`: what else stands in it may be a secret.
     """
-    settings = happened.settings
-    if happened.is_trial or not settings["surfacing.log_prompts"] or settings.left_out:
+    settings = occasion.settings
+    if occasion.is_trial or not settings["surfacing.log_prompts"] or settings.left_out:
         return
     about = [touched.file] if touched.file else [name for name in touched.names if tool != "Bash" or _is_plain(name)]
     if not about and not touched.names:
         return
     given = list(dict.fromkeys([memory.id for memories in channels.values() for memory in memories]))
-    row: Json = {"at": happened.at, "tool": tool, "about": about[:NOTED], "given": given[:NOTED], "session": happened.session}
+    row: Json = {"at": occasion.at, "tool": tool, "about": about[:NOTED], "given": given[:NOTED], "session": occasion.session}
     try:
-        path = happened.home.silent_calls
+        path = occasion.home.silent_calls
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
         if os.fstat(descriptor).st_size > MAX_SILENT:
             os.replace(path, f"{path}.before")  # what is open goes on there: the next call begins anew

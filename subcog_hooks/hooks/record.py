@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from subcog_hooks.intent.detection import Examined
     from subcog_hooks.settings.loading import Settings
 
-MAX_READ = 100_000  # characters of a prompt that is looked through for secrets; of a longer one nothing is kept
+MAX_MASKED = 100_000  # characters of a prompt that is looked through for secrets; of a longer one nothing is kept
 MAX_SIGNALS = 20
 UNREAD = (NOMEM, OFF, PAUSED)  # outcomes of prompts of which nothing is known
 _DIGITS = 4
@@ -164,7 +164,7 @@ def may_be_kept(prompt: str) -> str | None:
     from subcog_hooks.redaction.leaks import mask
     from subcog_hooks.text.typed import ends_of
 
-    return disclosure.shown(ends_of(mask(prompt))) if len(prompt) <= MAX_READ else None  # masked before it is cut
+    return disclosure.shown(ends_of(mask(prompt))) if len(prompt) <= MAX_MASKED else None  # masked before it is cut
 
 
 def _without_secrets(topics: "Sequence[str]", prompt: str, shown: str | None) -> "list[str]":

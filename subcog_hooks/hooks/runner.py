@@ -64,7 +64,7 @@ class Output:
         self._written.acquire()
 
     def write(self, output: bytes) -> None:
-        """Write the answer. Raises OSError when nobody reads it, or when the deadline has passed."""
+        """Write the output. Raises OSError when nobody reads it, or when the deadline has passed."""
         if not self._writing.acquire(blocking=False):
             raise TimeoutError("the deadline has passed")
         while output:
@@ -86,10 +86,10 @@ def main() -> None:
             os.write(2, _HELP)  # stdout is the client's
             return
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a library that panics over a damaged file says so there
-        answer = Output()
-        _thread.start_new_thread(_watch, (answer, _age_ms()))
+        output = Output()
+        _thread.start_new_thread(_watch, (output, _age_ms()))
         if len(sys.argv) <= 2 or "--second-look" not in sys.argv[2:]:
-            _run(answer)
+            _run(output)
     except BaseException as error:  # noqa: BLE001 - a hook can not hurt: not by an interrupt or a full memory either
         _report(error)
     finally:
@@ -106,19 +106,19 @@ def _age_ms() -> float:
         return STARTUP_MS
 
 
-def _watch(answer: Output, age_ms: float) -> None:
+def _watch(output: Output, age_ms: float) -> None:
     """End the process when its time is over, unless it is writing just then. What is cut off leaves a trace."""
     clock = _thread.allocate_lock()
     clock.acquire()
     life = Deadline(LONGEST_MS, age_ms)
     for end_ms in (SHORTEST_MS, LONGEST_MS):
         clock.acquire(timeout=max(0.0, end_ms - life.spent_ms()) / 1000.0)
-        if answer.event and BUDGETS_MS[answer.event][1] <= end_ms:
+        if output.event and BUDGETS_MS[output.event][1] <= end_ms:
             break
-    if not answer.give_up():
-        answer.wait_until_written(_WRITE_GRACE_S)
-    elif answer.event:  # else the client has not said what it wants
-        _note_cut_off(answer.event)
+    if not output.give_up():
+        output.wait_until_written(_WRITE_GRACE_S)
+    elif output.event:  # else the client has not said what it wants
+        _note_cut_off(output.event)
     os._exit(0)
 
 
@@ -133,7 +133,7 @@ def _note_cut_off(event: str) -> None:
         pass
 
 
-def _run(answer: Output) -> None:
+def _run(output: Output) -> None:
     raw = _read_payload()
     if raw is None:
         _log(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
@@ -155,21 +155,21 @@ def _run(answer: Output) -> None:
     _home.append(home)
     wait_ms, work_ms = BUDGETS_MS[event]
     deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
-    answer.event = event
+    output.event = event
     if ignored:
         _log(ignored)
     if event == "UserPromptSubmit":
         from subcog_hooks.hooks import user_prompt_submit  # the other events need none of what it loads
 
-        user_prompt_submit.respond(payload, home, answer.write, deadline)
+        user_prompt_submit.respond(payload, home, output.write, deadline)
     elif event == "PreToolUse":
         from subcog_hooks.hooks import pre_tool_use  # as above
 
-        pre_tool_use.respond(payload, home, answer.write, deadline)
+        pre_tool_use.respond(payload, home, output.write, deadline)
     elif event == "SessionStart":
         from subcog_hooks.hooks import session_start  # as above
 
-        session_start.respond(payload, home, answer.write, deadline)
+        session_start.respond(payload, home, output.write, deadline)
     else:
         from subcog_hooks.hooks import bookkeeping  # as above
 

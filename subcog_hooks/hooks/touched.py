@@ -38,12 +38,12 @@ class Touched:
         self.text = text
 
 
-def read_touched(tool: str, given: "Mapping[str, object]", happened: "Occasion") -> Touched:
+def read_touched(tool: str, given: "Mapping[str, object]", occasion: "Occasion") -> Touched:
     """Return what a tool's input is about. given: the input."""
     path = _named_file(tool, given)
-    owner, absolute, file = _placed(path, happened) if path else (happened.here, "", "")
+    owner, absolute, file = _placed(path, occasion) if path else (occasion.here, "", "")
     if file and tool in SEARCHES and not os.path.isfile(absolute):  # a folder is no file that is looked into
-        owner, absolute, file = happened.here, "", ""
+        owner, absolute, file = occasion.here, "", ""
     from subcog_hooks.text import mentions  # .3 ms
 
     text = _new_text(given)
@@ -83,13 +83,13 @@ def _new_text(given: "Mapping[str, object]") -> str:
     return "\n".join(parts)[:NEW_TEXT]
 
 
-def _placed(path: str, happened: "Occasion") -> "tuple[Project | None, str, str]":
+def _placed(path: str, occasion: "Occasion") -> "tuple[Project | None, str, str]":
     """Return the project that a file lies in, the file's whole path, and that from the project's root.
 
     Outside of any project it is told from the folder at hand if it lies below, else as a whole. A path from nowhere, or longer
     than a system takes, is of no file.
     """
-    here, folder = happened.here, text_of(happened.payload, "cwd")
+    here, folder = occasion.here, text_of(occasion.payload, "cwd")
     whole = path.replace("\\", "/") if os.sep == "\\" or path[1:3] == ":\\" else path
     if not globs.is_absolute(whole):
         whole = f"{folder}/{whole}" if os.path.isabs(folder) else ""

@@ -77,13 +77,13 @@ def load(home: Home, project_root: str | None = None, cache: "Cache | None" = No
 
     cache: where compiled files are kept; None parses them, which only the terminal has time for.
     """
-    own = _read(home.config, cache)
+    own = _read_file(home.config, cache)
     ignored: list[str] = []
     values: dict[str, Value] = {}
     problems: list[str] = []
     left_out = list(own.left_out)
     if project_root:
-        theirs = _read(os.path.join(project_root, PROJECT_FILE), cache)
+        theirs = _read_file(os.path.join(project_root, PROJECT_FILE), cache)
         places = {name: f"{PROJECT_FILE} line {line}" for name, line in theirs.lines.items()}
         values = _tightening(theirs.values, Settings(own.values), places, "a project's file", ignored)
         problems += theirs.problems
@@ -119,7 +119,7 @@ def _tightening(
     return kept
 
 
-def _read(path: str, cache: "Cache | None") -> FileSettings:
+def _read_file(path: str, cache: "Cache | None") -> FileSettings:
     """Return what `files.parse` says of a file, from its compiled form where that is kept."""
     try:
         status = os.stat(path)

@@ -6,7 +6,7 @@ A run that is cut off can not write to state.db; it appends a line to a file bes
 from subcog_hooks.errors import StoreError
 from subcog_hooks.paths import Home
 
-MAX_READ = 128 * 1024  # bytes; the hook stops writing at half of that
+MAX_CUT_OFF_BYTES = 128 * 1024  # bytes; the hook stops writing at half of that
 KEPT_DAYS = 30
 
 _DAY_MS = 86_400_000
@@ -26,7 +26,7 @@ def read(home: Home, now_ms: int) -> list[CutOff]:
     """Return the runs of the last KEPT_DAYS that were cut off, the newest first; none where the file can not be read."""
     try:
         with open(home.cut_offs, "rb") as file:
-            lines = file.read(MAX_READ).splitlines()
+            lines = file.read(MAX_CUT_OFF_BYTES).splitlines()
     except OSError:
         return []
     found = []

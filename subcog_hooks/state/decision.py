@@ -220,13 +220,13 @@ class Decision:
                 "v": VERSION,
                 "reason": self.reason,
                 "prompt": self.prompt,
-                "intent": _of_intent(self.intent),
-                "settings": _of_bars(self.bars),
+                "intent": _describe_intent(self.intent),
+                "settings": _describe_bars(self.bars),
                 "stages": self.stages,
                 "strategies": self.strategies,
                 "note": self.note,
                 "borrowed": self.borrowed,
-                "candidates": [_of_candidate(candidate) for candidate in self.candidates],
+                "candidates": [_describe_candidate(candidate) for candidate in self.candidates],
             }
         )
 
@@ -251,17 +251,17 @@ class Decision:
             units=units,
             micros=micros,
             prompt=prompt if isinstance(prompt, str) else None,
-            intent=_to_intent(record.get("intent")),
-            bars=_to_bars(record.get("settings")),
+            intent=_read_intent(record.get("intent")),
+            bars=_read_bars(record.get("settings")),
             stages=[(str(name), _number(ms)) for name, ms in _rows(record.get("stages"), 2)],
             strategies=_texts(record.get("strategies")),
             note=note if isinstance(note, str) else None,
             borrowed=_texts(record.get("borrowed")),
-            candidates=[_to_candidate(_table(row)) for row in _list(record.get("candidates"))],
+            candidates=[_read_candidate(_table(row)) for row in _list(record.get("candidates"))],
         )
 
 
-def _of_intent(intent: Understood | None) -> "Json":
+def _describe_intent(intent: Understood | None) -> "Json":
     if intent is None:
         return None
     return {
@@ -278,7 +278,7 @@ def _of_intent(intent: Understood | None) -> "Json":
     }
 
 
-def _to_intent(value: object) -> Understood | None:
+def _read_intent(value: object) -> Understood | None:
     if not isinstance(value, dict):
         return None
     llm_ms = value.get("llm_ms")
@@ -296,13 +296,13 @@ def _to_intent(value: object) -> Understood | None:
     )
 
 
-def _of_bars(bars: Bars | None) -> "Json":
+def _describe_bars(bars: Bars | None) -> "Json":
     if bars is None:
         return None
     return {name: getattr(bars, name) for name in Bars.__slots__}
 
 
-def _to_bars(value: object) -> Bars | None:
+def _read_bars(value: object) -> Bars | None:
     if not isinstance(value, dict):
         return None
     numbers = {name: _number(value.get(name)) for name in Bars.__slots__}
@@ -315,7 +315,7 @@ def _to_bars(value: object) -> Bars | None:
     )
 
 
-def _of_candidate(candidate: Candidate) -> "Json":
+def _describe_candidate(candidate: Candidate) -> "Json":
     return {
         "id": candidate.id,
         "namespace": candidate.namespace,
@@ -329,7 +329,7 @@ def _of_candidate(candidate: Candidate) -> "Json":
     }
 
 
-def _to_candidate(row: "dict[str, object]") -> Candidate:
+def _read_candidate(row: "dict[str, object]") -> Candidate:
     relevance = _number(row.get("relevance"))
     return Candidate(
         str(row.get("id", "")),

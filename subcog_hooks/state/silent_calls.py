@@ -9,7 +9,7 @@ from subcog_hooks import wire
 from subcog_hooks.errors import StoreError
 from subcog_hooks.paths import Home
 
-MAX_READ = 128 * 1024  # bytes of each file; the hook goes on to a new one at a quarter of that
+MAX_CALL_BYTES = 128 * 1024  # bytes of each file; the hook goes on to a new one at a quarter of that
 _BEFORE = ".before"
 
 
@@ -36,7 +36,7 @@ def latest(home: Home, limit: int) -> list[SilentCall]:
     for path in (home.silent_calls + _BEFORE, home.silent_calls):
         try:
             with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-                lines += file.read(MAX_READ).splitlines()
+                lines += file.read(MAX_CALL_BYTES).splitlines()
         except OSError:
             continue
     found = [call for line in lines[-2 * limit :] if (call := _call(line)) is not None]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.stats import FAMILIES, ROOMY, quantile
+from subcog_hooks.cli.stats import FAMILIES, MIN_SPARKLINE_COLUMNS, quantile
 from subcog_hooks.cli.support import usage
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.memory.store import Store
@@ -245,7 +245,7 @@ def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: pytest.M
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
     rows = [" ".join(re.sub(r"\x1b\[[0-9;]*m", "", line).split()) for line in subcog("stats").out.splitlines()]
-    lines = " █▆" if columns >= ROOMY else ""
+    lines = " █▆" if columns >= MIN_SPARKLINE_COLUMNS else ""
     assert f"all 10{lines}" in rows
     assert any(row.startswith("memories 5 1.2") for row in rows)
     assert any(row.startswith("UserPromptSubmit 10 40 ms") for row in rows)

@@ -14,7 +14,7 @@ from subcog_hooks.state.decision import Candidate, Decision
 EXPLAINED = 3  # candidates
 BAR = 16  # columns
 NAME = 13  # columns of an evidence's name
-GOOD, WRONG = "green", "red"
+RIGHT, WRONG = "green", "red"
 FACTORS = ("for its namespace", "for marks (`why --bad`)", "for files that are gone")  # in a candidate's order
 
 
@@ -43,7 +43,7 @@ def view(decision: Decision) -> Iterator[RenderableType]:
 
 def _term(name: str, value: float, weight: float, adds: float, share: float) -> Iterator[RenderableType]:
     drawn = Text(f"  {name:<{NAME}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}  ")
-    drawn += bars.bar(share, BAR, GOOD if adds >= 0 else WRONG)
+    drawn += bars.bar(share, BAR, RIGHT if adds >= 0 else WRONG)
     meaning = relevance.NAMES.get(name, "")
     if not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width:
         drawn += Text(f"  {meaning}", style=DIM)

@@ -18,8 +18,8 @@ from subcog_hooks.settings.keys import KEYS, ChoiceKey
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
 
-MOST = 50  # offers: more fill the screen and help nobody
-WAIT_MS = 50  # for a state that another process holds
+MAX_OFFERS = 50  # offers: more fill the screen and help nobody
+COMPLETION_WAIT_MS = 50  # for a state that another process holds
 _WORDS = 60  # characters of a memory or a prompt beside its id
 _DEFAULT = "default"  # what `config set` takes a setting out of the file by
 
@@ -29,23 +29,23 @@ Offer = tuple[str, str]  # what is put in, and what it is
 
 def ids(incomplete: str) -> list[Offer]:
     """Return the ids that begin so, each with the memory's first words, the newest memory first."""
-    memories = _of_store(lambda store: store.newest_with_prefix(incomplete, MOST))
+    memories = _ask_store(lambda store: store.newest_with_prefix(incomplete, MAX_OFFERS))
     return [(memory.id, cut(safe(memory.content), _WORDS)) for memory in memories]
 
 
 def namespaces(incomplete: str) -> list[str]:
     """Return the namespaces that begin so: the usual ones and those that memories have."""
-    return _beginning(incomplete, (*NAMESPACES, *_of_store(Store.namespaces)))
+    return _beginning(incomplete, (*NAMESPACES, *_ask_store(Store.namespaces)))
 
 
 def tags(incomplete: str) -> list[str]:
     """Return the tags of memories that begin so."""
-    return _beginning(incomplete, _of_store(Store.tags))
+    return _beginning(incomplete, _ask_store(Store.tags))
 
 
 def projects(incomplete: str) -> list[str]:
     """Return the projects with memories that begin so."""
-    return _beginning(incomplete, _of_store(Store.projects))
+    return _beginning(incomplete, _ask_store(Store.projects))
 
 
 def decisions(incomplete: str) -> list[Offer]:
@@ -53,13 +53,13 @@ def decisions(incomplete: str) -> list[Offer]:
     home = session.home()
     with suppress(SubcogError, OSError):
         if os.path.exists(home.state_db):
-            state = State.open(home, WAIT_MS)
+            state = State.open(home, COMPLETION_WAIT_MS)
             try:
                 kept = decision_log.latest(state, decision_log.MAX_DECISIONS)
             finally:
                 state.close()
             told = [(one.id, cut(safe(one.prompt or one.event), _WORDS)) for one in kept]
-            return [offer for offer in told if offer[0].startswith(incomplete)][:MOST]
+            return [offer for offer in told if offer[0].startswith(incomplete)][:MAX_OFFERS]
     return []
 
 
@@ -95,10 +95,10 @@ def values(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _beginning(start: str, names: Iterable[str]) -> list[str]:
-    return [name for name in dict.fromkeys(names) if name.startswith(start)][:MOST]
+    return [name for name in dict.fromkeys(names) if name.startswith(start)][:MAX_OFFERS]
 
 
-def _of_store(read: Callable[[Store], list[T]]) -> list[T]:
+def _ask_store(read: Callable[[Store], list[T]]) -> list[T]:
     with suppress(SubcogError, OSError), session.reading() as store:
         return read(store) if store else []
     return []

@@ -15,8 +15,7 @@ from subcog_hooks.cli.support import arithmetic, bars, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, terminal
 from subcog_hooks.cli.support.remedies import Remedy, Words
 from subcog_hooks.errors import NoDecision, UsageError
-from subcog_hooks.hooks import pre_tool_use, session_start
-from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.hooks.payload import PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.state import decision as outcomes
@@ -28,17 +27,17 @@ from subcog_hooks.state.decision_log import MAX_DECISIONS
 from subcog_hooks.state.silent_calls import SilentCall
 
 WAIT_MS = 2_000
-NAMED = 3  # candidates of which is said which words they have
+MAX_WITH_WORDS = 3  # candidates of which is said which words they have
 TOLD = 12  # words of a prompt that are named
 ALMOST = 3  # candidates of which is said what they lacked
 NEARLY = 0.5  # of the threshold: one that is further below was not almost handed over
 PREVIEW = 600  # characters of a prompt
 WORDS = 90  # characters of a memory, or of a prompt in a list
-ROOMY = 120  # columns from which a table of candidates has room for their words
+MIN_WORDS_COLUMNS = 120  # columns from which a table of candidates has room for their words
 BAR = 20  # columns
 SMALL_BAR = 10
 LONG = 24  # columns of a namespace or of ranks, before they wrap
-GOOD, WRONG = "green", "red"
+RIGHT, WRONG = "green", "red"
 
 NOT_KEPT = "(the prompt was not kept)"
 GONE = "(no longer in the store)"
@@ -57,7 +56,7 @@ _SILENT = {  # why; those that need numbers are told below
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "it failed",
 }
-HAPPENED = {pre_tool_use.EVENT: "a tool's call", session_start.EVENT: "a session's start"}  # where no prompt was typed
+HAPPENED = {TOOL_EVENT: "a tool's call", START_EVENT: "a session's start"}  # where no prompt was typed
 LACKED = {  # what kept a candidate back
     outcomes.INJECTED: "handed over",
     outcomes.BELOW: "not relevant enough",
@@ -283,7 +282,7 @@ def view(decision: Decision, shown: Shown) -> RenderableType:
         Text(f"{safe(decision.id)}  {moment(decision.at)}  {where}", style=DIM),
         Text(prompt_of(decision, PREVIEW)),
         "",
-        Text(sentence(decision), style=GOOD if decision.outcome == outcomes.SPOKE else "yellow"),
+        Text(sentence(decision), style=RIGHT if decision.outcome == outcomes.SPOKE else "yellow"),
         *_almost(decision, shown.given),
         *_remedies(shown.remedies),
         "",
@@ -361,7 +360,7 @@ def _room(behind: Text) -> int:
 def _candidates(decision: Decision, memories: Mapping[str, Memory]) -> Iterator[RenderableType]:
     """Yield the candidates: in a table where there is room for one, else with two lines each."""
     bar = decision.bars.needed if decision.bars else 0.0
-    is_table = terminal.out.is_terminal and terminal.out.width >= ROOMY
+    is_table = terminal.out.is_terminal and terminal.out.width >= MIN_WORDS_COLUMNS
     table = plain_table(is_wide=True)
     for name in ("", "relevance", f"to {bar:.2f}", "id", "namespace", "ranks", "outcome"):
         is_short = name not in ("namespace", "ranks")
@@ -369,7 +368,7 @@ def _candidates(decision: Decision, memories: Mapping[str, Memory]) -> Iterator[
         table.add_column(name, no_wrap=is_short, justify=justify, overflow="fold", max_width=None if is_short else LONG)
     table.add_column("memory", ratio=1, overflow="fold")
     for candidate in decision.candidates:
-        style = GOOD if candidate.outcome == outcomes.INJECTED else ""
+        style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
         drawn = bars.bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
         about = (safe(candidate.id), safe(candidate.namespace))
@@ -450,7 +449,7 @@ def _why_not_found(memory: Memory, was: Decision) -> str:
 
 def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
     """Yield which words of the prompt the best candidates have, and which they lack."""
-    for candidate in [one for one in decision.candidates if one.id in words][:NAMED]:
+    for candidate in [one for one in decision.candidates if one.id in words][:MAX_WITH_WORDS]:
         found = words[candidate.id]
         yield ""
         yield Text.assemble((f"{safe(candidate.id)}  ", ACCENT), _listed("has", found.has), "; ", _listed("lacks", found.lacks))

@@ -50,7 +50,7 @@ class Editor:
             raise
         try:
             with open(self._path, encoding="utf-8-sig", newline="") as file:
-                return _read(file.read(), self._memory)
+                return _read_changes(file.read(), self._memory)
         except UnicodeDecodeError as error:
             raise InvalidMemory(f"the editor has not written UTF-8 at byte {error.start}", self._kept) from error
         except InvalidMemory as error:
@@ -88,7 +88,7 @@ def _written(memory: Memory) -> str:
     return "\n".join([_HEADER, *fields, _DASHES, memory.content]) + "\n"
 
 
-def _read(text: str, memory: Memory) -> dict[str, object]:
+def _read_changes(text: str, memory: Memory) -> dict[str, object]:
     """Return the fields that differ from what was written. Raises InvalidMemory."""
     if "\r\n" not in memory.content:
         text = text.replace("\r\n", "\n")  # the editor's own line ends

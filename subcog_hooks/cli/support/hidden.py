@@ -13,8 +13,8 @@ from subcog_hooks.recall.hits import LEXICAL, Hit
 HIDDEN = tuple(status for status in STATUSES if status not in ("active", "deleted"))
 LEAST_COVERED = 0.6  # of the query's words, the rarer the more: fewer have every other memory in common
 LOOKED_AT = 20  # memories of a list
-NAMED = 3
-WAIT_MS = 200.0  # words alone: some 2 ms among 10,000 memories
+MAX_NAMED_HIDDEN = 3
+HIDDEN_SEARCH_MS = 200.0  # words alone: some 2 ms among 10,000 memories
 
 
 def matching(text: str, scope: Filter, store: Store, index: LexicalIndex) -> list[Memory]:
@@ -35,7 +35,7 @@ def matching(text: str, scope: Filter, store: Store, index: LexicalIndex) -> lis
             include_expired=True,
         )
         request = Request(text, wide, mode=LEXICAL, is_typed=True)
-        hits = pipeline.search(request, Sources(index, store), Deadline(WAIT_MS), LOOKED_AT).hits
+        hits = pipeline.search(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), LOOKED_AT).hits
         found += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
     return found
 
@@ -54,5 +54,5 @@ def told(memories: Sequence[Memory]) -> str:
     states = " or ".join(dict.fromkeys("expired" if memory.status == "active" else memory.status for memory in memories))
     count = len(memories)
     verb = "more matches but is" if count == 1 else "more match but are"
-    shown = ", ".join(f"`subcog show {memory.id}`" for memory in memories[:NAMED])
-    return f"{count} {verb} {states}: {shown}{', …' if count > NAMED else ''}"
+    shown = ", ".join(f"`subcog show {memory.id}`" for memory in memories[:MAX_NAMED_HIDDEN])
+    return f"{count} {verb} {states}: {shown}{', …' if count > MAX_NAMED_HIDDEN else ''}"

@@ -6,7 +6,7 @@ from subcog_hooks.cli.support import conditions
 from subcog_hooks.cli.support.output import day, safe
 from subcog_hooks.memory.model import Memory
 
-SHOWN = 5  # triggers, globs or conditions of one memory
+MAX_MOMENTS_SHOWN = 5  # triggers, globs or conditions of one memory
 
 
 def told(memory: Memory) -> str:
@@ -46,5 +46,5 @@ def _any(values: Sequence[str]) -> str:
 
 def _some(values: Sequence[str]) -> list[str]:
     """Return the values; of many, the first ones and how many more there are."""
-    more = [f"{len(values) - SHOWN} more"] if len(values) > SHOWN else []
-    return [*map(safe, values[:SHOWN]), *more]
+    more = [f"{len(values) - MAX_MOMENTS_SHOWN} more"] if len(values) > MAX_MOMENTS_SHOWN else []
+    return [*map(safe, values[:MAX_MOMENTS_SHOWN]), *more]

@@ -13,7 +13,7 @@ from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.redaction.leaks import mask
 
 GOOD, NOTE, BAD = "good", "note", "bad"
-SHOWN = 200  # characters of a command
+MAX_COMMAND_SHOWN = 200  # characters of a command
 
 
 class Remark(NamedTuple):
@@ -59,7 +59,7 @@ def look() -> Registration:
                 adds = f"`subcog init{option(name)}` adds that"
                 remarks.append(Remark(NOTE, f"the {name} settings do not run it for all of {events}; {adds}"))
     plugins = client.plugins()
-    remarks += _of_plugins(plugins, running)
+    remarks += _judge_plugins(plugins, running)
     if not running and not is_broken and not any(plugin.enabled_by for plugin in plugins):
         remarks.append(Remark(NOTE, "no settings file and no plugin runs the hook; `subcog init` registers it"))
     return Registration(tuple(remarks), command)
@@ -72,7 +72,7 @@ def option(name: str) -> str:
 
 def shown(words: tuple[str, ...]) -> str:
     """Return a command for a terminal: one line, nothing that a terminal obeys, no secret, not endless."""
-    return cut(visible(mask(" ".join(words))), SHOWN)
+    return cut(visible(mask(" ".join(words))), MAX_COMMAND_SHOWN)
 
 
 def _commands(path: str) -> tuple[Mapping[str, list[list[str]]], list[str]]:
@@ -105,7 +105,7 @@ def _is_this_installation(words: list[str]) -> bool:
     return os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]
 
 
-def _of_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:
+def _judge_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:
     remarks = []
     for plugin in plugins:
         name = visible(f"plugin {plugin.id} {plugin.version}".rstrip())

@@ -43,7 +43,7 @@ class Remedy(NamedTuple):
     relevance: float
 
 
-class Question:
+class Rerun:
     """A prompt of before, and where it is decided anew: in which project, with which settings and which session."""
 
     __slots__ = ("asked", "here", "settings", "state")
@@ -84,7 +84,7 @@ def _shown(term: Term) -> str:
     return term.typed or term.whole
 
 
-def tried(question: Question, was: Decision, memory: Memory, index: LexicalIndex) -> list[Remedy]:
+def tried(rerun: Rerun, was: Decision, memory: Memory, index: LexicalIndex) -> list[Remedy]:
     """Return the commands that make a memory come to the prompt: one with keywords, one with a trigger, as far as they do.
 
     Raises SubcogError, OSError.
@@ -101,7 +101,7 @@ def tried(question: Question, was: Decision, memory: Memory, index: LexicalIndex
                     copy.change(memory.id, {field: values})
                 except InvalidMemory:
                     continue
-                came = candidate_of(question.decide(copy.home), memory.id)
+                came = candidate_of(rerun.decide(copy.home), memory.id)
                 if came is not None and came.outcome == INJECTED:
                     given = " ".join(f"{option} {shlex.quote(value)}" for value in values)
                     found.append(Remedy(f"subcog edit {memory.id} {given}", came.relevance))

@@ -42,7 +42,7 @@ class Usage:
         self.memories = sorted(
             Counter(id_ for decision in decisions for id_ in decision.injected).items(), key=lambda row: (-row[1], row[0])
         )
-        self._by_day = _by_day(asked, today)
+        self._by_day = _group_by_day(asked, today)
         self.times = {
             name: _times([decision for decision in decisions if decision.event == name], today)
             for name in dict.fromkeys(sorted(decision.event for decision in decisions))
@@ -95,7 +95,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 def _times(decisions: Sequence[Decision], today: date) -> Times:
     took = [decision.micros / 1000.0 for decision in decisions]
-    days = [[decision.micros / 1000.0 for decision in of_day] for of_day in _by_day(decisions, today)]
+    days = [[decision.micros / 1000.0 for decision in of_day] for of_day in _group_by_day(decisions, today)]
     return Times(
         len(took),
         tuple(quantile(took, share) for share in QUANTILES),
@@ -103,7 +103,7 @@ def _times(decisions: Sequence[Decision], today: date) -> Times:
     )
 
 
-def _by_day(decisions: Sequence[Decision], today: date) -> list[list[Decision]]:
+def _group_by_day(decisions: Sequence[Decision], today: date) -> list[list[Decision]]:
     days: dict[date, list[Decision]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
     for decision in decisions:
         day = date(*time.localtime(decision.at // 1000)[:3])
