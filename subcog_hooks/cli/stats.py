@@ -19,7 +19,7 @@ from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.intent import detection
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
-from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
+from subcog_hooks.llm.call import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from subcog_hooks.intent.classifier import Classification
+    from subcog_hooks.llm.call import Outcome, Race
     from subcog_hooks.llm.providers import Provider
-    from subcog_hooks.llm.race import Outcome, Race
     from subcog_hooks.paths import Home
     from subcog_hooks.settings.loading import Settings
     from subcog_hooks.state.connection import State
@@ -151,7 +151,7 @@ class Detection:
     def ask(self, provider: "Provider", prompt: str, state: "State | None", settings: "Settings", seconds: float) -> None:
         """Start the call, unless the answer is known or the provider rests. Raises StoreError."""
         from subcog_hooks.intent import classifier
-        from subcog_hooks.llm import answer_cache, breaker, race
+        from subcog_hooks.llm import answer_cache, breaker, call
 
         now = now_ms()
         question = classifier.question(prompt)
@@ -171,7 +171,7 @@ class Detection:
         except StoreBusy:  # the one try after a rest could not be noted
             may_ask = False
         if may_ask:
-            self._race = race.start(provider, question, classifier.parse, seconds)
+            self._race = call.start(provider, question, classifier.parse, seconds)
         else:
             self.status = RESTING
             self.reason = "it failed too often lately"
@@ -191,7 +191,7 @@ class Detection:
 
         timed_out_by = ""
         if self._race is not None:
-            from subcog_hooks.llm.race import TIMEOUT  # loaded by `ask`
+            from subcog_hooks.llm.call import TIMEOUT  # loaded by `ask`
 
             allowed_ms = float(settings["search_intent.llm_timeout_ms"]) - self._race.elapsed() * 1000.0
             self._outcome = self._race.join(min(allowed_ms, left_ms) / 1000.0)
@@ -246,7 +246,7 @@ class Detection:
             return
         from subcog_hooks.intent import classifier
         from subcog_hooks.llm import answer_cache, breaker  # loaded by `ask`, as the others
-        from subcog_hooks.llm.race import TIMEOUT
+        from subcog_hooks.llm.call import TIMEOUT
 
         if self._is_abandoned and self._outcome.status == TIMEOUT:
             return

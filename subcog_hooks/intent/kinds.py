@@ -12,7 +12,7 @@ TYPES = (COMPARISON, TROUBLESHOOT, LOCATION, HOWTO, EXPLANATION, GENERAL, NONE) 
 
 KEYWORD, LLM, HYBRID = "keyword", "llm", "hybrid"  # who has said it
 
-# what became of the LLM, where no call has ended (llm.race says how those end)
+# what became of the LLM, where no call has ended (llm.call says how those end)
 OFF = "off"  # none is configured, or use_llm is false
 SKIPPED = "skipped"  # the words were sure, or it may not be shown the prompt, or no time was left
 CACHED = "cached"  # it had answered this prompt before

@@ -147,7 +147,7 @@ def ask(provider: Provider, question: "Question", seconds: float) -> str:
     Raises ProviderTimeout, ProviderGone, or ProviderError for everything else.
     """
     until = time.monotonic() + seconds
-    from subcog_hooks.llm.post import post  # 30 ms, only where an LLM is asked
+    from subcog_hooks.llm.http_post import post  # 30 ms, only where an LLM is asked
 
     place = provider.base_url
     asked = _anthropic if provider.name == ANTHROPIC else _openai

@@ -13,7 +13,7 @@ from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detection import Examined
 from subcog_hooks.intent.keywords import Fired, Reading
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, Intent
-from subcog_hooks.llm.race import ERROR, SUCCESS
+from subcog_hooks.llm.call import ERROR, SUCCESS
 from subcog_hooks.paths import Home
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.state import metrics

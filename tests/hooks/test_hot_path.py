@@ -122,7 +122,7 @@ OF_FEW_WORDS = {"intent.follow_up"}
 OF_CUES = {"cues", "cues.conditions", "cues.triggers", "cues.wildcards"}  # where the store has triggers and conditions
 
 # what only a call of an LLM needs
-OF_A_CALL = {"llm.address", "llm.breaker", "llm.post", "llm.providers", "llm.question", "llm.race"}
+OF_A_CALL = {"llm.address", "llm.breaker", "llm.call", "llm.http_post", "llm.providers", "llm.question"}
 OF_ASKING = {"intent.classifier", "intent.merge", "llm.answer_cache", "recall.rarity"}
 SOCKETS = {
     "socket",

@@ -21,7 +21,7 @@ from subcog_hooks.intent.kinds import (
     Intent,
 )
 from subcog_hooks.intent.merge import merged
-from subcog_hooks.llm.race import TIMEOUT
+from subcog_hooks.llm.call import TIMEOUT
 
 MIN = 0.5
 

@@ -1,4 +1,4 @@
-"""The race: an LLM is asked in a thread of its own, while the caller works on; what it has not answered in time is dropped."""
+"""The call of an LLM: asked in a thread of its own, while the caller works on; an answer that comes too late is dropped."""
 
 import _thread
 import time
