@@ -130,7 +130,7 @@ def run(path: str, store: Store | None, options: Options, progress: "Callable[[i
 
 
 def _archive_what_is_gone(store: Store, imported: set[str], files: set[str], options: Options, report: Report) -> None:
-    """Archive, not delete, the sections that an earlier import took from these files and that are in them no longer.
+    """Archive the sections that an earlier import took from these files and that are in them no longer.
 
     That a project has got a remote, and so another name, is no reason to have its sections twice. What the user has edited
     stays, and an archived one that the user brings back stays too: an edit moves `updated_at`.

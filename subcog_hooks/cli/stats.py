@@ -133,7 +133,7 @@ def _found(home: Home) -> tuple[dict[str, Values], list[Decision]]:
 
 
 class Shelf(NamedTuple):
-    """The part of the store in it: the memories by id, how many were never handed over, and the oldest of these."""
+    """The store's part in the figures: the memories by id, how many were never handed over, and the oldest of these."""
 
     memories: dict[str, Memory]
     never: int

@@ -130,7 +130,7 @@ def test_two_hooks_at_once_count_both_their_prompts(state: State, home: Home) ->
     count = (
         "import sys; from subcog_hooks.state import sessions; from subcog_hooks.paths import Home;"
         " from subcog_hooks.state.connection import State; state = State.open(Home(sys.argv[1]), 10_000);"
-        " [sessions.seen(state, 'one', 'p', at) for at in range(1, 51)]"
+        " [sessions.note_prompt(state, 'one', 'p', at) for at in range(1, 51)]"
     )
     both = [subprocess.Popen([sys.executable, "-c", count, home.root]) for _ in range(2)]
     assert [each.wait() for each in both] == [0, 0]
