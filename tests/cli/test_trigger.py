@@ -30,7 +30,7 @@ def test_it_matches_inside_words_unless_it_ends_at_their_edges(subcog: Run) -> N
     for command in ("test-trigger", "remember"):
         told = " ".join(subcog(command, "--help").out.replace("│", " ").split())
         assert "inside words too" in told
-        assert r"\b ends it at a word's edge" in told
+        assert r"\b stands for a word's edge" in told
 
 
 def test_several_words_of_which_a_text_has_one_are_all_named(subcog: Run) -> None:

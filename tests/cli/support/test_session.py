@@ -78,7 +78,7 @@ def test_a_search_leaves_the_work_to_whoever_is_at_it_and_says_so(behind: Run, h
 def test_a_memory_that_is_stored_meanwhile_is_followed_by_whoever_is_at_it(behind: Run, home: Home) -> None:
     with followed_by_another():
         done = behind("remember", "The crane is locked in a storm.")
-        assert (done.code, done.err) == (0, "")
+        assert (done.code, done.err) == (0, "kept in learnings, for all your projects; it comes when a prompt is about it\n")
     with VectorStore.reader(home, *MINILM) as vectors, Store.reader(home) as store:
         assert (sum(vectors.counts()), vectors.watermark()) == (3, store.revision())
 
