@@ -107,7 +107,8 @@ def test_a_wrong_word_in_the_file_is_a_line_in_the_log_and_the_default_holds(ask
     assert f"config.toml line 5: fusion.preset is 'best', expected {KEYS['fusion.preset'].expected}" in log_of(home)
 
 
-def test_a_project_may_tune_what_its_prompts_bring(ask: Ask, tmp_path: Path) -> None:
+def test_a_project_may_tune_what_its_prompts_bring(ask: Ask, home: Home, tmp_path: Path) -> None:
+    configure(home.config)
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     for alpha, kind in (("0.0", "table"), ("1.0", "story")):
         configure(str(tmp_path / "shop" / ".subcog.toml"), fusion=f"alpha = {alpha}")

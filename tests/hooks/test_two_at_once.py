@@ -54,6 +54,6 @@ def test_of_two_processes_at_once_each_memory_comes_from_one(home: Home, lightho
             break
     text = b"".join(printed)
     given = ledger.given(State.open(home, 1_000), "s")
-    assert sorted(text.count(f" {id_}] ".encode()) for id_ in given) == [1, 1, 1]
+    assert sorted(text.count(f" {id_}, relevance".encode()) for id_ in given) == [1, 1, 1]
     injected = [id_ for decision in decisions(home) for id_ in decision.injected]
     assert sorted(injected) == sorted(given)
