@@ -7,6 +7,7 @@ package is no dependency of subcog itself: its library of 36 MB compiles its rul
 finds them compiled. Its patterns are written for RE2, so the table alone is enough.
 """
 
+import argparse
 import json
 import re
 import sys
@@ -29,6 +30,7 @@ LEFT_OUT = re.compile(
 
 
 def main() -> int:
+    argparse.ArgumentParser(prog="python -m scripts.redaction.catalogue", description=__doc__).parse_args()
     rows = []
     rules = Rules(confidence="low", cache=False)
     for entry in sorted(rules.metadata(), key=lambda entry: entry["id"]):

@@ -137,8 +137,8 @@ def test_the_table_of_settings_says_what_is_allowed(filled: Run, monkeypatch: py
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
     rows = {line.split()[0]: " ".join(line.split()) for line in filled("config", "list").out.splitlines()}
-    assert rows["fusion.alpha"].startswith(f"fusion.alpha {DEFAULT} 0.0 to 1.0 or adaptive the share of meaning")
-    assert rows["fusion.mode"].startswith("fusion.mode weighted weighted or rrf how lists become one")
+    assert rows["fusion.alpha"].startswith(f"fusion.alpha {DEFAULT} 0.0 to 1.0 or adaptive How much meaning counts")
+    assert rows["fusion.mode"].startswith("fusion.mode weighted weighted or rrf How ")
     assert PRESETS in rows["fusion.preset"]
 
 

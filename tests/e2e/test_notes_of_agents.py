@@ -31,7 +31,8 @@ def test_what_an_agent_remembers_is_its_own_and_shown_so(agent: Machine) -> None
     assert b"agent (noted by an agent)" in agent.run("show", id_).stdout
     assert f"{CONTENT}  (noted by an agent)".encode() in agent.run("list").stdout
     context = agent.answer(agent.asking(ABOUT_IT))
-    assert f" {id_}, noted by an agent] {CONTENT}" in context
+    assert f" {id_}, relevance " in context
+    assert f", noted by an agent] {CONTENT}" in context
     del agent.environment["CLAUDECODE"]
     assert fields(agent, agent.run("remember", "A person's own.").stdout.decode().strip())["trust"] == "user"
 

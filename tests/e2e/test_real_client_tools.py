@@ -174,12 +174,7 @@ def _unreadable_home(sandbox: Sandbox) -> None:
     sandbox.memories.symlink_to(sandbox.memories)  # for root as well
 
 
-def _folder_for_the_state(sandbox: Sandbox) -> None:
-    (sandbox.memories / "state.db").unlink(missing_ok=True)
-    (sandbox.memories / "state.db").mkdir()
-
-
-@pytest.mark.parametrize("fault", [_garbage, _file_for_a_home, _unreadable_home, _folder_for_the_state])
+@pytest.mark.parametrize("fault", [_garbage, _file_for_a_home, _unreadable_home])
 def test_hook_that_fails_changes_neither_the_call_nor_its_result(
     client: str, sandbox: Sandbox, plain_result: str, fault: Callable[[Sandbox], None]
 ) -> None:

@@ -119,7 +119,7 @@ def test_where_words_find_nothing_nothing_is_shown_before_the_answer(noted: Mach
 
 
 def test_what_only_looser_matching_finds_is_not_shown_as_if_words_had_found_it(noted: Machine, start: Start) -> None:
-    assert noted.run("search", "felines asleep", "--mode", "lexical").stderr.startswith(b"nothing matches")
+    assert noted.run("search", "felines asleep", "--mode", "lexical").stderr.startswith(b"nothing found")
     terminal = start(noted, "search", "felines asleep")
     assert terminal.end() == 0
     assert terminal.written.partition(LOADED)[0] == ""
