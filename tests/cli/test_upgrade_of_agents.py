@@ -43,7 +43,9 @@ def whole(path: str) -> list[tuple[object, ...]]:
     """All rows of the tables that follow from nothing else, and of those that find memories."""
     connection = database.open_reader(path, SCHEMA, 1_000)
     tables = ("memories", "marks", "purged", "revisions", "triggers", "trigger_keys", "path_globs", "mentions", "audiences")
-    rows = [(table, *row) for table in tables for row in connection.execute(f"SELECT * FROM {table}").fetchall()]
+    rows: list[tuple[object, ...]] = [
+        (table, *row) for table in tables for row in connection.execute(f"SELECT * FROM {table}").fetchall()
+    ]
     connection.close()
     return rows
 
