@@ -16,14 +16,13 @@ from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.redaction.leaks import mask
 from subcog_hooks.state.decision import INTENT, LLM, RECALL, Bars
-from subcog_hooks.text.typed import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.hooks.occasion import Occasion
-    from subcog_hooks.hooks.turn import Read, Turn
+    from subcog_hooks.hooks.turn import Read
     from subcog_hooks.intent.detection import Examined
     from subcog_hooks.recall.hits import Hit
 
@@ -36,22 +35,22 @@ VETO = "the LLM is sure that memories would not help"
 _left_open: list[VectorStore | static.StaticEncoder] = []  # closing costs a millisecond; the process ends anyway
 
 
-def surface(turn: "Turn", read: "Read") -> Verdict:
+def surface(read: "Read") -> Verdict:
     """Decide on a prompt that memories could help with. Raises StoreError.
 
     Recall runs while an LLM is asked, and once more if its topics are others and there is time. What the intent does not speak
     for, triggers and conditions still may; they also do where nothing can be searched, or no time is left to search.
     """
-    occasion, detected = turn.occasion, read.detected
+    occasion, detected = read.turn.occasion, read.detected
     if read.exact and occasion.deadline.work_left_ms() < RECALL_MS:
-        return surface_exact(turn, read, "triggers and conditions alone: no time was left to search")
+        return surface_exact(read, "triggers and conditions alone: no time was left to search")
     try:
         sources = _open_sources(occasion)
-        answer = _recall(turn, read, sources)
+        answer = _recall(read, sources)
     except IndexUnusable as error:
         if not read.exact:
             raise
-        return surface_exact(turn, read, f"triggers and conditions alone: {error}")
+        return surface_exact(read, f"triggers and conditions alone: {error}")
     occasion.stages.done(RECALL)
     words = read.topics(_rarity(sources) if detected.may_change else None)
     examined = detected.settle(words, occasion.settings, occasion.deadline.left_ms() - SETTLE_MS)
@@ -59,10 +58,8 @@ def surface(turn: "Turn", read: "Read") -> Verdict:
     if detected.may_change:
         occasion.stages.done(LLM)
     if examined.may_speak(occasion.settings):
-        again = _recall_again(turn, read, sources, words, examined, answer, remarks)
-        if again is not answer:
-            answer = again
-            occasion.stages.done(RECALL)
+        if new := _new_topics(words, examined):
+            answer = _recall_again(read, sources, new, answer, remarks)
         offer: Offer | None = _offer(occasion, examined, answer.hits, sources.tuning)
         held_back: list[gate.Judged] = []
     else:
@@ -74,45 +71,43 @@ def surface(turn: "Turn", read: "Read") -> Verdict:
         remarks.append(f"the LLM: {examined.llm_reason}")
     if answer.note:
         remarks.append(answer.note)
-    reason = VETO if offer is None and examined.is_vetoed else ""
-    return _verdict(turn, read, examined, answer, offer, held_back, reason, remarks)
+    return _verdict(read, examined, answer, offer, held_back=held_back, remarks=remarks)
 
 
-def surface_exact(turn: "Turn", read: "Read", why: str = "") -> Verdict:
+def surface_exact(read: "Read", why: str = "") -> Verdict:
     """Decide on a prompt to which a trigger or a condition has brought something, without a search. Raises StoreError.
 
     why: nothing was searched, for the log; "" where the prompt asks for nothing.
     """
     assert read.exact is not None
-    occasion = turn.occasion
+    occasion = read.turn.occasion
     remarks = [line for line in (why, read.exact.note) if line]
     hits = read.exact.hits()
     answer = Answer(hits, tuple(read.exact.channels), read.exact.note or None)
     try:
-        pipeline.discount_marked(hits, mask(_asked(turn, read)), occasion.store, lambda: LexicalIndex.open(occasion.home))
+        pipeline.discount_marked(hits, mask(read.asked()), occasion.store, lambda: LexicalIndex.open(occasion.home))
     except IndexUnusable as error:
         remarks.append(f"what was called wrong was not looked for: {error}")
     examined = read.detected.settle(read.topics(), occasion.settings, occasion.deadline.left_ms() - SETTLE_MS)
     offer = _offer(occasion, examined, hits, tuning.from_settings(occasion.settings))
-    return _verdict(turn, read, examined, answer, offer, (), "", remarks)
+    return _verdict(read, examined, answer, offer, remarks=remarks)
 
 
 def _verdict(
-    turn: "Turn",
     read: "Read",
     examined: "Examined",
     answer: Answer,
     offer: Offer | None,
-    held_back: "Sequence[gate.Judged]",
-    reason: str,
-    remarks: "Sequence[str]",
+    *,
+    held_back: "Sequence[gate.Judged]" = (),
+    remarks: "Sequence[str]" = (),
 ) -> Verdict:
     return Verdict(
         "" if offer else INTENT,
-        reason,
+        VETO if offer is None and examined.is_vetoed else "",
         offer=offer,
         judged=held_back,
-        bars=_bars(turn.occasion, examined),
+        bars=_bars(read.turn.occasion, examined),
         strategies=answer.strategies,
         note=answer.note,
         remarks=remarks,
@@ -161,44 +156,38 @@ def _offer(
     )
 
 
-def _recall(turn: "Turn", read: "Read", sources: Sources, new: "Sequence[str]" = ()) -> Answer:
+def _recall(read: "Read", sources: Sources, new: "Sequence[str]" = ()) -> Answer:
     """Return what the prompt brings, with the borrowed topics and new ones, if there are any. Raises StoreError."""
-    occasion = turn.occasion
-    asked = _asked(turn, read)
+    occasion = read.turn.occasion
+    asked = read.asked()
     text = "\n".join((asked, *new))
-    answer = pipeline.for_prompt(
-        text, sources, occasion.eligible, occasion.deadline.sooner(AFTERWARDS_MS), prompt=mask(asked), exact=read.exact
-    )
+    deadline = occasion.deadline.sooner(AFTERWARDS_MS)
+    answer = pipeline.for_prompt(text, sources, occasion.eligible, deadline, prompt=mask(asked), exact=read.exact)
     if read.exact is not None and read.exact.note:
         answer.note = "; ".join(filter(None, (answer.note, read.exact.note)))
     return answer
 
 
-def _asked(turn: "Turn", read: "Read") -> str:
-    """Return what the prompt says, with what it borrows from the one before."""
-    return "\n".join((ends_of(turn.prompt), *read.borrowed))
-
-
-def _recall_again(
-    turn: "Turn",
-    read: "Read",
-    sources: Sources,
-    words: tuple[str, ...],
-    examined: "Examined",
-    first: Answer,
-    remarks: list[str],
-) -> Answer:
-    """Return what the prompt brings with an LLM's topics, the first answer where that brings nothing else or time is short."""
+def _new_topics(words: tuple[str, ...], examined: "Examined") -> list[str]:
+    """Return the topics of an LLM that the words did not have."""
     known = {word.casefold() for word in words}
-    new = [topic for topic in examined.intent.topics if topic.casefold() not in known]
-    if not new or turn.occasion.deadline.left_ms() < AGAIN_MS:
+    return [topic for topic in examined.intent.topics if topic.casefold() not in known]
+
+
+def _recall_again(read: "Read", sources: Sources, new: "Sequence[str]", first: Answer, remarks: list[str]) -> Answer:
+    """Return what the prompt brings with new topics, or the first answer where time is short or that is better."""
+    occasion = read.turn.occasion
+    if occasion.deadline.left_ms() < AGAIN_MS:
         return first
     try:
-        answer = _recall(turn, read, sources, new)
+        answer = _recall(read, sources, new)
     except StoreError as error:
         remarks.append(f"recall with the topics of the LLM: {error}")
         return first
-    return first if answer.is_degraded and not first.is_degraded else answer  # out of time, say
+    if answer.is_degraded and not first.is_degraded:  # out of time, say
+        return first
+    occasion.stages.done(RECALL)
+    return answer
 
 
 def _rarity(sources: Sources) -> "Callable[[str], float | None]":

@@ -6,6 +6,7 @@ from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.settings.keys import EVERYTHING
 from subcog_hooks.state import sessions
+from subcog_hooks.text.typed import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,17 +55,22 @@ class Turn:
 class Read:
     """The reading of a prompt's words, before anything is searched.
 
-    detected: its intent, as far as words tell; borrowed: topics of the prompt before; exact: what triggers and conditions have
-    brought, None where the store has neither.
+    turn: the prompt; detected: its intent, as far as words tell; borrowed: topics of the prompt before; exact: what triggers
+    and conditions have brought, None where the store has neither.
     """
 
-    __slots__ = ("_own", "borrowed", "detected", "exact")
+    __slots__ = ("_own", "borrowed", "detected", "exact", "turn")
 
-    def __init__(self, detected: "Detection") -> None:
+    def __init__(self, turn: Turn, detected: "Detection") -> None:
+        self.turn = turn
         self.detected = detected
         self.borrowed: tuple[str, ...] = ()
         self.exact: Exact | None = None
         self._own: tuple[str, ...] | None = None
+
+    def asked(self) -> str:
+        """Return what the prompt says, with what it borrows from the one before."""
+        return "\n".join((ends_of(self.turn.prompt), *self.borrowed))
 
     def topics(self, rarity: "Callable[[str], float | None] | None" = None) -> tuple[str, ...]:
         """Return what the prompt asks about: its words' topics and the borrowed ones. rarity: as for intent.topics."""
@@ -84,7 +90,7 @@ class Read:
 
 def read(turn: Turn, detected: "Detection") -> Read:
     """Return what the prompt's words are about, with what it borrows from the one before. Raises StoreError."""
-    found = Read(detected)
+    found = Read(turn, detected)
     reading = detected.reading
     own = found.own_topics()
     if len(own) > FEW:

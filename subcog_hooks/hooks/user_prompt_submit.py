@@ -73,7 +73,7 @@ def decide(turn: Turn) -> Verdict:
     try:
         verdict = _decide(turn, detected)
     except Exception as error:  # noqa: BLE001 - what is known of the prompt is recorded with it
-        examined = detected.abandon(turns.Read(detected).topics(), settings)
+        examined = detected.abandon(turns.Read(turn, detected).topics(), settings)
         verdict = Verdict(*_told(error), detected=detected, examined=examined, error=error)
     if detected.fault is not None:
         verdict.remarks = (f"no LLM is asked: {detected.fault}", *verdict.remarks)
@@ -108,7 +108,7 @@ def _decide(turn: Turn, detected: "detection.Detection") -> Verdict:
         return Verdict(outcome, detected=detected, examined=examined, borrowed=read.borrowed, remarks=remarks)
     from subcog_hooks.hooks import surfacing  # most prompts have ended above, without loading recall (10 ms)
 
-    return surfacing.surface(turn, read) if is_asked else surfacing.surface_exact(turn, read)
+    return surfacing.surface(read) if is_asked else surfacing.surface_exact(read)
 
 
 def _is_worth_a_look(detected: "detection.Detection", settings: "Settings") -> bool:
