@@ -85,13 +85,14 @@ def literals_of(pattern: str) -> set[str]:
     plain = re.sub(r"\(\?[a-zA-Z]+\)", "", pattern).replace("[[:alnum:]]", "[a-zA-Z0-9]").replace(r"\z", r"\Z")
     plain = re.sub(r"\(\?-?[a-zA-Z]*(?:-[a-zA-Z]+)?:", "(?:", plain)
     try:
-        tree = re._parser.parse(plain)  # type: ignore[attr-defined]  # noqa: SLF001  # no other parser of the standard library
+        tree = re._parser.parse(plain)  # type: ignore[attr-defined]  # noqa: SLF001  # private, and so untyped: the only parser there is
     except re.error:
         return set()
     return {literal.lower() for literal in required(tree) or set()}
 
 
-def required(tree: "re._parser.SubPattern") -> set[str] | None:  # type: ignore[name-defined]
+def required(tree: Any) -> set[str] | None:
+    """Return texts of which every match of a parsed pattern holds one, None where there are none."""
     best: set[str] | None = None
     runs: set[str] = {""}
     for kind, argument in [*tree, (None, None)]:
