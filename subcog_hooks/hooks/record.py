@@ -2,6 +2,7 @@
 
 from subcog_hooks.errors import StoreBusy, StoreError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.hooks.verdict import bars_of
 from subcog_hooks.state import decision_log, kept_texts, sessions
 from subcog_hooks.state.decision import (
     INJECTED,
@@ -13,7 +14,6 @@ from subcog_hooks.state.decision import (
     OFF,
     PAUSED,
     SPOKE,
-    Bars,
     Candidate,
     Decision,
     Understood,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from subcog_hooks.hooks.turn import Turn
     from subcog_hooks.hooks.verdict import Verdict
     from subcog_hooks.intent.detection import Examined
-    from subcog_hooks.settings.loading import Settings
 
 MAX_MASKED = 100_000  # characters of a prompt that is looked through for secrets; of a longer one nothing is kept
 MAX_SIGNALS = 20
@@ -115,7 +114,7 @@ def decision_of_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | N
     shown = may_be_kept(turn.prompt) if was_read and turn.keeps_texts else None
     decision = _decision(turn.occasion, PROMPT_EVENT, verdict, delivery)
     if decision.bars is None:
-        decision.bars = _usual_bars(turn.occasion.settings)
+        decision.bars = bars_of(turn.occasion.settings)
     decision.prompt = shown[:MAX_PROMPT] if shown is not None else None
     if verdict.examined is not None:
         kept_topics = _without_secrets(verdict.examined.intent.topics, turn.prompt, shown)
@@ -141,16 +140,6 @@ def _decision(occasion: "Occasion", event: str, verdict: "Verdict", delivery: "D
         note=verdict.note,
         borrowed=verdict.borrowed,
         candidates=candidates(delivery.judged if delivery else verdict.judged, outcome),
-    )
-
-
-def _usual_bars(settings: "Settings") -> Bars:
-    """Return the bars where nothing was measured against them."""
-    return Bars(
-        float(settings["surfacing.min_relevance"]),
-        float(settings["search_intent.min_confidence"]),
-        int(settings["surfacing.max_memories"]),
-        int(settings["surfacing.max_characters"]),
     )
 
 

@@ -6,7 +6,7 @@ from subcog_hooks.embed import static
 from subcog_hooks.errors import StoreError, SubcogError
 from subcog_hooks.hooks import gate
 from subcog_hooks.hooks.turn import SETTLE_MS
-from subcog_hooks.hooks.verdict import Offer, Verdict
+from subcog_hooks.hooks.verdict import Offer, Verdict, bars_of
 from subcog_hooks.intent.kinds import GENERAL, NONE
 from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
 from subcog_hooks.memory.vector_file import ExtensionMissing, path_of
@@ -15,7 +15,7 @@ from subcog_hooks.recall import pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.redaction.leaks import mask
-from subcog_hooks.state.decision import INTENT, LLM, RECALL, Bars
+from subcog_hooks.state.decision import INTENT, LLM, RECALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,30 +102,19 @@ def _verdict(
     held_back: "Sequence[gate.Judged]" = (),
     remarks: "Sequence[str]" = (),
 ) -> Verdict:
+    settings = read.turn.occasion.settings
     return Verdict(
         "" if offer else INTENT,
         VETO if offer is None and examined.is_vetoed else "",
         offer=offer,
         judged=held_back,
-        bars=_bars(read.turn.occasion, examined),
+        bars=bars_of(settings, gate.threshold_of(examined, settings).needed),
         strategies=answer.strategies,
         note=answer.note,
         remarks=remarks,
         detected=read.detected,
         examined=examined,
         borrowed=read.borrowed,
-    )
-
-
-def _bars(occasion: "Occasion", examined: "Examined") -> Bars:
-    """Return what memories are measured against with this prompt."""
-    settings = occasion.settings
-    return Bars(
-        float(settings["surfacing.min_relevance"]),
-        float(settings["search_intent.min_confidence"]),
-        int(settings["surfacing.max_memories"]),
-        int(settings["surfacing.max_characters"]),
-        gate.threshold_of(examined, settings).needed,
     )
 
 

@@ -1,6 +1,6 @@
 """The verdict of a hook, before anything is handed over: an offer of memories, or silence with its reason. No writing here."""
 
-from subcog_hooks.state.decision import INJECTED
+from subcog_hooks.state.decision import INJECTED, Bars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hooks.gate import Judged, Threshold
     from subcog_hooks.intent.detection import Detection, Examined
     from subcog_hooks.recall.hits import Hit
-    from subcog_hooks.state.decision import Bars
+    from subcog_hooks.settings.loading import Settings
 
 
 class Offer:
@@ -129,3 +129,14 @@ class Verdict:
         self.outcome, self.reason, self.error = outcome, reason, error
         if self.offer is not None:
             self.judged = self.offer.judge(given)
+
+
+def bars_of(settings: "Settings", needed: float | None = None) -> Bars:
+    """Return what a prompt's memories are measured against. needed: the relevance with this prompt, None for the setting."""
+    return Bars(
+        float(settings["surfacing.min_relevance"]),
+        float(settings["search_intent.min_confidence"]),
+        int(settings["surfacing.max_memories"]),
+        int(settings["surfacing.max_characters"]),
+        needed,
+    )
