@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import user_prompt_submit
+from subcog_hooks.hooks import surfacing, user_prompt_submit
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.store import Mark, Store
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import exact, marks
-from subcog_hooks.recall.hits import PATTERN, STATE
+from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
 from subcog_hooks.state import flags, pause
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import BAD, BELOW, COUNT, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, SPOKE
@@ -47,6 +47,28 @@ def ask(home: Home, lighthouse: None, remember: Callable[..., None]) -> Ask:
         return shown(printed)
 
     return asked
+
+
+# ---- where a busy machine leaves little time -------------------------------------------------------------------------------
+
+
+def test_without_time_for_a_search_what_is_triggered_comes_alone(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = QUESTION + " We are deploying to prod."
+    assert len(ask(text)) > 1
+    monkeypatch.setattr(surfacing, "RECALL_MS", 60_000.0)
+    assert ask(text, session="late") == ["freeze"]
+    assert decisions(home)[0].strategies == (PATTERN,)
+    assert "triggers and conditions alone: no time was left to search" in Path(home.log, "hook.log").read_text()
+
+
+def test_without_time_for_meaning_what_words_have_found_comes(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(QUESTION)
+    assert SEMANTIC in decisions(home)[0].strategies
+    monkeypatch.setattr(surfacing, "AFTERWARDS_MS", 60_000.0)
+    assert ask(QUESTION, session="late")
+    decision = decisions(home)[0]
+    assert (decision.outcome, SEMANTIC in decision.strategies) == (SPOKE, False)
+    assert "semantic: no time was left for it" in (decision.note or "")
 
 
 # ---- triggers -------------------------------------------------------------------------------------------------------------
