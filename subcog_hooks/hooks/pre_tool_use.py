@@ -52,8 +52,7 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     channels = search.run()
     if search.note:
         occasion.log(search.note)
-    given = occasion.given()
-    if not any(memory.id not in given for memories in channels.values() for memory in memories):
+    if not any(memory.id not in search.given for memories in channels.values() for memory in memories):
         _note_silence(occasion, tool, touched, channels)
         return  # most calls end here: nothing is remembered of what is touched, or it has been told
     from subcog_hooks.hooks import record  # 3 ms, and what it says is rare

@@ -16,15 +16,19 @@ MAX_MATCHES = 30  # memories whose globs match that are read
 
 
 class Search:
-    """The live memories of what is touched, by channel, the most urgent first. note: what was left undone, "" for nothing."""
+    """The live memories of what is touched, by channel, the most urgent first.
 
-    __slots__ = ("_eligible", "_occasion", "_touched", "note")
+    given: ids of memories that the session has been given; note: what was left undone, "" for nothing.
+    """
+
+    __slots__ = ("_eligible", "_occasion", "_touched", "given", "note")
 
     def __init__(self, touched: "Touched", occasion: "Occasion") -> None:
         self._touched = touched
         self._occasion = occasion
         # a file outside of any project may be meant by the project at hand, as /etc/hosts is
         self._eligible = occasion.eligible_to(touched.owner or occasion.here)
+        self.given = self._eligible.given
         self.note = ""
 
     def run(self) -> "dict[str, list[Memory]]":

@@ -98,7 +98,7 @@ def _decide(turn: Turn, detected: "detection.Detection") -> Verdict:
     words = read.topics()
     occasion.stages.done(INTENT_READ)
     read.exact = turns.match_cues(turn)
-    has_news = read.exact is not None and read.exact.is_news(occasion.given())
+    has_news = read.exact is not None and read.exact.is_news(occasion.eligible.given)
     occasion.stages.done(EXACT)
     is_asked = detected.may_change or bool(words and _is_worth_a_look(detected, settings))
     if not is_asked and not has_news:
