@@ -1,13 +1,19 @@
 """Libraries imported so that none of them writes, reports or looks up anything on its own. Their use is elsewhere."""
 
+import importlib
 import os
 import socket
+import sys
 import warnings
+from contextlib import contextmanager
+from types import ModuleType
 
 from subcog_hooks.errors import ModelError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fastembed import TextEmbedding
 
 # Read when fastembed and what it brings are imported. Without the first, onnxruntime 1.31 writes a device id under the user's
@@ -37,6 +43,30 @@ class NoProbe:
 
     def __exit__(self, *exception: object) -> None:
         socket.has_ipv6 = self._has_ipv6
+
+
+@contextmanager
+def put_off(name: str, **given: object) -> "Iterator[None]":
+    """Load a library that others import inside, and may never use, only when it is asked for something that is not given."""
+    if name in sys.modules:
+        yield
+        return
+    stand_in = ModuleType(name)
+
+    def take_out() -> None:
+        if sys.modules.get(name) is stand_in:
+            del sys.modules[name]
+
+    def ask(attribute: str) -> object:
+        take_out()
+        return getattr(importlib.import_module(name), attribute)
+
+    stand_in.__dict__.update(given, __getattr__=ask)
+    sys.modules[name] = stand_in
+    try:
+        yield
+    finally:
+        take_out()
 
 
 def text_embedding() -> "type[TextEmbedding]":

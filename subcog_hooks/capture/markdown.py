@@ -7,13 +7,15 @@ section is the document's own, not a rendering of it.
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from subcog_hooks.capture import record_status
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 MAX_SECTION = 2_000  # characters, with its heading line: what one injection holds; longer ones are cut at paragraphs
 TINY_SECTION = 80  # characters; `Status: Accepted` alone says nothing
@@ -156,8 +158,14 @@ _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}
 # ---- blocks and headings ---------------------------------------------------------------------------------------------
 
 # Blocks alone: the inline rules would take ten times as long, and only headings need them.
-_BLOCKS = MarkdownIt("commonmark").disable(["inline", "text_join"])
-_INLINE = MarkdownIt("commonmark")
+
+
+@cache
+def _parser(*left_out: str) -> "MarkdownIt":
+    """Return a parser of all but some parts of Markdown."""
+    from markdown_it import MarkdownIt  # 40 ms, which a memory that is typed does not need
+
+    return MarkdownIt("commonmark").disable(list(left_out))
 
 
 class _Block(NamedTuple):
@@ -194,7 +202,8 @@ def _lines(text: str) -> list[str]:
 def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
     skipped = _front_matter(lines)
     lines = lines[skipped:]
-    tokens = [token for token in _BLOCKS.parse("\n".join(lines)) if token.level == 0 and token.map and token.nesting >= 0]
+    blocks = _parser("inline", "text_join").parse("\n".join(lines))
+    tokens = [token for token in blocks if token.level == 0 and token.map and token.nesting >= 0]
     root = part = _Part(title.strip()[:_LONGEST_HEADING], 0, skipped + 1, None)
     parts = [root]
     sole_top = _sole_top_heading(tokens)
@@ -219,7 +228,7 @@ def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
     return parts
 
 
-def _sole_top_heading(tokens: list[Token]) -> Token | None:
+def _sole_top_heading(tokens: "list[Token]") -> "Token | None":
     """Return the heading that is the document's title: of the first level, the only one of it, and before all others."""
     headings = [token for token in tokens if token.type == "heading_open"]
     tops = [token for token in headings if token.tag == "h1"]
@@ -234,14 +243,14 @@ def _add(part: _Part, lines: list[str], first: int, last: int, skipped: int, *, 
         part.blocks.append(_Block(first + skipped + 1, text.strip("\n").rstrip()))
 
 
-def _heading(token: Token, lines: list[str]) -> str:
+def _heading(token: "Token", lines: list[str]) -> str:
     """Return the text of a heading without its markup, in one line."""
     first, last = token.map or (0, 0)
     if token.markup.startswith("#"):
         source = re.sub(r"(?:^|[ \t])#+$", "", lines[first].strip().lstrip("#").strip())
     else:
         source = " ".join(line.strip() for line in lines[first : last - 1])
-    inline = _INLINE.parseInline(source[:_LONGEST_HEADING])[0].children or []
+    inline = _parser().parseInline(source[:_LONGEST_HEADING])[0].children or []
     return " ".join("".join(child.content for child in inline if child.type != "html_inline").split())
 
 

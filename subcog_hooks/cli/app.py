@@ -1,5 +1,6 @@
 """The typer application: it joins the commands, and turns every failure into one line and an exit code."""
 
+import importlib
 import os
 import sys
 import traceback
@@ -8,41 +9,33 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import __version__
-from subcog_hooks.cli import (
-    change,
-    config,
-    doctor,
-    help_topics,
-    import_export,
-    install,
-    intent,
-    listing,
-    models,
-    pause,
-    remember,
-    replay,
-    search,
-    state,
-    stats,
-    trigger,
-    why,
-)
 from subcog_hooks.cli.support import help_pages
 from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, prefer_utf8, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
 from subcog_hooks.redaction.leaks import mask
 
+COMMANDS = {  # each module of this package that has commands, in the order of the help page, and their names
+    "remember": ("remember",),
+    "search": ("search",),
+    "intent": ("intent",),
+    "listing": ("list", "show"),
+    "change": ("edit", "forget", "supersede"),
+    "import_export": ("import", "export", "reindex"),
+    "trigger": ("test-trigger",),
+    "install": ("init", "uninstall"),
+    "models": ("models", "embed-pending"),
+    "doctor": ("doctor",),
+    "why": ("why",),
+    "replay": ("replay",),
+    "stats": ("stats",),
+    "config": ("config",),
+    "state": ("state",),
+    "pause": ("pause", "resume", "hook"),
+    "help_topics": ("help",),
+}
 MAX_HELP = 100  # columns of a help page: longer lines are hard to read
+COMPLETING = "_SUBCOG_COMPLETE"  # the variable by which the shell asks for offers: click makes it of the name
 EVERYWHERE = ("--quiet", "--debug")  # accepted before and behind the command's name
-
-app = typer.Typer(
-    name="subcog",
-    help="Long-term memory for coding agents. You note what matters with `remember` or `import`. When you prompt the agent, "
-    "the hook gives it the few notes that help.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP},
-)
 
 
 def _print_version(wanted: bool) -> None:
@@ -51,7 +44,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _everywhere(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the result only, no remarks.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback when a command fails.")] = False,
@@ -62,27 +54,21 @@ def _everywhere(
     """Take the options of every command; `run` has acted on them before."""
 
 
-for module in (
-    remember,
-    search,
-    intent,
-    listing,
-    change,
-    import_export,
-    trigger,
-    install,
-    models,
-    doctor,
-    why,
-    replay,
-    stats,
-    config,
-    state,
-    pause,
-    help_topics,
-):
-    module.register(app)
-help_pages.keep_summaries_whole(app)
+def application(command: str = "") -> typer.Typer:
+    """Return the application; of a command that it knows, only with that command's module: all of them are 200 ms to load."""
+    app = typer.Typer(
+        name="subcog",
+        help="Long-term memory for coding agents. You note what matters with `remember` or `import`. When you prompt the "
+        "agent, the hook gives it the few notes that help.",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP},
+    )
+    app.callback()(_everywhere)
+    for name in [module for module, names in COMMANDS.items() if command in names] or COMMANDS:
+        importlib.import_module(f"subcog_hooks.cli.{name}").register(app)
+    help_pages.keep_summaries_whole(app)
+    return app
 
 
 def run() -> None:
@@ -91,7 +77,7 @@ def run() -> None:
     arguments, flags = _take_out(sys.argv[1:])
     terminal.begin_run(quiet="--quiet" in flags)
     try:
-        code = app(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
+        code = application(_command(arguments))(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
         terminal.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except (KeyboardInterrupt, typer.Abort):
@@ -119,6 +105,14 @@ def run() -> None:
         sys.exit(EXIT_STORE)
 
 
+def _command(arguments: list[str]) -> str:
+    """Return the name of the command that is called, or, when the shell asks for offers, of the one that stands in its line."""
+    if COMPLETING in os.environ:
+        line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+        arguments = line.split()[1:]
+    return next((word for word in arguments if not word.startswith("-")), "")
+
+
 def _take_out(arguments: list[str]) -> tuple[list[str], set[str]]:
     """Return the arguments without the options that are accepted everywhere, and those options."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
@@ -131,7 +125,7 @@ def _complain_of_call(message: str, arguments: list[str]) -> None:
     if message.startswith("Usage:"):
         terminal.result(message)
         return
-    command = next((word for word in arguments if not word.startswith("-")), "")
+    command = _command(arguments)
     hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
     if message.startswith("No such option"):
         hint = "put -- before a text that begins with a dash, or " + hint

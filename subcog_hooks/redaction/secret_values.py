@@ -6,6 +6,8 @@ Values in, yes or no out.
 import re
 from collections.abc import Callable
 
+import re2
+
 from subcog_hooks.redaction import prefixes
 from subcog_hooks.redaction.randomness import is_drawn, is_no_word, mixes
 
@@ -33,9 +35,8 @@ _DIGITS = re.compile(r"\d+")
 _WORD = r"(?:[A-Za-z]+(?:\d{1,3}[A-Za-z]*)?|\d{1,4}[A-Za-z]{0,8})"  # one way to match each, so no backtracking
 _WORDS = re.compile(rf"{_WORD}(?:[-_./:+~^]+{_WORD})+[-_./:]*")  # token_v2, 12-character, k8s-db-secret, src/auth2/token.ts:42
 _SHORT_WORDS = "By|Id|Of|To|In|On|At|Is|Up|Or|My|Go|No|Do|If|Io|Db|Ui"
-_JOINED_WORDS = re.compile(
-    rf"(?:[A-Z]*[a-z]{{3,}}|[A-Z]+[a-z]{{2,}}|{_SHORT_WORDS}|[A-Z]{{2,}}|\d{{1,4}}|[-_./])+"
-)  # readBigUInt64BE
+# readBigUInt64BE; letters can be shared out among its branches in very many ways, which RE2 does not try one by one
+_JOINED_WORDS = re2.compile(rf"(?:[A-Z]*[a-z]{{3,}}|[A-Z]+[a-z]{{2,}}|{_SHORT_WORDS}|[A-Z]{{2,}}|[-\d_./])+")
 _TERM = re.compile(
     r"oauth\d|sha\d+\w*|md\d|[hrep]s\d{3}|aes\d+\w*|base\d+\w*|utf\d+|argon2\w*|bcrypt\d*|x509|ed25519|http\d|ipv\d|u?int\d+\w*|"
     r"\d+(?:ms|min|minutes?|s|sec|seconds|h|hours?|d|days?|chars?|characters?|bytes?|bits?|[kmg]b)",
@@ -71,7 +72,7 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
 
 def is_made_of_words(value: str) -> bool:
     """Return whether `value` is words and small numbers, joined or not: `k8s-db-secret`, `Base64UrlString`."""
-    return _WORDS.fullmatch(value) is not None or _JOINED_WORDS.fullmatch(value) is not None
+    return _WORDS.fullmatch(value) is not None or (value.isascii() and _JOINED_WORDS.fullmatch(value) is not None)
 
 
 def _stands_in(value: str) -> bool:

@@ -27,7 +27,7 @@ BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass
 def examples() -> list[str]:
     """The example of each command, from its help text."""
     found = []
-    groups = (app.app, config.commands, models.commands, state.commands)
+    groups = (app.application(), config.commands, models.commands, state.commands)
     for command in (command for group in groups for command in group.registered_commands):
         callback = command.callback
         assert callback is not None

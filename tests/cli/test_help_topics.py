@@ -85,7 +85,7 @@ def test_figures_stand_in_one_marked_place(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
 def test_commands_inside_sentences_exist_with_their_options(document: Path) -> None:
-    group = typer.main.get_command(app.app)
+    group = typer.main.get_command(app.application())
     for code in code_in_sentences(document):
         words = code.split()
         if words[0] != "subcog" or len(words) == 1:

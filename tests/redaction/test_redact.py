@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import string
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -383,6 +384,14 @@ def test_any_text_without_tags_comes_back_or_says_what_was_removed(text: str) ->
     found = redact(text)
 
     assert (found.text is text) == (not found.removed) or "private" in text.lower()
+
+
+@pytest.mark.parametrize("letters", ["abcdefghi" * 20, "ABCDEFGHI" * 20, "0123456789" * 18, "-_./" * 45, "aBc" * 60])
+def test_a_long_token_of_one_kind_of_character_is_judged_at_once(letters: str) -> None:
+    started = time.perf_counter()
+    for prefix in ("xoxb-", "ghp_", "sk-", "AKIA", "token="):
+        redact(prefix + letters + "é")
+    assert time.perf_counter() - started < 1
 
 
 def test_the_password_of_a_curl_command_goes() -> None:

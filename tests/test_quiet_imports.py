@@ -1,0 +1,37 @@
+"""Libraries that are loaded late or not at all."""
+
+import subprocess
+import sys
+
+SCRIPT = """
+import sys
+from subcog_hooks.quiet_imports import put_off
+
+with put_off("colorsys", ONE_THIRD=0):
+    import colorsys as late
+    assert late.ONE_THIRD == 0
+assert "colorsys" not in sys.modules
+assert late.rgb_to_hls(1.0, 1.0, 1.0)[1] == 1.0
+import colorsys
+assert colorsys.ONE_THIRD == 1 / 3
+assert late is not colorsys
+
+with put_off("colorsys"):
+    import colorsys as again
+    assert again is colorsys
+
+with put_off("sched"):
+    import sched as asked
+    assert asked.scheduler
+    import sched
+    assert sched is not asked
+"""
+
+
+def test_a_library_that_is_put_off_is_loaded_when_something_is_asked_of_it() -> None:
+    subprocess.run([sys.executable, "-c", SCRIPT], check=True)
+
+
+def test_redaction_loads_nothing_that_asks_servers() -> None:
+    script = "import sys; from subcog_hooks.redaction.redact import redact; redact('sk'); print('requests' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8").stdout == "False\n"
