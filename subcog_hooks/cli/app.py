@@ -9,30 +9,12 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import __version__
+from subcog_hooks.cli.commands import MODULES
 from subcog_hooks.cli.support import help_pages
 from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, prefer_utf8, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
 from subcog_hooks.redaction.leaks import mask
 
-COMMANDS = {  # each module of this package that has commands, in the order of the help page, and their names
-    "remember": ("remember",),
-    "search": ("search",),
-    "intent": ("intent",),
-    "listing": ("list", "show"),
-    "change": ("edit", "forget", "supersede"),
-    "import_export": ("import", "export", "reindex"),
-    "trigger": ("test-trigger",),
-    "install": ("init", "uninstall"),
-    "models": ("models", "embed-pending"),
-    "doctor": ("doctor",),
-    "why": ("why",),
-    "replay": ("replay",),
-    "stats": ("stats",),
-    "config": ("config",),
-    "state": ("state",),
-    "pause": ("pause", "resume", "hook"),
-    "help_topics": ("help",),
-}
 MAX_HELP = 100  # columns of a help page: longer lines are hard to read
 COMPLETING = "_SUBCOG_COMPLETE"  # the variable by which the shell asks for offers: click makes it of the name
 EVERYWHERE = ("--quiet", "--debug")  # accepted before and behind the command's name
@@ -65,7 +47,7 @@ def application(command: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP},
     )
     app.callback()(_everywhere)
-    for name in [module for module, names in COMMANDS.items() if command in names] or COMMANDS:
+    for name in [module for module, names in MODULES.items() if command in names] or MODULES:
         importlib.import_module(f"subcog_hooks.cli.{name}").register(app)
     help_pages.keep_summaries_whole(app)
     return app

@@ -3,8 +3,8 @@
 from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from subcog_hooks.cli import commands
 from subcog_hooks.cli.support import completion, topics
 from subcog_hooks.cli.support.output import ACCENT, terminal
 
@@ -18,7 +18,6 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    context: typer.Context,
     topic: Annotated[
         str | None,
         typer.Argument(
@@ -35,8 +34,7 @@ def explain(
     if topic is None:
         _list_topics()
         return
-    group = context.find_root().command
-    name = topics.find(topic, list(group.commands) if isinstance(group, TyperGroup) else [])
+    name = topics.find(topic, list(commands.COMMANDS))
     if terminal.out.is_terminal:
         _draw(topics.text(name))
     else:

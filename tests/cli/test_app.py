@@ -9,22 +9,22 @@ import pytest
 import typer
 
 from subcog_hooks import cli
-from subcog_hooks.cli import app
+from subcog_hooks.cli.commands import MODULES
 
 
-@pytest.mark.parametrize("module", app.COMMANDS)
+@pytest.mark.parametrize("module", MODULES)
 def test_the_list_names_the_commands_of_each_module(module: str) -> None:
     alone = typer.Typer()
     importlib.import_module(f"subcog_hooks.cli.{module}").register(alone)
     alone.callback()(lambda: None)
     group = typer.main.get_command(alone)
     assert isinstance(group, typer.core.TyperGroup)
-    assert sorted(group.commands) == sorted(app.COMMANDS[module])
+    assert sorted(group.commands) == sorted(MODULES[module])
 
 
 def test_the_list_has_every_module_with_commands() -> None:
     modules = {path.stem for path in Path(cli.__path__[0]).glob("*.py") if "def register(" in path.read_text()}
-    assert set(app.COMMANDS) == modules
+    assert set(MODULES) == modules
 
 
 def test_a_command_loads_no_other_ones_module() -> None:
@@ -36,4 +36,4 @@ def test_a_command_loads_no_other_ones_module() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8")
     loaded = {name.rpartition(".")[2] for name in done.stderr.splitlines()[-1].split()}
-    assert loaded & set(app.COMMANDS) == {"help_topics"}
+    assert loaded & set(MODULES) == {"help_topics"}

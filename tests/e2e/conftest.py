@@ -21,20 +21,26 @@ def subcog_command() -> str:
 
 
 @pytest.fixture(scope="session", params=VERSIONS)
-def client(request: pytest.FixtureRequest) -> str:
+def version(request: pytest.FixtureRequest) -> str:
+    """A version of Claude Code's client."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def client(version: str) -> str:
     """The executable of Claude Code's client."""
     try:
-        return fetched(request.param)
+        return fetched(version)
     except ClientUnavailable as reason:
         if os.environ.get("SUBCOG_REQUIRE_CLIENT") == "1":
             pytest.fail(f"SUBCOG_REQUIRE_CLIENT is set, and {reason}", pytrace=False)
         pytest.skip(str(reason))
 
 
-@pytest.fixture(scope="module", params=MODELS)
-def model(request: pytest.FixtureRequest) -> str:
-    """What the client calls the model."""
-    return str(request.param)
+@pytest.fixture(scope="session")
+def model(version: str) -> str:
+    """What the client calls the model: each version has one of the two shapes of request."""
+    return MODELS[VERSIONS.index(version)]
 
 
 @pytest.fixture(scope="module")

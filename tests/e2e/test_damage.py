@@ -32,7 +32,7 @@ def test_missing_home_prints_nothing_and_is_not_made(bare: Machine) -> None:
 
 
 def test_missing_store_is_nothing_found_in_the_terminal(bare: Machine) -> None:
-    assert (bare.run("search", "x").code, bare.home.exists()) == (1, False)
+    assert (bare.run("search", "--fast", "x").code, bare.home.exists()) == (1, False)
 
 
 def test_home_that_is_a_file_prints_nothing(bare: Machine) -> None:
@@ -62,7 +62,7 @@ def test_no_home_of_the_user_at_all_prints_nothing(machine: Machine) -> None:
     del machine.environment["SUBCOG_HOME"]
     del machine.environment["HOME"]
     assert_silent(machine.start([*nobody, machine.command, "hook"], machine.asking()))
-    assert_one_line_error(machine.start([*nobody, machine.command, "search", "x"]), 3)
+    assert_one_line_error(machine.start([*nobody, machine.command, "search", "--fast", "x"]), 3)
 
 
 @posix
@@ -75,7 +75,9 @@ def test_read_only_home_does_no_harm(machine: Machine) -> None:
 @posix
 def test_read_only_home_can_be_searched(machine: Machine) -> None:
     with read_only(machine.home):
-        done = machine.start([*as_ordinary_user(machine), machine.command, "search", "session", "token", "--ids", "-n", "1"])
+        done = machine.start(
+            [*as_ordinary_user(machine), machine.command, "search", "--fast", "session", "token", "--ids", "-n", "1"]
+        )
     assert (done.code, done.stdout, done.stderr) == (0, ANSWER.encode() + b"\n", b"")
 
 
@@ -241,7 +243,9 @@ def test_unusable_store_prints_nothing(machine: Machine, damage: Damage) -> None
 
 
 @pytest.mark.parametrize("damage", UNUSABLE, ids=name_of)
-@pytest.mark.parametrize("command", [("search", "x"), ("list",), ("remember", CONTENT), ("forget", ANSWER)], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [("search", "--fast", "x"), ("list",), ("remember", CONTENT), ("forget", ANSWER)], ids=" ".join
+)
 def test_unusable_store_is_one_line_in_the_terminal(machine: Machine, damage: Damage, command: tuple[str, ...]) -> None:
     held = spoil(machine.home / "memories.db", damage)
     assert_one_line_error(machine.run(*command), 3)
@@ -281,7 +285,7 @@ def test_locked_store_prints_nothing(machine: Machine) -> None:
 
 def test_locked_store_is_one_line_in_the_terminal(machine: Machine) -> None:
     with locked(machine.home / "memories.db", to_readers=True):
-        assert_one_line_error(machine.run("search", "x"), 3)
+        assert_one_line_error(machine.run("search", "--fast", "x"), 3)
 
 
 def test_locked_store_answers_again_when_it_is_let_go(machine: Machine) -> None:
@@ -294,7 +298,7 @@ def test_locked_store_answers_again_when_it_is_let_go(machine: Machine) -> None:
 def test_locked_state_does_no_harm(machine: Machine, to_readers: bool) -> None:
     with locked(machine.home / "state.db", to_readers=to_readers):
         assert_harmless(machine.prompt(QUESTION))
-        assert machine.run("search", "session", "token").code == 0
+        assert machine.run("search", "--fast", "session", "token").code == 0
     assert machine.recall(QUESTION) == [ANSWER]
 
 
@@ -302,7 +306,7 @@ def test_locked_state_does_no_harm(machine: Machine, to_readers: bool) -> None:
 def test_damaged_state_does_no_harm(machine: Machine, damage: Damage) -> None:
     spoil(machine.home / "state.db", damage)
     assert_harmless(machine.prompt(QUESTION))
-    assert machine.run("search", "session", "token").code == 0
+    assert machine.run("search", "--fast", "session", "token").code == 0
 
 
 @pytest.mark.parametrize("with_log", [False, True], ids=["alone", "with its log"])
@@ -435,7 +439,7 @@ def test_damaged_index_does_no_harm(machine: Machine, damage: IndexDamage) -> No
 @pytest.mark.parametrize("damage", INDEX_DAMAGE, ids=words_of)
 def test_damaged_index_is_made_anew_by_the_next_search(machine: Machine, damage: IndexDamage) -> None:
     damage(machine)
-    done = machine.run("search", "session", "token", "localStorage", "--ids", "-n", "1")
+    done = machine.run("search", "--fast", "session", "token", "localStorage", "--ids", "-n", "1")
     assert (done.code, done.stdout) == (0, ANSWER.encode() + b"\n")
     assert b"Traceback" not in done.stderr
     assert machine.recall(QUESTION) == [ANSWER]

@@ -20,7 +20,7 @@ def test_a_misspelt_namespace_gets_a_suggestion_wherever_one_is_given(bare: Mach
     assert b"did you mean decisions?" in stored.stderr
     id_ = stored.stdout.decode().strip()
     assert b"did you mean learnings?" in bare.run("edit", id_, "--namespace", "learning").stderr
-    for command in (("list",), ("search", "slipway")):
+    for command in (("list",), ("search", "--fast", "slipway")):
         done = bare.run(*command, "--namespace", "contxt")
         assert done.code == 1
         assert b"no memory is in the namespace 'contxt'; did you mean context?" in done.stderr

@@ -88,7 +88,7 @@ def test_a_pipe_does_not_silence_the_hook(machine: Machine, place: str) -> None:
 
 @posix
 @pytest.mark.parametrize("place", [*PIPES, "index"])
-@pytest.mark.parametrize("command", [("search", "session", "token"), ("doctor",), ("config", "list"), ("why",)])
+@pytest.mark.parametrize("command", [("search", "--fast", "session", "token"), ("doctor",), ("config", "list"), ("why",)])
 def test_a_pipe_does_not_hang_the_terminal(machine: Machine, place: str, command: tuple[str, ...]) -> None:
     repository = machine.repository("harbour", REMOTE)
     pipe = machine.home / "index" / "CURRENT" if place == "index" else PIPES[place](machine, repository)

@@ -183,7 +183,15 @@ def emptied(machine: Machine) -> Machine:
 
 @pytest.mark.parametrize(
     "command",
-    [("search", "session"), ("list",), ("remember", CONTENT), ("export",), ("import", "-"), ("reindex",), ("show", "x")],
+    [
+        ("search", "--fast", "session"),
+        ("list",),
+        ("remember", CONTENT),
+        ("export",),
+        ("import", "-"),
+        ("reindex",),
+        ("show", "x"),
+    ],
 )
 def test_an_emptied_store_is_an_error(emptied: Machine, command: tuple[str, ...]) -> None:
     done = emptied.run(*command)
@@ -220,7 +228,7 @@ def test_garbage_in_lock_files_heals(machine: Machine) -> None:
     for vectors in index.glob("vectors-*"):
         if vectors.suffix != ".lock" and vectors.is_file():
             vectors.unlink()
-    done = machine.run("search", "session", "token")
+    done = machine.run("search", "--fast", "session", "token")
     assert (done.code, b"damaged" in done.stderr) == (0, False)
     done = machine.run("reindex")
     assert (done.code, b"damaged" in done.stderr) == (0, False)

@@ -30,7 +30,9 @@ def repository(bare: Machine) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", [("config", "get", "search.limit"), ("doctor",), ("search", "berths"), ("intent", "how?")])
+@pytest.mark.parametrize(
+    "command", [("config", "get", "search.limit"), ("doctor",), ("search", "--fast", "berths"), ("intent", "how?")]
+)
 def test_keys_of_a_projects_file_are_shown_as_escapes(bare: Machine, repository: Path, command: tuple[str, ...]) -> None:
     done = bare.run(*command, cwd=repository)
     assert_seen(done)
@@ -67,8 +69,8 @@ def test_names_of_files_and_fields_are_shown_as_escapes(bare: Machine) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("search", "dredger", "--json"),
-        ("search", "dredger", "--jsonl"),
+        ("search", "--fast", "dredger", "--json"),
+        ("search", "--fast", "dredger", "--jsonl"),
         ("search", "dredger", "--fast", "--explain"),
         ("list", "--jsonl"),
         ("list",),

@@ -32,8 +32,8 @@ def test_nonsense_finds_nothing_and_gets_advice_alone(noted: Machine, options: l
         assert (done.code, done.stdout) == (1, b""), text
         assert b"nothing found; try fewer or other words" in done.stderr
         assert b"the memories here know: " in done.stderr
-        told = json.loads(noted.run("search", *options, "--json", text).stdout)
-        assert (told["confidence"], told["results"], bool(told["suggestions"])) == ("no_results", [], True)
+    told = json.loads(noted.run("search", *options, "--json", NONSENSE[0]).stdout)
+    assert (told["confidence"], told["results"], bool(told["suggestions"])) == ("no_results", [], True)
 
 
 def test_a_question_in_other_words_is_answered_still(noted: Machine) -> None:

@@ -20,7 +20,7 @@ NUMBERS: dict[str, tuple[Value, ...]] = {  # arguments of Tuning
     "floor": (0.5, 0.7, 0.9, 1.0),
 }
 PRIORS = (1.0, 1.1, 1.2, 1.5, 1.9)  # of the hook alone
-CONSTANTS: dict[str, tuple[float, ...]] = {  # of the module `lexical`
+CONSTANTS: dict[str, tuple[float, ...]] = {  # of the modules `lexical` and `query`
     "FLAT": (0.0, 0.5, 1.0),
     "GLUE_BOOST": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     "LABEL_BOOST": (0.0, 0.2, 0.5),
@@ -29,6 +29,9 @@ CONSTANTS: dict[str, tuple[float, ...]] = {  # of the module `lexical`
     "WHOLE_BOOST": (0.5, 1.0, 1.5, 2.0, 3.0),
     "PHRASE_BOOST": (0.5, 1.0, 2.0, 4.0),
     "ACRONYM_BOOST": (0.0, 0.4, 0.8, 1.6),
+    "EVERYDAY_WEIGHT": (0.1, 0.3, 0.6, 1.0),
+    "IDENTIFIER_WEIGHT": (1.0, 1.5, 2.0),
+    "PRIOR_DOCUMENTS": (10, 50, 200),
 }
 ELSEWHERE = ("min_similarity", *(name for name in CONSTANTS if name not in {"FLAT", "LABEL_BOOST"}))  # only where asked for
 

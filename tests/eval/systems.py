@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Self
 from unittest.mock import patch
 
@@ -17,6 +18,7 @@ from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import cascade, lexical, pipeline, relevance
+from subcog_hooks.recall import query as terms_of_query
 from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Answer
 from subcog_hooks.recall.semantic import SearchSpace
@@ -36,7 +38,7 @@ class System:
     """What is changed of the package's defaults.
 
     numbers: arguments of Tuning; is_typed: words that no memory has are taken for misspelt ones; net: how closely a memory has
-    to match, None as `search` does it, which casts a wider one when nothing is found; constants: of the module `lexical`.
+    to match, None as `search` does it, which casts a wider one when nothing is found; constants: of `lexical` and `query`.
     """
 
     numbers: Mapping[str, Value] = field(default_factory=dict)
@@ -74,13 +76,13 @@ def presets() -> list[str]:
 
 
 def default_of(name: str) -> Value:
-    """What a number of Tuning, or a constant of `lexical`, is by default."""
+    """What a number of Tuning, or a constant of `lexical` or `query`, is by default."""
     made = Tuning()
     if name == "mode":
         return WEIGHTED if made.is_weighted else RRF
     if name == "alpha":
         return ADAPTIVE if made.alpha is None else made.alpha
-    found: Value = getattr(lexical if name.isupper() else made, name)
+    found: Value = getattr(_module_of(name) if name.isupper() else made, name)
     return found
 
 
@@ -178,11 +180,15 @@ def _channels(numbers: Tuning) -> tuple[object, ...]:
 
 @contextmanager
 def _as(system: System) -> Iterator[None]:
-    """The module `lexical` with the system's constants."""
+    """The modules `lexical` and `query` with the system's constants."""
     with ExitStack() as stack:
         for name, value in system.constants.items():
-            stack.enter_context(patch.object(lexical, name, value))
+            stack.enter_context(patch.object(_module_of(name), name, value))
         yield
+
+
+def _module_of(constant: str) -> ModuleType:
+    return terms_of_query if hasattr(terms_of_query, constant) else lexical
 
 
 def alone() -> dict[str, System]:
