@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # What is embedded and written at once, and so what a kill costs: about a second on one core, at 185 texts of 40 words.
 GROUP_TEXTS = 128
-GROUP_CHARACTERS = 40_000
+GROUP_CHARACTERS = 40_000  # of a model whose reads are unknown: as much as 128 texts of 300 characters
 EMBEDDED_AT_ONCE = 512  # memories read at a time
 PACKAGED_READS = 1_500  # characters, about: what 256 tokens are made of
 LENGTH_WITH_PASSAGES = 400  # characters from which a text has passages, about: what 110 tokens are made of

@@ -14,6 +14,7 @@ LONGEST_TOPIC = 80  # characters of a topic; what is longer is data
 LETTERS = ("C", "R")  # that are names: of languages
 LONGEST_COUNT = 2  # digits of a number that counts something: 101 and 8080 are names
 
+# Chosen so that an identifier stands before any word, and a word of the store before one that no memory has.
 IDENTIFIER = 3.0  # what a word gains that only code writes so, or that is a file or a code
 COMMON = 2.0  # what a word loses that says what to do or that something is wrong, rather than with what
 UNKNOWN = 1.0  # the rarity of a word that no memory has; a store's word counts from KNOWN on, more as it is rarer
