@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import subcog_hooks
-from tests.e2e.claude_client import MODELS, Sandbox, Turn, conversation, isolation
+from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, Turn, conversation, isolation
 from tests.e2e.subcog_client import (
     LIBRARY_BYTES,
     ROOT,
@@ -89,10 +89,10 @@ def test_lines_of_readme_register_and_take_out_the_hook(client: str, on_path: Sa
     assert settings.read_text() == '{"cleanupPeriodDays": 90}\n'
 
 
-@pytest.mark.parametrize("scope", ["user", "project"])
 def test_plugin_that_the_client_has_installed_is_seen_and_registered_once(
-    client: str, clone: Path, on_path: Sandbox, scope: str
+    client: str, version: str, clone: Path, on_path: Sandbox
 ) -> None:
+    scope = "user" if version == VERSIONS[0] else "project"
     plugin = [*isolation(), client, "plugin"]
     on_path.run(*plugin, "marketplace", "add", str(clone))
     on_path.run(*plugin, "install", PLUGIN, "--scope", scope)

@@ -21,7 +21,7 @@ from tests.e2e.machine import ATTEMPTS, Machine, assert_harmless, ids_in
 
 HERE = Path(__file__).parent / "situations"
 PROMPTS = Path(__file__).parents[1] / "eval" / "ground_truth" / "prompts.jsonl"
-UNRELATED = 200  # prompts of programmers
+UNRELATED = 60  # prompts of programmers: each is a process
 DAY_MS = 86_400_000
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks import wire
@@ -117,6 +117,7 @@ def test_an_older_record_without_a_certainty_counted_by_the_confidence() -> None
     assert (intent.certainty, intent.llm_ms) == (0.7, None)
 
 
+@settings(max_examples=40)
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, JSON)))
 def test_no_field_of_another_kind_does_harm(record: dict[str, Any]) -> None:
     decision = read_back(wire.dumps(record))
