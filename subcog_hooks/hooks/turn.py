@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from subcog_hooks.state.sessions import Earlier
 
 SETTLE_MS = 20.0  # left of the deadline when an LLM is waited for no longer: 2 ms of work, 15 for a machine that is busy
+_INNER_ENDS = (". ", "? ", "! ", "\n")  # without any of them a text is one sentence
 FEW = 2  # topics: that of a follow-up, and a word such as "second", which points at something
 
 
@@ -69,8 +70,22 @@ class Read:
         self._own: tuple[str, ...] | None = None
 
     def asked(self) -> str:
-        """Return what the prompt says, with what it borrows from the one before."""
-        return "\n".join((ends_of(self.turn.prompt), *self.borrowed))
+        """Return what memories are compared with: what was typed of the prompt, with what it borrows from the one before."""
+        prepared = self.detected.reading.prompt
+        typed = prepared.asked() if prepared else ""
+        return "\n".join((typed or ends_of(self.turn.prompt), *self.borrowed))
+
+    def parts(self) -> list[str]:
+        """Return the parts of the prompt that are needs by themselves: the line that says what failed, and sentences."""
+        prepared = self.detected.reading.prompt
+        if prepared is None or not prepared.text:
+            return []
+        if not prepared.error and not any(end in prepared.text for end in _INNER_ENDS):
+            return []
+        from subcog_hooks.text.needs import MOST_PARTS, parts_of  # .2 ms, and many prompts are one sentence
+
+        failure = [prepared.error] if prepared.error else []
+        return [*failure, *parts_of(prepared.text)][:MOST_PARTS]
 
     def topics(self, rarity: "Callable[[str], float | None] | None" = None) -> tuple[str, ...]:
         """Return what the prompt asks about: its words' topics and the borrowed ones. rarity: as for intent.topics."""

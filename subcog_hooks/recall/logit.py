@@ -20,6 +20,8 @@ CHANNELS = {  # the share of the doubt that each takes (S3's order of weights)
 }
 KEYWORD = "keyword"
 KEYWORD_SHARE = 0.5  # S3's weight
+PART = "part"
+PART_ADDS = -0.8  # more is compared, so more matches by chance; with .4 and with .8 as many are answered, with .8 fewer wrongly
 _CERTAIN = 20.0  # a logit beyond which nothing is surer
 _DIGITS = 4  # behind the point, so that machines agree
 
@@ -42,6 +44,11 @@ def with_channels(terms: "Terms", channels: "Iterable[str]") -> "Terms":
     for name in sorted(CHANNELS.keys() & set(channels)):
         terms = raised(terms, name, 1.0, CHANNELS[name])
     return terms
+
+
+def with_part_of_prompt(terms: "Terms") -> "Terms":
+    """Return the terms of a memory that was compared with one sentence of a prompt alone."""
+    return (*terms, (PART, 1.0, PART_ADDS))
 
 
 def with_keyword(terms: "Terms", rarity: float) -> "Terms":

@@ -64,6 +64,36 @@ def for_prompt(
     return _answer(hits, found, alpha, why)
 
 
+def for_needs(
+    text: str,
+    parts: "Sequence[str]",
+    sources: Sources,
+    eligible: "Eligibility",
+    deadline: "Deadline",
+    *,
+    prompt: str | None = None,
+    exact: "Exact | None" = None,
+) -> Answer:
+    """Return the hook's recall for a prompt and for parts of it by themselves: a memory counts as what it answers best.
+
+    parts: sentences, or the line that says what failed; one that there is no time for is left out. The others are for_prompt's,
+    which says what is raised.
+    """
+    whole = for_prompt(text, sources, eligible, deadline, prompt=prompt, exact=exact)
+    best = {hit.memory.seq: hit for hit in whole.hits}
+    for part in parts:
+        if deadline.left_ms() <= 0.0:
+            break
+        for hit in for_prompt(part, sources, eligible, deadline, prompt=prompt).hits:
+            hit.terms = logit.with_part_of_prompt(hit.terms)
+            hit.probability = logit.probability(hit.terms)
+            known = best.get(hit.memory.seq)
+            if known is None or (not known.is_exact and known.relevance < hit.relevance):
+                best[hit.memory.seq] = hit
+    whole.hits = sorted(best.values(), key=_order_by_relevance)[: max(PROMPT_CANDIDATES, len(whole.hits))]
+    return whole
+
+
 def _with_exact(hits: list[Hit], exact: "Exact", found: Candidates, unwanted: set[int]) -> list[Hit]:
     """Return the hits with all that triggers and conditions have brought, in the places of the last others."""
     known = {hit.memory.seq for hit in hits} | unwanted

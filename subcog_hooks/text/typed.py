@@ -70,6 +70,13 @@ class Prompt:
         self.error = error
         self.pasted = pasted
 
+    def asked(self) -> str:
+        """Return what memories are compared with: what was typed, or, where nothing was, the line that says what failed.
+
+        What was pasted is nothing that a memory has to cover.
+        """
+        return self.text or self.error
+
 
 def ends_of(prompt: str) -> str:
     """Return the prompt, or head and tail of a long one.
