@@ -29,7 +29,12 @@ def register(app: typer.Typer) -> None:
 def search(
     query: Annotated[list[str] | None, typer.Argument(metavar="QUERY", help="The words or the question to look for.")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with the results and all that is known about them.")
+        bool,
+        typer.Option(
+            "--json",
+            help="Print one JSON object with the results and all that is known about them. `total` counts the results of all "
+            "pages, as far as the search has looked. A score is the sum of its `contributions` times its `factors`.",
+        ),
     ] = False,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line, one for each result.")] = False,
     ids: Annotated[bool, typer.Option("--ids", help="Print only the ids, one per line.")] = False,
@@ -138,7 +143,8 @@ def search(
             _batch(batch, store, settings, wanted, count, mode, explain=explain, by_labels=not no_tags, fast=fast)
             return
         offset = (page - 1) * count
-        request = Request(text, wanted, mode=mode, is_typed=True, by_labels=not no_tags)
+        is_explained = explain or shape == answers.JSON
+        request = Request(text, wanted, mode=mode, is_typed=True, by_labels=not no_tags, is_explained=is_explained)
         answer = Answer([], ())
         answer.query_type = classify(text)
         if store:
@@ -148,7 +154,7 @@ def search(
         elapsed = (time.perf_counter() - started) * 1000
         is_empty = store is None or not any(store.counts().values())
         lost = hidden.matching(text, wanted, store, session.index_of(store)) if store and not status and not offset else []
-        answers.show(text, answer, elapsed, shape, offset=offset, explain=explain, is_empty=is_empty, hidden=lost)
+        answers.show(text, answer, elapsed, shape, offset=offset, page=page, explain=explain, is_empty=is_empty, hidden=lost)
         if store and not answer.hits:
             session.note_unknown_project(store, project)
             session.note_unknown_namespaces(store, namespace or ())
@@ -223,7 +229,7 @@ def _batch(
                 since=wanted.since,
                 include_expired=wanted.include_expired,
             )
-            request = Request(text, scope, mode=mode, is_typed=True, by_labels=by_labels)
+            request = Request(text, scope, mode=mode, is_typed=True, by_labels=by_labels, is_explained=explain)
             answer = sources.search(request, opened, _deadline(settings), count) if opened else Answer([], ())
             if answer.is_degraded and answer.note:
                 notes[answer.note] = None

@@ -69,11 +69,11 @@ class Request:
     """A request to recall: the text, the scope and the ranking that are asked for.
 
     mode: one of MODES; net: how closely a memory has to match; is_typed: a person's query, whose words may be misspelt, not a
-    prompt; by_labels: whether the tags and keywords that it names count (S2's opt-out); further: what was found without a
-    search.
+    prompt; by_labels: whether the tags and keywords that it names count (S2's opt-out); is_explained: whether the answer says
+    how many results all pages have, and each hit what its score is made of; further: what was found without a search.
     """
 
-    __slots__ = ("by_labels", "further", "is_typed", "mode", "net", "scope", "text")
+    __slots__ = ("by_labels", "further", "is_explained", "is_typed", "mode", "net", "scope", "text")
 
     def __init__(
         self,
@@ -83,6 +83,7 @@ class Request:
         mode: str = HYBRID,
         is_typed: bool = False,
         by_labels: bool = True,
+        is_explained: bool = False,
         net: Net = PRIMARY,
         further: "Sequence[channel.Found]" = (),
     ) -> None:
@@ -91,6 +92,7 @@ class Request:
         self.mode = mode
         self.is_typed = is_typed
         self.by_labels = by_labels
+        self.is_explained = is_explained
         self.net = net
         self.further = tuple(further)
 
@@ -109,6 +111,7 @@ class Request:
             mode=self.mode,
             is_typed=self.is_typed,
             by_labels=self.by_labels,
+            is_explained=self.is_explained,
             net=net,
             further=further,
         )
@@ -191,6 +194,10 @@ class Candidates:
         """Return the share of the strategies that ran which have the memory among their first AGREED."""
         found_by = {self._strategy_of[name] for name, ranks in self.lists.items() if ranks.get(seq, AGREED + 1) <= AGREED}
         return fusion.agreement(len(found_by), len(self.strategies))
+
+    def cosine_alone(self, seq: int) -> float | None:
+        """Return a memory's cosine if meaning alone has found it, else None."""
+        return self.cosines.get(seq) if [name for name, ranks in self.lists.items() if seq in ranks] == [SEMANTIC] else None
 
     def hit(self, memory: Memory, score: float = 0.0, recency: float = 1.0, *, is_indexed: bool = True) -> Hit:
         """Return the hit that a memory is, with its relevance.

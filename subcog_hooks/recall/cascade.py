@@ -77,12 +77,12 @@ class _Chance:
     def leave_out(self, answer: Answer) -> Answer:
         """Return the answer without the hits of meaning alone, unless they are nearer than chance brings a memory."""
         space = self._sources.space
-        if space is None or self._request.mode != HYBRID or all(hit.found_by != (SEMANTIC,) for hit in answer.hits):
+        is_alone = any(hit.found_by == (SEMANTIC,) for hit in answer.hits) or any(answer.cosines_alone.values())
+        if space is None or self._request.mode != HYBRID or not is_alone:
             return answer
         if self._bar is None:
             self._bar = chance.bar(Semantic(space, self._sources.store, -1.0), self._request.scope)
-        answer.hits = [hit for hit in answer.hits if hit.found_by != (SEMANTIC,) or hit.scores[SEMANTIC] >= self._bar]
-        return answer
+        return answer.without_far(self._bar)
 
 
 def _with_patterns(request: Request, sources: Sources, deadline: "Deadline") -> Request:

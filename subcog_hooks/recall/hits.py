@@ -23,8 +23,9 @@ class Hit:
     score: the fused one, comparable within one answer. ranks (from 1) and scores (BM25, cosine, sum of label rarities): the
     channels' own, by the channel's name; a channel that has not found the memory gives no rank, and its score if it knows one.
     agreement: the share of the strategies that ran which have it among their first AGREED; labels: its tags and keywords that
-    the query names; recency: the factor that its age had on the score. is_pinned: its trigger matched, and its priority puts it
-    before all others, whatever its relevance.
+    the query names; recency: the factor that its age had on the score. contributions: what each channel adds to the score;
+    agreement_factor: what agreement makes of their sum. A search that explains itself tells these two. is_pinned: its trigger
+    matched, and its priority puts it before all others, whatever its relevance.
 
     What its relevance is made of: terms, each a name, a value and what that adds to the logit; probability, which these terms
     say; prior: the factor of its namespace for the intent; marked: what the user's marks leave, 1.0 where there are none;
@@ -33,6 +34,8 @@ class Hit:
 
     __slots__ = (
         "agreement",
+        "agreement_factor",
+        "contributions",
         "is_pinned",
         "labels",
         "marked",
@@ -66,6 +69,8 @@ class Hit:
         self.agreement = agreement
         self.labels = tuple(labels)
         self.recency = recency
+        self.contributions: dict[str, float] = {}
+        self.agreement_factor = 1.0
         self.terms = tuple(terms)
         self.probability = probability
         self.prior = 1.0
@@ -105,7 +110,9 @@ class Answer:
     not. stage: the most that any of its hits can be called, which is less when only looser matching found them. query_type,
     read_as, alpha, alpha_reason: how the query was taken, the text whose meaning was compared, and the share that meaning had.
     corrections: words that were taken for misspelt ones, with what they were taken for; suggestions: words and tags of the
-    store to try instead. by_meaning_alone: nothing else has found any memory.
+    store to try instead. by_meaning_alone: nothing else has found any memory. cosines_alone, end: of every
+    result, those of other pages too, by its place from 0 the cosine if meaning alone has found it, else None; and the place
+    behind this page. Nothing and 0, unless the request asked for it.
     """
 
     __slots__ = (
@@ -113,6 +120,8 @@ class Answer:
         "alpha_reason",
         "by_meaning_alone",
         "corrections",
+        "cosines_alone",
+        "end",
         "hits",
         "is_degraded",
         "note",
@@ -146,6 +155,25 @@ class Answer:
         self.corrections = corrections or {}
         self.suggestions: list[str] = []
         self.by_meaning_alone = False
+        self.cosines_alone: dict[int, float | None] = {}
+        self.end = 0
+
+    @property
+    def total(self) -> int:
+        """The number of results on all pages, as far as the search has looked."""
+        return len(self.cosines_alone)
+
+    @property
+    def has_more(self) -> bool:
+        """True where a further page has results."""
+        return max(self.cosines_alone, default=-1) >= self.end
+
+    def without_far(self, nearness: float) -> "Answer":
+        """Leave out what meaning alone has found and what is less near than `nearness` (a cosine). Return the answer."""
+        self.hits = [hit for hit in self.hits if hit.found_by != (SEMANTIC,) or hit.scores[SEMANTIC] >= nearness]
+        near = [(place, cosine) for place, cosine in self.cosines_alone.items() if cosine is None or cosine >= nearness]
+        self.cosines_alone = dict(near)
+        return self
 
     @property
     def confidence(self) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.tuning import Tuning
 
     _Placed = tuple[Memory, float, float]  # its score, and what its age did to it
+    _Fusion = tuple[dict[int, float], Candidates, float]  # scores by row number, what they were made of, the share of meaning
 
 PROMPT_CANDIDATES = 15  # whose relevance the hook looks at (DESIGN section 7)
 ROWS = 20  # that are read at a time: some more than the hook looks at, for what has expired
@@ -164,31 +165,58 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
     tuning, store = sources.tuning, sources.store
     now = now_ms()
     may_be_shown = _filter(request.scope, store, now)
-    needed = offset + limit if tuning.mmr >= 1.0 else max(offset + limit, diversity.WINDOW)
+    end = offset + limit
+    needed = end if tuning.mmr >= 1.0 else max(end, diversity.WINDOW)
     ordered: list[_Placed] = []
+    fusions: list[_Fusion] = []
     found = gather(request, sources, deadline)
     deeper = 1
+    is_enough = False
     while True:
-        alpha, why = ranking.alpha_of(found, tuning, lambda: lexical.count(sources.index, request.scope))
+        if not is_enough:  # what is looked for further only counts: it does not change what is said of this page
+            described = found
+            alpha, why = ranking.alpha_of(found, tuning, lambda: lexical.count(sources.index, request.scope))
         before = {memory.seq for memory, _, _ in ordered}
         scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in before}
+        fusions.append((scores, found, alpha))
         more = _in_order(scores, store, tuning, now, may_be_shown)
-        kept = [ordered[place] for place in islice(diversity.distinct(_texts(ordered, more), tuning.near_duplicate), needed)]
-        if len(kept) == needed or found.is_complete:
+        wanted = None if request.is_explained else needed
+        places = islice(diversity.distinct(_texts(ordered, more), tuning.near_duplicate), wanted)
+        kept = [ordered[place] for place in places]
+        is_enough = len(kept) >= needed
+        if found.is_complete or (len(kept) > needed if request.is_explained else is_enough):
             break
         deeper *= 4
         further = gather(request, sources, deadline, deeper)
         if further.failures:  # out of time, say: what was found stays, and is described as it was found
-            found.failures += [failure for failure in further.failures if failure not in found.failures]
+            if not is_enough:
+                found.failures += [failure for failure in further.failures if failure not in found.failures]
             break
         found = further
     order = diversity.apart([memory.content for memory, _, _ in kept], [score for _, score, _ in kept], tuning.mmr)
-    page = [kept[place] for place in order[offset : offset + limit]]
-    answer = _answer([found.hit(memory, score, factor) for memory, score, factor in page], found, alpha, why)
-    answer.by_meaning_alone = not any(ranks for name, ranks in found.lists.items() if name != SEMANTIC)
-    answer.query_type = found.query.type
-    answer.read_as = found.query.meant
+    page = [kept[place] for place in order[offset:end]]
+    answer = _answer([described.hit(memory, score, factor) for memory, score, factor in page], described, alpha, why)
+    if request.is_explained:
+        _tell_contributions(answer.hits, fusions, tuning)
+        alone = [found.cosine_alone(kept[place][0].seq) for place in order]
+        answer.cosines_alone, answer.end = dict(enumerate(alone)), end
+    answer.by_meaning_alone = not any(ranks for name, ranks in described.lists.items() if name != SEMANTIC)
+    answer.query_type = described.query.type
+    answer.read_as = described.query.meant
     return answer
+
+
+def _tell_contributions(hits: "Sequence[Hit]", fusions: "Sequence[_Fusion]", tuning: "Tuning") -> None:
+    """Tell each hit what its score is made of. fusions: in the order of the lists' depth; a memory's score is of the first."""
+    for scores, found, alpha in fusions:
+        scored = [hit for hit in hits if hit.memory.seq in scores]
+        if not scored:
+            continue
+        by_channel = ranking.contributions(found, tuning, alpha)
+        for hit in scored:
+            seq = hit.memory.seq
+            hit.contributions = {name: amounts[seq] for name, amounts in by_channel.items() if amounts.get(seq)}
+            hit.agreement_factor = ranking.agreement_factor(seq, found, tuning)
 
 
 def _texts(ordered: "list[_Placed]", more: "Iterator[_Placed]") -> "Iterator[str]":

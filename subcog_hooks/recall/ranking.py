@@ -31,30 +31,48 @@ def alpha_of(found: "Candidates", tuning: "Tuning", corpus: "Callable[[], int | 
 
 
 def fused(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[int, float]:
-    """Return the score of every candidate, by row number: its lists fused, raised by as much as its channels agree on it.
+    """Return the score of every candidate, by row number: its lists fused, raised by as much as its channels agree on it."""
+    scores: dict[int, float] = {}
+    for amounts in contributions(found, tuning, alpha).values():
+        for seq, amount in amounts.items():
+            scores[seq] = scores.get(seq, 0.0) + amount
+    if tuning.agreement:
+        scores = {seq: score * agreement_factor(seq, found, tuning) for seq, score in scores.items()}
+    return scores
+
+
+def contributions(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[str, dict[int, float]]:
+    """Return by channel what it adds to the score of each memory, by row number. Exact and relaxed words are one channel.
 
     The list of labels weighs as much as its rarest label is rare: a tag that every other memory carries tells nothing (with it,
     devmem's nDCG@10 fell by .007).
     """
     by_labels = found.lists.get(LABELS, {})
+    by_pattern, by_state = found.lists.get(PATTERN, {}), found.lists.get(STATE, {})
     weight = tuning.tags * max(found.named.values(), default=0.0) * (MANY_FACTOR if len(found.named) >= MANY else 1.0)
     if tuning.is_weighted:
-        scores = fusion.with_list(fusion.weighted(found.words, found.cosines, alpha, found.full_words), weight, by_labels)
-        for name, share in ((PATTERN, fusion.PATTERN_IN_WEIGHTED), (STATE, fusion.STATE_IN_WEIGHTED)):
-            if name in found.lists:
-                scores = fusion.with_list(scores, share, found.lists[name])
-    else:
-        by_words = fusion.ranks_of(
-            sorted(((score, seq) for seq, score in found.words.items()), key=lambda hit: (-hit[0], hit[1]))
-        )
-        lists = [(alpha, found.lists.get(SEMANTIC, {})), (1.0 - alpha, by_words)]
-        weight *= fusion.LABELS_IN_RRF * (1.0 - alpha) / fusion.LABELS_IN_WEIGHTED
-        for name, share in ((PATTERN, fusion.PATTERN_IN_RRF), (STATE, fusion.STATE_IN_RRF)):
-            lists.append((share, found.lists.get(name, {})))
-        scores = fusion.reciprocal_ranks([*lists, (weight, by_labels)], tuning.rrf_k)
-    if tuning.agreement:
-        scores = {seq: score * (1.0 + tuning.agreement * found.agreement(seq)) for seq, score in scores.items()}
-    return scores
+        return {
+            LEXICAL: fusion.weighted(found.words, {}, alpha, found.full_words),
+            SEMANTIC: fusion.weighted({}, found.cosines, alpha),
+            LABELS: fusion.with_list({}, weight, by_labels),
+            PATTERN: fusion.with_list({}, fusion.PATTERN_IN_WEIGHTED, by_pattern),
+            STATE: fusion.with_list({}, fusion.STATE_IN_WEIGHTED, by_state),
+        }
+    by_words = fusion.ranks_of(sorted(((score, seq) for seq, score in found.words.items()), key=lambda hit: (-hit[0], hit[1])))
+    weight *= fusion.LABELS_IN_RRF * (1.0 - alpha) / fusion.LABELS_IN_WEIGHTED
+    lists = {
+        SEMANTIC: (alpha, found.lists.get(SEMANTIC, {})),
+        LEXICAL: (1.0 - alpha, by_words),
+        PATTERN: (fusion.PATTERN_IN_RRF, by_pattern),
+        STATE: (fusion.STATE_IN_RRF, by_state),
+        LABELS: (weight, by_labels),
+    }
+    return {name: fusion.reciprocal_ranks([one], tuning.rrf_k) for name, one in lists.items()}
+
+
+def agreement_factor(seq: int, found: "Candidates", tuning: "Tuning") -> float:
+    """Return the factor by which the agreement of the strategies raises a memory's score; 1.0 where none agree."""
+    return 1.0 + tuning.agreement * found.agreement(seq)
 
 
 def aged(score: float, created_at: int, now: int, tuning: "Tuning") -> tuple[float, float]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Run
 
-EXPLAIN = ["read_as", "alpha", "alpha_reason", "agreement", "tag_matches", "recency_factor"]
+EXPLAIN = ["read_as", "alpha", "alpha_reason", "agreement", "tag_matches", "recency_factor", "contributions", "factors"]
 WORDS = {"lexical_exact", "lexical_relaxed"}
 PINNED = (
     ("fusion.alpha", "0.7"),
@@ -51,6 +51,26 @@ def test_each_result_says_what_found_it_where_and_how_well(filled: Run, options:
     assert (hit["explain"]["alpha"], hit["explain"]["alpha_reason"]) == (0.7, "fusion.alpha")
     assert hit["explain"]["tag_matches"] == ["Rathole", "tunnel"]
     assert (hit["explain"]["agreement"], hit["explain"]["recency_factor"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("preset", ["fixed-70-30", "adaptive", "rrf", "vector-only", "lexical-only"])
+@pytest.mark.parametrize("options", [["--fast"], ["--fast", "--no-tags"], ["--mode", "lexical"], ["--mode", "semantic"]])
+def test_a_score_is_the_sum_of_its_contributions_times_its_factors(filled: Run, preset: str, options: list[str]) -> None:
+    filled("remember", "Look at the tunnel first.", "--trigger", "rathole tunnel", "--tag", "tunnel")
+    filled("config", "set", "fusion.alpha", "default")
+    for key, value in (("fusion.preset", preset), ("recency.decay", "0.01"), ("fusion.agreement", "0.2")):
+        filled("config", "set", key, value)
+    seen: set[str] = set()
+    for hit in hits(filled, QUERY, *options).values():
+        parts, factors = hit["explain"]["contributions"], hit["explain"]["factors"]
+        score = sum(parts.values()) * factors["agreement"] * factors["recency"]
+        assert hit["score"] == pytest.approx(score, abs=1e-9)
+        assert all(amount > 0.0 for amount in parts.values())
+        seen.update(parts)
+    assert seen
+    if options == ["--fast"] and preset == "fixed-70-30":
+        assert seen == {"lexical", "semantic", "labels", "pattern"}
+        assert hits(filled, QUERY, "--fast")["hand"]["explain"]["factors"]["recency"] < 1.0
 
 
 def test_a_channel_has_a_rank_of_its_own(filled: Run) -> None:

@@ -20,6 +20,9 @@ KEYS = [
     "strategies_matched",
     "agreement_scores",
     "elapsed_ms",
+    "total",
+    "page",
+    "has_more",
     "results",
 ]
 RESULT_KEYS = [
@@ -68,6 +71,29 @@ def test_the_json_form_has_every_key_of_the_interface_in_order(filled: Run) -> N
     assert answer["strategies_matched"] == CHANNELS
     assert (answer["query_type"], answer["agreement_scores"]) == ("exploratory", {"pkce": 1.0})
     assert (answer["degraded"], answer["note"], answer["suggestions"]) == (False, None, [])
+
+
+def test_pages_say_how_many_results_there_are_and_whether_more_follow(filled: Run) -> None:
+    def pages(*arguments: str) -> list[tuple[int, int, bool, int]]:
+        answers = [json.loads(filled("search", *arguments, "--json", "--page", str(page)).out) for page in (1, 2, 3)]
+        return [(row["total"], row["page"], row["has_more"], len(row["results"])) for row in answers]
+
+    lexical = ("--mode", "lexical")
+    assert pages("berth mooring", *lexical, "-n", "6") == [(12, 1, True, 6), (12, 2, False, 6), (12, 3, False, 0)]
+    assert pages("berth mooring", *lexical, "-n", "5") == [(12, 1, True, 5), (12, 2, True, 5), (12, 3, False, 2)]
+    nothing = json.loads(filled("search", "chromodynamics", "--json").out)
+    assert (nothing["total"], nothing["page"], nothing["has_more"]) == (0, 1, False)
+
+
+@pytest.mark.parametrize("query", ["berth mooring", "where do ships lie", "mooring line numbr"])
+def test_the_total_is_what_all_pages_show(filled: Run, query: str) -> None:
+    seen: list[str] = []
+    for page in range(1, 20):
+        answer = json.loads(filled("search", query, "--json", "--fast", "-n", "2", "--page", str(page)).out)
+        seen += [hit["id"] for hit in answer["results"]]
+        if not answer["has_more"]:
+            break
+    assert answer["total"] == len(seen) == len(set(seen))
 
 
 def test_equal_queries_give_equal_bytes_but_for_the_time(filled: Run) -> None:

@@ -224,3 +224,33 @@ def test_of_the_hooks_hits_like_ones_stand_apart_when_that_is_set(shelf: Shelf) 
     assert ids(pipeline.without_repeats(hits, of.tuning)) == ["a", "b", "c"]
     of.tuning.mmr = 0.6
     assert ids(pipeline.without_repeats(hits, of.tuning)) == ["a", "c", "b"]
+
+
+# ---- what the answer says of its scores and its pages ----------------------------------------------------------------------
+
+
+def test_a_score_of_longer_lists_is_told_by_those_lists(shelf: Shelf) -> None:
+    shelf.add({}, *(memory(f"crane turns {i}", id=f"m{i}", created_at=i, tags=("crane",)) for i in range(9)))
+    of = shelf.placed({"m0": 0.8, "m8": 0.3}, lexical_depth=2, semantic_depth=2, agreement=0.2, tags=0.1, decay=0.01, floor=0.5)
+    request = Request("crane turns", Filter(audiences=audiences_of()), is_explained=True)
+    pages = [pipeline.search(request, of, Deadline(60_000.0), 3, offset) for offset in (0, 3, 6)]
+    assert [(page.total, page.has_more, len(page.hits)) for page in pages] == [(9, True, 3), (9, True, 3), (9, False, 3)]
+    for hit in (hit for page in pages for hit in page.hits):
+        told = sum(hit.contributions.values()) * hit.agreement_factor * hit.recency
+        assert hit.score == pytest.approx(told, abs=1e-9)
+
+
+def test_counting_the_results_changes_nothing_else_of_the_answer(shelf: Shelf) -> None:
+    shelf.add({}, *(memory(f"crane turns {i}", id=f"m{i}", created_at=i) for i in range(9)))
+    of = shelf.placed({"m0": 0.8, "m8": 0.3}, lexical_depth=2, semantic_depth=2, agreement=0.2)
+    for limit in (1, 2, 3, 8, 9, 20):
+        plain, counted = (
+            pipeline.search(
+                Request("crane turns", Filter(audiences=audiences_of()), is_explained=counts), of, Deadline(60_000.0), limit
+            )
+            for counts in (False, True)
+        )
+        assert [(hit.memory.id, hit.score, hit.relevance, hit.ranks, hit.scores) for hit in plain.hits] == [
+            (hit.memory.id, hit.score, hit.relevance, hit.ranks, hit.scores) for hit in counted.hits
+        ]
+        assert (counted.total, counted.has_more) == (9, limit < 9)

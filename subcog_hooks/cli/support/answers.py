@@ -13,6 +13,7 @@ from subcog_hooks.errors import UsageError
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall.hits import LOW, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer, Hit
 
+EXACT_DIGITS = 12  # of what a score is made of, so that the score's nine can be worked out again
 PREVIEW = 600  # characters of a memory in the table; `show` has all of it
 WEAK = "yellow"
 TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
@@ -33,13 +34,15 @@ def show(
     shape: str,
     *,
     offset: int = 0,
+    page: int = 1,
     explain: bool = False,
     is_empty: bool = False,
     hidden: Sequence[Memory] = (),
 ) -> None:
     """Print one page of an answer.
 
-    elapsed: milliseconds that it took; is_empty: there are no memories at all; hidden: those that match and hold no more.
+    elapsed: milliseconds that it took; page: its number, from 1, with `offset` results before it; is_empty: there are no
+    memories at all; hidden: those that match and hold no more.
     """
     remarks = _remarks(answer, offset, is_empty=is_empty, hidden=hidden)
     if shape != JSON:
@@ -48,7 +51,7 @@ def show(
         if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
             terminal.say("low confidence: nothing else speaks for the first of these but that it is the nearest")
     if shape == JSON:
-        terminal.json(_described(text, answer, elapsed, remarks), indent=1)
+        terminal.json(_described(text, answer, elapsed, page, remarks), indent=1)
     elif shape == JSONL:
         rows = [result(answer, hit, explain=explain) for hit in answer.hits]
         terminal.raw("".join(to_json(row) + "\n" for row in rows))
@@ -103,11 +106,13 @@ def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, obje
             "agreement": round(hit.agreement, 4),
             "tag_matches": list(hit.labels),
             "recency_factor": round(hit.recency, 4),
+            "contributions": {name: round(amount, EXACT_DIGITS) for name, amount in hit.contributions.items()},
+            "factors": {"agreement": round(hit.agreement_factor, EXACT_DIGITS), "recency": round(hit.recency, EXACT_DIGITS)},
         }
     return known
 
 
-def _described(text: str, answer: Answer, elapsed: float, remarks: Sequence[str]) -> dict[str, object]:
+def _described(text: str, answer: Answer, elapsed: float, page: int, remarks: Sequence[str]) -> dict[str, object]:
     hits = answer.hits
     return {
         "query": text,
@@ -119,6 +124,9 @@ def _described(text: str, answer: Answer, elapsed: float, remarks: Sequence[str]
         "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
         "agreement_scores": {hit.memory.id: round(hit.agreement, 4) for hit in hits},
         "elapsed_ms": round(elapsed, 1),
+        "total": answer.total,
+        "page": page,
+        "has_more": answer.has_more,
         "results": [result(answer, hit, explain=True) for hit in hits],
     }
 
