@@ -67,27 +67,29 @@ def get(
 
 @commands.command(name="list")
 def list_() -> None:
-    """List all settings with their values and meanings.
+    """List all settings with their values and meanings, and where a value comes from that is not the default.
 
     Example: subcog config list
     """
     settings = session.settings()
     if not terminal.out.is_terminal:
         for key in KEYS.values():
-            terminal.result(f"{key.name} = {_shown(settings[key.name]) or NOT_SET}")
+            source = settings.source_of(key.name)
+            terminal.result(f"{key.name} = {_shown(settings[key.name]) or NOT_SET}{source and f'  # {source}'}")
         return
     table = plain_table()
-    for column in ("setting", "value", "allowed", "meaning"):
+    for column in ("setting", "value", "from", "allowed", "meaning"):
         table.add_column(column, no_wrap=column == "setting", overflow="fold")
     is_table = terminal.out.width >= MIN_MEANING_COLUMNS
     blocks: list[RenderableType] = []
     for key in KEYS.values():
         value = Text(_shown(settings[key.name]) or NOT_SET, style=ACCENT if settings.is_set(key.name) else "")
-        meaning = ". ".join(filter(None, (key.help, key.permission)))
+        meaning = ". ".join(filter(None, (key.help, key.permission, key.variable and f"Variable: {key.variable}")))
+        source = settings.source_of(key.name)
         if is_table:
-            table.add_row(key.name, value, key.expected, meaning)
+            table.add_row(key.name, value, source, key.expected, meaning)
         else:
-            head = Text.assemble(f"{key.name} = ", value, (f"  ({key.expected})", DIM))
+            head = Text.assemble(f"{key.name} = ", value, (f"  ({key.expected}{source and f'; from {source}'})", DIM))
             blocks += [head, Padding(Text(meaning), (0, 0, 0, 4))]
     terminal.page(table if is_table else Group(*blocks))
 

@@ -9,7 +9,7 @@ import tomllib
 
 from subcog_hooks.errors import ConfigError
 from subcog_hooks.regular_files import read_regular
-from subcog_hooks.settings.keys import EVERYTHING, KEYS, MAX_SHOWN, ONE_WAY, FileSettings, Value
+from subcog_hooks.settings.keys import EVERYTHING, KEYS, MAX_SHOWN, FileSettings, Value
 
 MAX_FILE = 64 * 1024  # bytes of the user's own file
 MAX_PROJECT_FILE = 8 * 1024  # bytes of a project's: all that it may set, with a comment on each, has 3,000
@@ -57,7 +57,7 @@ def parse(path: str, *, is_own: bool) -> FileSettings:
     if len(problems) > MAX_PROBLEMS:
         problems[MAX_PROBLEMS:] = [f"{name} has {len(problems) - MAX_PROBLEMS:,} more faults"]
     left_out = [key_name for key_name, _ in pairs if key_name not in values] if is_own else []
-    lines = {key_name: places.get(key_name, 1) for key_name in values if key_name in ONE_WAY}
+    lines = {key_name: places.get(key_name, 1) for key_name in values}
     return FileSettings(values, problems, left_out, lines)
 
 

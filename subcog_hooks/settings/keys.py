@@ -16,6 +16,9 @@ PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha
     "lexical-only": {"fusion.mode": WEIGHTED, "fusion.alpha": 0.0},
 }
 
+# the sections whose settings have variables: they tune. No variable chooses a model, a provider, an address or what is kept
+TUNED_SECTIONS = ("surfacing", "search_intent", "fusion", "recency", "search", "diversity", "relevance")
+
 EVERYTHING = "*"  # stands for all keys, where a file can not be read
 MAX_SHOWN = 80  # characters of a value that does not hold
 
@@ -46,7 +49,7 @@ class FileSettings:
     """The contents of a settings file.
 
     values: what holds, by key; problems: a line for each thing that does not; left_out: the names of these, or EVERYTHING;
-    lines: where the keys of ONE_WAY stand.
+    lines: where the keys stand that are set.
     """
 
     __slots__ = ("left_out", "lines", "problems", "values")
@@ -131,6 +134,17 @@ class Key:
         if way is None or isinstance(value, str) or isinstance(own, str):
             return False
         return value < own if way == RAISE else value > own
+
+    @property
+    def variable(self) -> str:
+        """Return the variable that sets it, "" for none: what is personal has one only where it can do no more than tighten.
+
+        >>> KEYS["fusion.alpha"].variable, KEYS["llm.provider"].variable, KEYS["surfacing.log_prompts"].variable
+        ('SUBCOG_FUSION_ALPHA', '', '')
+        """
+        section, _, name = self.name.partition(".")
+        is_tuned = section in TUNED_SECTIONS and (not self.is_personal or self.name in ONE_WAY)
+        return f"SUBCOG_{section}_{name}".upper() if is_tuned else ""
 
     @property
     def permission(self) -> str:

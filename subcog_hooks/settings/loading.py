@@ -12,7 +12,7 @@ import os
 from subcog_hooks import __version__, wire
 from subcog_hooks.errors import StoreError
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import KEYS, ONE_WAY, PRESETS, FileSettings, Value
+from subcog_hooks.settings.keys import KEYS, ONE_WAY, PRESETS, TUNED_SECTIONS, FileSettings, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 PROJECT_FILE = ".subcog.toml"
-PREFIXES = ("SUBCOG_SEARCH_", "SUBCOG_SEMANTIC_", "SUBCOG_KEYWORD_")  # of the variables that are settings
+PREFIXES = tuple(f"SUBCOG_{section}_".upper() for section in (*TUNED_SECTIONS, "semantic", "keyword"))  # of our variables
 
 # another version may know other settings, or compile them to something else
-_FORM = "values problems left_out lines"
+_FORM = "values problems left_out lines-of-all"
 _SIGNATURE = " ".join([_FORM, __version__, *(f"{key.name}={key.default}:{key.low}:{key.high}" for key in KEYS.values())])
 
 
@@ -42,10 +42,10 @@ class Settings:
     problems: a line for each thing that a file or a variable says wrongly. ignored: a line for each value that holds, and would
     loosen what is the user's to loosen. left_out: the keys, known or not, of what the user's
     own file or the environment says wrongly; the default stands in for them, which may be the opposite of what was meant. Of a
-    file that can not be read it is EVERYTHING.
+    file that can not be read it is EVERYTHING. sources: by key, which file or variable has set it.
     """
 
-    __slots__ = ("_values", "ignored", "left_out", "problems")
+    __slots__ = ("_values", "ignored", "left_out", "problems", "sources")
 
     def __init__(
         self,
@@ -53,8 +53,10 @@ class Settings:
         problems: tuple[str, ...] = (),
         left_out: "frozenset[str]" = frozenset(),
         ignored: tuple[str, ...] = (),
+        sources: dict[str, str] | None = None,
     ) -> None:
         self._values = values
+        self.sources = sources or {}
         self.ignored = ignored
         self.problems = problems
         self.left_out = left_out
@@ -69,6 +71,12 @@ class Settings:
     def is_set(self, name: str) -> bool:
         return name in self._values
 
+    def source_of(self, name: str) -> str:
+        """Return the place that has set the value in force: a line of a file, a variable, the preset; "" for the default."""
+        preset = "fusion.preset"
+        by_preset = preset in self._values and name in PRESETS[str(self._values[preset])] and name not in self._values
+        return preset if by_preset else self.sources.get(name, "")
+
 
 def load(home: Home, project_root: str | None = None, cache: "Cache | None" = None) -> Settings:
     """Return the settings in force for a session in `project_root`. The environment wins over both files.
@@ -82,24 +90,35 @@ def load(home: Home, project_root: str | None = None, cache: "Cache | None" = No
     values: dict[str, Value] = {}
     problems: list[str] = []
     left_out = list(own.left_out)
+    sources: dict[str, str] = {}
     if project_root:
         theirs = _read_file(os.path.join(project_root, PROJECT_FILE), cache)
         places = {name: f"{PROJECT_FILE} line {line}" for name, line in theirs.lines.items()}
         values = _tightening(theirs.values, Settings(own.values), places, "a project's file", ignored)
+        sources = {name: places[name] for name in values}
         problems += theirs.problems
-    if "fusion.preset" in own.values:  # of a stronger file: what a weaker one has set beside its own gives way
-        values = {name: value for name, value in values.items() if name not in PRESETS[str(own.values["fusion.preset"])]}
-    values.update(own.values)
+    values = _overlaid(values, own.values)
+    sources.update({name: f"{os.path.basename(home.config)} line {line}" for name, line in own.lines.items()})
     problems += own.problems
     if any(name.startswith(PREFIXES) for name in os.environ):
         from subcog_hooks.settings import variables  # few environments have any
 
-        found, wrong, unused = variables.read(os.environ)
-        places = {name: variable for variable, name in variables.VARIABLES.items()}
-        values.update(_tightening(found, Settings(values), places, "a variable", ignored))
-        problems += wrong
-        left_out += unused
-    return Settings(values, tuple(problems), frozenset(left_out), tuple(ignored))
+        said = variables.read(os.environ)
+        found = _tightening(said.values, Settings(values), said.variables, "a variable", ignored)
+        values = _overlaid(values, found)
+        sources.update({name: said.variables[name] for name in found})
+        problems += said.problems
+        left_out += said.left_out
+    sources = {name: source for name, source in sources.items() if name in values}
+    return Settings(values, tuple(problems), frozenset(left_out), tuple(ignored), sources)
+
+
+def _overlaid(values: "dict[str, Value]", stronger: "dict[str, Value]") -> "dict[str, Value]":
+    """Return the values with the stronger ones; of a preset among these, what a weaker source has set beside it gives way."""
+    if "fusion.preset" in stronger:
+        preset = PRESETS[str(stronger["fusion.preset"])]
+        values = {name: value for name, value in values.items() if name not in preset}
+    return {**values, **stronger}
 
 
 def _tightening(

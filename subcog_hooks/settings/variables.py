@@ -7,32 +7,44 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SEMANTIC_WEIGHT, KEYWORD_WEIGHT = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"  # S4's variables
-VARIABLES = {  # S0's, each with its key
-    "SUBCOG_SEARCH_INTENT_ENABLED": "search_intent.enabled",
-    "SUBCOG_SEARCH_INTENT_USE_LLM": "search_intent.use_llm",
-    "SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS": "search_intent.llm_timeout_ms",
-    "SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE": "search_intent.min_confidence",
-}
+SEMANTIC_WEIGHT, KEYWORD_WEIGHT = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"  # S4's variables, for fusion.alpha
+VARIABLES = {key.variable: key.name for key in KEYS.values() if key.variable}
 MAX_SHOWN = 80  # characters of a variable that holds something else
 
 
-def read(environment: "Mapping[str, str]") -> tuple[dict[str, Value], list[str], list[str]]:
-    """Return the values that hold, a line for each that does not, and the keys of these."""
-    values: dict[str, Value] = {}
-    problems: list[str] = []
-    left_out: list[str] = []
-    if SEMANTIC_WEIGHT in environment or KEYWORD_WEIGHT in environment:
-        values, problems = _read_weights(environment)
+class VariableSettings:
+    """The settings of an environment.
+
+    values, variables: what holds, and the variable that says it, by key; problems: a line for each variable that holds
+    something else; left_out: the keys of these.
+    """
+
+    __slots__ = ("left_out", "problems", "values", "variables")
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+        self.variables: dict[str, str] = {}
+        self.problems: list[str] = []
+        self.left_out: list[str] = []
+
+
+def read(environment: "Mapping[str, str]") -> VariableSettings:
+    """Return the settings of an environment. `SUBCOG_FUSION_ALPHA`, which names the setting, wins over the two weights."""
+    said = VariableSettings()
+    weights = [name for name in (SEMANTIC_WEIGHT, KEYWORD_WEIGHT) if name in environment]
+    if weights:
+        said.values, said.problems = _read_weights(environment)
+        said.variables = dict.fromkeys(said.values, " and ".join(weights))
     for variable, name in VARIABLES.items():
         text = environment.get(variable)
         if text is not None:
             try:
-                values[name] = KEYS[name].from_text(text)
+                said.values[name] = KEYS[name].from_text(text)
+                said.variables[name] = variable
             except ConfigError:
-                problems.append(f"{variable} is {text[:MAX_SHOWN]!r}, expected {KEYS[name].expected}")
-                left_out.append(name)
-    return values, problems, left_out
+                said.problems.append(f"{variable} is {text[:MAX_SHOWN]!r}, expected {KEYS[name].expected}")
+                said.left_out.append(name)
+    return said
 
 
 def _read_weights(environment: "Mapping[str, str]") -> tuple[dict[str, Value], list[str]]:

@@ -97,6 +97,30 @@ def test_a_list_says_what_is_not_set(subcog: Run) -> None:
     assert subcog("config", "get", "llm.model").out == "\n"
 
 
+def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    subcog("config", "set", "search.limit", "5")
+    subcog("config", "set", "recency.decay", "0.5")
+    monkeypatch.setenv("SUBCOG_RECENCY_DECAY", "0.25")
+    lines = subcog("config", "list").out.splitlines()
+    assert {"search.limit = 5  # config.toml line 2", "recency.decay = 0.25  # SUBCOG_RECENCY_DECAY"} <= {*lines}
+    assert sum("#" in line for line in lines) == 2
+    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    for columns, shown in (
+        ("200", "0.25 SUBCOG_RECENCY_DECAY 0.0 to 1.0"),
+        ("80", "0.25 (0.0 to 1.0; from SUBCOG_RECENCY_DECAY)"),
+    ):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert shown in " ".join(subcog("config", "list").out.split())
+
+
+def test_a_variable_changes_what_a_search_shows(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        subcog("remember", f"Berth {number} has mooring lines for {number + 4} ships.")
+    monkeypatch.setenv("SUBCOG_SEARCH_LIMIT", "2")
+    assert len(subcog("search", "mooring lines", "--ids", "--fast").out.split()) == 2
+
+
 def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://[::1]:11434/v1")
     monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)

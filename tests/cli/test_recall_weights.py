@@ -128,7 +128,7 @@ def test_the_list_of_settings_shows_what_a_preset_says(filled: Run) -> None:
 
     assert listed() == {name: str(key.default).lower() or "(not set)" for name, key in KEYS.items()}
     filled("config", "set", "fusion.preset", "rrf")
-    assert (listed()["fusion.mode"], listed()["fusion.alpha"]) == ("rrf", "0.5")
+    assert (listed()["fusion.mode"], listed()["fusion.alpha"]) == ("rrf  # fusion.preset", "0.5  # fusion.preset")
     assert filled("config", "get", "fusion.mode").out == "rrf\n"
 
 

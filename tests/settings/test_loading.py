@@ -213,6 +213,20 @@ def setenv(monkeypatch: pytest.MonkeyPatch, meaning: str | None, words: str | No
             monkeypatch.setenv(name, value)
 
 
+LOOSE = (  # key, a value that would loosen its default, one that tightens it
+    ("surfacing.enabled", None, False),
+    ("surfacing.tools", None, False),
+    ("surfacing.session_start", None, False),
+    ("surfacing.min_relevance", 0.1, 0.5),
+    ("surfacing.max_memories", None, 2),
+    ("surfacing.max_characters", 9_900, 300),
+    ("search.min_similarity", 0.0, 0.6),
+    ("diversity.near_duplicate", 1.0, 0.8),
+    ("relevance.prior", 1.9, 1.0),
+    ("search_intent.enabled", None, False),
+    ("search_intent.min_confidence", 0.0, 0.9),
+    ("search_intent.llm_skip_confidence", 1.0, 0.1),
+)
 INTENT = (  # variable, its key, texts with their values
     ("SUBCOG_SEARCH_INTENT_ENABLED", "search_intent.enabled", (("false", False), ("0", False), ("No", False), ("OFF", False))),
     ("SUBCOG_SEARCH_INTENT_ENABLED", "search_intent.enabled", (("true", True), ("1", True), ("yes", True), (" on ", True))),
@@ -266,9 +280,80 @@ def test_a_variable_that_holds_something_else_is_named_and_left_out(
     assert all(settings[name] == of_file[name] for name in keys.KEYS)
 
 
-def test_each_of_s0s_variables_has_a_key_of_its_own() -> None:
-    assert {variable for variable, _, _ in INTENT} == set(variables.VARIABLES)
+def test_each_tuning_setting_has_the_variable_of_its_name_and_no_other_has_one() -> None:
+    personal = ("llm.", "embedding.", "capture.", "share.", "surfacing.log_prompts")
+    assert {key.name: key.variable for key in keys.KEYS.values() if not key.name.startswith(personal)} == {
+        name: "SUBCOG_" + name.replace(".", "_").upper() for name in variables.VARIABLES.values()
+    }
     assert all(variables.VARIABLES[variable] == key for variable, key, _ in INTENT)
+
+
+def other_value(key: keys.Key) -> keys.Value:
+    """A value that is not the default and loosens nothing."""
+    if isinstance(key, keys.ChoiceKey):
+        return next(choice for choice in key.choices if choice != key.default)
+    if isinstance(key.default, bool):
+        return not key.default
+    ends = [kind(end) for kind in (type(key.default),) for end in (key.low, key.high)]
+    return next(end for end in ends if end != key.default and not key.is_loosened(end, key.default))
+
+
+@pytest.mark.parametrize("name", sorted(variables.VARIABLES.values()))
+def test_every_variable_sets_its_key_over_a_file_and_says_so(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    key = keys.KEYS[name]
+    written = f"'{key.default}'" if isinstance(key.default, str) else str(key.default).lower()
+    write(home.config, f"# mine\n{name} = {written}\n")
+    of_file = loading.load(home)
+    assert (of_file[name], of_file.source_of(name)) == (key.default, "config.toml line 2")
+    monkeypatch.setenv(key.variable, str(other_value(key)))
+    settings = loading.load(home)
+    assert (settings[name], settings.source_of(name)) == (other_value(key), key.variable)
+    assert (settings.problems, settings.ignored) == ((), ())
+    monkeypatch.setenv(key.variable, "nonsense")
+    refused = loading.load(home)
+    assert (refused[name], refused.source_of(name), refused.left_out) == (key.default, "config.toml line 2", {name})
+    assert refused.problems == (f"{key.variable} is 'nonsense', expected {key.expected}",)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, key in keys.KEYS.items() if not key.variable))
+def test_what_is_for_the_user_to_say_has_no_variable(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("SUBCOG_" + name.replace(".", "_").upper(), "false" if name == "surfacing.log_prompts" else "openai")
+    settings = loading.load(home)
+    assert (settings[name], settings.source_of(name)) == (keys.KEYS[name].default, "")
+    assert (settings.problems, settings.ignored) == ((), ())
+
+
+@pytest.mark.parametrize(("key", "loose"), [(key, loose) for key, loose, _ in LOOSE if loose is not None])
+def test_a_variable_does_not_loosen_a_default(home: Home, monkeypatch: pytest.MonkeyPatch, key: str, loose: keys.Value) -> None:
+    monkeypatch.setenv(keys.KEYS[key].variable, str(loose))
+    settings = loading.load(home)
+    assert (settings[key], settings.source_of(key), len(settings.ignored)) == (keys.KEYS[key].default, "", 1)
+
+
+def test_a_variable_of_a_preset_wins_over_what_the_files_set_beside_theirs(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(home.config, "[fusion]\nalpha = 0.2\n")
+    monkeypatch.setenv("SUBCOG_FUSION_PRESET", "rrf")
+    settings = loading.load(home)
+    assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("rrf", 0.5)
+    assert [settings.source_of(name) for name in ("fusion.preset", "fusion.alpha")] == ["SUBCOG_FUSION_PRESET", "fusion.preset"]
+    setenv(monkeypatch, "0.9", "0.1")
+    settings = loading.load(home)
+    assert (settings["fusion.alpha"], settings.source_of("fusion.alpha")) == (
+        pytest.approx(0.9),
+        "SUBCOG_SEMANTIC_WEIGHT and SUBCOG_KEYWORD_WEIGHT",
+    )
+    monkeypatch.setenv("SUBCOG_FUSION_ALPHA", "0.3")
+    assert loading.load(home)["fusion.alpha"] == 0.3
+
+
+def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path: Path) -> None:
+    write(home.config, "[search]\nlimit = 5\n")
+    write(str(tmp_path / "p" / ".subcog.toml"), "search.limit = 7\nsurfacing.min_relevance = 0.1\nfusion.tags = 0.2\n")
+    settings = loading.load(home, str(tmp_path / "p"))
+    assert {name: settings.source_of(name) for name in keys.KEYS if settings.source_of(name)} == {
+        "search.limit": "config.toml line 2",
+        "fusion.tags": ".subcog.toml line 3",
+    }
 
 
 def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,22 +368,6 @@ def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch:
 
 
 # ---- what only the user may loosen ----------------------------------------------------------------------------------------
-
-
-LOOSE = (  # key, a value that would loosen its default, one that tightens it
-    ("surfacing.enabled", None, False),
-    ("surfacing.tools", None, False),
-    ("surfacing.session_start", None, False),
-    ("surfacing.min_relevance", 0.1, 0.5),
-    ("surfacing.max_memories", None, 2),
-    ("surfacing.max_characters", 9_900, 300),
-    ("search.min_similarity", 0.0, 0.6),
-    ("diversity.near_duplicate", 1.0, 0.8),
-    ("relevance.prior", 1.9, 1.0),
-    ("search_intent.enabled", None, False),
-    ("search_intent.min_confidence", 0.0, 0.9),
-    ("search_intent.llm_skip_confidence", 1.0, 0.1),
-)
 
 
 @pytest.mark.parametrize(("key", "loose"), [(key, loose) for key, loose, _ in LOOSE if loose is not None])
