@@ -9,7 +9,7 @@ import typer
 from rich.live import Live
 
 from subcog_hooks.capture.jsonl import read_time
-from subcog_hooks.cli.support import answers, completion, hidden, inputs, session, sources
+from subcog_hooks.cli.support import answers, completion, hidden, inputs, session, situation, sources
 from subcog_hooks.cli.support.output import first_screen, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
@@ -102,6 +102,15 @@ def search(
     fast: Annotated[
         bool, typer.Option("--fast", help="Search as fast as the hook does: without loading the neural model.")
     ] = False,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--state",
+            metavar="NAME=VALUE",
+            help="Judge the conditions of memories by this fact or flag, and by those of `subcog state get`: those that hold "
+            "bring their memories, the others hold theirs back. Without it conditions do not count.",
+        ),
+    ] = None,
     no_tags: Annotated[bool, typer.Option("--no-tags", help="Give no bonus for tags that the query names.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say for each result how it got its place.")] = False,
     batch: Annotated[
@@ -134,17 +143,19 @@ def search(
         raise UsageError("no query was given", "for instance: subcog search token refresh")
     if batch and (query or ids or as_json or page > 1 or project):
         raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
+    facts = situation.stated(map(inputs.readable, state)) if state else None
     shape = answers.form(as_json=as_json, jsonl=jsonl, ids=ids)
     if mode not in MODES:
         raise UsageError(f"--mode is {mode!r}", "expected one of " + ", ".join(MODES))
     started = time.perf_counter()
     with session.reading() as store:
         if batch:
-            _batch(batch, store, settings, wanted, count, mode, explain=explain, by_labels=not no_tags, fast=fast)
+            asked = Request("", wanted, mode=mode, is_typed=True, by_labels=not no_tags, is_explained=explain, facts=facts)
+            _batch(batch, asked, store, settings, count, fast=fast)
             return
         offset = (page - 1) * count
         is_explained = explain or shape == answers.JSON
-        request = Request(text, wanted, mode=mode, is_typed=True, by_labels=not no_tags, is_explained=is_explained)
+        request = Request(text, wanted, mode=mode, is_typed=True, by_labels=not no_tags, is_explained=is_explained, facts=facts)
         answer = Answer([], ())
         answer.query_type = classify(text)
         if store:
@@ -175,7 +186,9 @@ def _deadline(settings: Settings) -> Deadline:
 @contextmanager
 def _words_first(request: Request, store: Store, settings: Settings, count: int, offset: int) -> Iterator[None]:
     """Show what words find while the neural model is loaded; it gives way to the answer (S1's progressive results)."""
-    by_words = Request(request.text, request.scope, mode=LEXICAL, is_typed=True, by_labels=request.by_labels)
+    by_words = Request(
+        request.text, request.scope, mode=LEXICAL, is_typed=True, by_labels=request.by_labels, facts=request.facts
+    )
     first = _answer(by_words, store, settings, count, offset, fast=True)
     if not first.hits or first.stage != VERY_HIGH:
         yield
@@ -203,22 +216,15 @@ def _since(text: str | None) -> int | None:
         raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
 
 
-def _batch(
-    source: str,
-    store: Store | None,
-    settings: Settings,
-    wanted: Filter,
-    count: int,
-    mode: str,
-    *,
-    explain: bool,
-    by_labels: bool,
-    fast: bool,
-) -> None:
-    """Answer each query of a JSONL source in one process: `{"id", "query", "project"?}` in, `{"id", "results"}` out."""
+def _batch(source: str, asked: Request, store: Store | None, settings: Settings, count: int, *, fast: bool) -> None:
+    """Answer each query of a JSONL source in one process: `{"id", "query", "project"?}` in, `{"id", "results"}` out.
+
+    asked: what is asked of each, but for its text and its project.
+    """
+    wanted = asked.scope
     rows = list(inputs.rows(source, "query", "project"))
     notes: dict[str, None] = {}
-    with sources.opened(store, settings, mode, fast=fast) if store else nullcontext() as opened:
+    with sources.opened(store, settings, asked.mode, fast=fast) if store else nullcontext() as opened:
         for key, text, owner in rows:
             scope = Filter(
                 audiences=audiences_of(identity_of(owner)) if owner else None,
@@ -229,11 +235,11 @@ def _batch(
                 since=wanted.since,
                 include_expired=wanted.include_expired,
             )
-            request = Request(text, scope, mode=mode, is_typed=True, by_labels=by_labels, is_explained=explain)
+            request = asked.about(text, scope)
             answer = sources.search(request, opened, _deadline(settings), count) if opened else Answer([], ())
             if answer.is_degraded and answer.note:
                 notes[answer.note] = None
-            results = [answers.result(answer, hit, explain=explain) for hit in answer.hits]
+            results = [answers.result(answer, hit, explain=asked.is_explained) for hit in answer.hits]
             terminal.json({"id": key, "results": results})
     for note in notes:
         terminal.say(note)

@@ -8,20 +8,17 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import session, situation
 from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.situation import Value
 from subcog_hooks.cues import condition_texts
 from subcog_hooks.cues.conditions import EQ, GTE, IN, KNOWN, LTE
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
-from subcog_hooks.hooks import facts
 from subcog_hooks.state import flags as user_flags
 from subcog_hooks.state.connection import State
 
-WAIT_MS = 2_000
 _LONG = 40  # characters of a value in a remark
 SET, KNOWN_HERE = "set by you", "known here"
-
-Value = bool | int | float | str
 
 commands = typer.Typer(
     help="Set flags of your own, such as clinician_mode. A memory's condition (`--when`) can ask for them.",
@@ -69,8 +66,8 @@ def get(
 
     Example: subcog state get
     """
-    flags = _flags()
-    here = _facts()
+    flags = situation.flags()
+    here = situation.of_place()
     if name is not None:
         _show(name, {**flags, **here}, as_json=as_json)
     elif as_json:
@@ -128,7 +125,7 @@ def note_unset(when: Mapping[str, object]) -> None:
     """Say which names of conditions are neither facts nor flags that are set: they may be misspelt, or are to be set."""
     names = [name for name in when if name not in KNOWN]
     try:
-        flags = _flags() if names else {}
+        flags = situation.flags() if names else {}
     except StoreError as error:
         terminal.say(f"whether {', '.join(names)} is set can not be seen ({error.message})")
         return
@@ -153,24 +150,9 @@ def _value_for(condition: object) -> str:
     return text if len(text) <= _LONG else "…"
 
 
-def _flags() -> dict[str, Value]:
-    if not os.path.exists(session.home().state_db):
-        return {}
-    with _opened() as state:
-        return {name: value for name, value in user_flags.find_all(state).items() if name not in KNOWN}
-
-
-def _facts() -> dict[str, Value]:
-    try:
-        folder = os.getcwd()
-    except FileNotFoundError:  # it has been removed
-        folder = ""
-    return facts.place_facts(folder, session.here())
-
-
 @contextmanager
 def _opened() -> Iterator[State]:
-    state = State.open(session.home(), WAIT_MS, terminal.say)
+    state = State.open(session.home(), situation.WAIT_MS, terminal.say)
     try:
         yield state
     finally:

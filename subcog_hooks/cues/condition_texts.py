@@ -1,5 +1,7 @@
 """Conditions and flags as people write them: branch=main, prompts>=3, tool!=Bash, clinician_mode."""
 
+import os
+
 from subcog_hooks import wire
 from subcog_hooks.cues.condition_checks import CHOICES, EXPECTED_NAME, check, fault, is_name, shown_value
 from subcog_hooks.cues.conditions import (
@@ -59,6 +61,8 @@ def from_text(text: str) -> "tuple[str, object]":
 def _instance(name: str, kind: str) -> str:
     if name in CHOICES:
         return CHOICES[name][0]
+    if kind == TRUTH:
+        return "true"
     return (
         "7"
         if kind in (NUMBER, WHOLE)
@@ -136,6 +140,29 @@ def flag_from_text(text: str) -> "tuple[str, Scalar]":
     value = _parsed_value(given, FLAG) if rest else True
     if isinstance(value, str) and (len(value) > MAX_TEXT or not value.isprintable()):
         raise UsageError(f"{name} is {shown_value(value)}", f"a text has at most {MAX_TEXT:,} characters, in one line")
+    return name, value
+
+
+def fact_from_text(text: str) -> "tuple[str, Scalar]":
+    """Return the name and the value of a fact or a flag, true when it has none. Raises UsageError.
+
+    >>> fact_from_text("branch=main"), fact_from_text("prompts=3"), fact_from_text("first_prompt"), fact_from_text("mood=ill")
+    (('branch', 'main'), ('prompts', 3), ('first_prompt', True), ('mood', 'ill'))
+    """
+    name, rest = _split_at_sign(text)
+    kind = KNOWN.get(name)
+    if kind is None:
+        return flag_from_text(text)
+    given = rest[1:].strip()
+    if (rest and rest[0] != "=") or given[:1] == "=" or (not rest and kind != TRUTH):
+        raise UsageError(f"{text[:80]!r} does not state a fact", f"for instance {name}={_instance(name, kind)}")
+    value = _parsed_value(given, kind) if rest else True
+    if kind == PATH:
+        value = str(value).replace(os.sep, "/")
+    try:
+        check({name: value})
+    except InvalidMemory as error:
+        raise UsageError(f"{name} is {shown_value(value)}", error.hint) from error
     return name, value
 
 

@@ -16,8 +16,9 @@ from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.deadline import Deadline
 
 HYBRID = "hybrid"
@@ -70,10 +71,11 @@ class Request:
 
     mode: one of MODES; net: how closely a memory has to match; is_typed: a person's query, whose words may be misspelt, not a
     prompt; by_labels: whether the tags and keywords that it names count (S2's opt-out); is_explained: whether the answer says
-    how many results all pages have, and each hit what its score is made of; further: what was found without a search.
+    how many results all pages have, and each hit what its score is made of; facts: those by which conditions are
+    judged, None where conditions do not count; further: what was found without a search.
     """
 
-    __slots__ = ("by_labels", "further", "is_explained", "is_typed", "mode", "net", "scope", "text")
+    __slots__ = ("by_labels", "facts", "further", "is_explained", "is_typed", "mode", "net", "scope", "text")
 
     def __init__(
         self,
@@ -84,6 +86,7 @@ class Request:
         is_typed: bool = False,
         by_labels: bool = True,
         is_explained: bool = False,
+        facts: "Mapping[str, Scalar] | None" = None,
         net: Net = PRIMARY,
         further: "Sequence[channel.Found]" = (),
     ) -> None:
@@ -93,8 +96,13 @@ class Request:
         self.is_typed = is_typed
         self.by_labels = by_labels
         self.is_explained = is_explained
+        self.facts = facts
         self.net = net
         self.further = tuple(further)
+
+    def about(self, text: str, scope: Filter) -> "Request":
+        """Return this request with another text and another scope."""
+        return self._with(self.net, self.further, text, scope)
 
     def wider(self, net: Net) -> "Request":
         """Return this request with another net."""
@@ -104,14 +112,17 @@ class Request:
         """Return this request with lists that were found without a search."""
         return self._with(self.net, further)
 
-    def _with(self, net: Net, further: "Sequence[channel.Found]") -> "Request":
+    def _with(
+        self, net: Net, further: "Sequence[channel.Found]", text: str | None = None, scope: Filter | None = None
+    ) -> "Request":
         return Request(
-            self.text,
-            self.scope,
+            self.text if text is None else text,
+            scope or self.scope,
             mode=self.mode,
             is_typed=self.is_typed,
             by_labels=self.by_labels,
             is_explained=self.is_explained,
+            facts=self.facts,
             net=net,
             further=further,
         )

@@ -3,12 +3,13 @@
 For people alone. A prompt that nothing answers is answered by silence.
 """
 
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.cues import conditions
+from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import audience_of, audiences_of
 from subcog_hooks.recall import chance, exact, lexical, pipeline, suggestions
 from subcog_hooks.recall.candidates import HYBRID, Net, Request, Sources
 from subcog_hooks.recall.eligibility import Eligibility
-from subcog_hooks.recall.hits import LOW, PATTERN, SEMANTIC, SPECULATIVE, Answer
+from subcog_hooks.recall.hits import LOW, SEMANTIC, SPECULATIVE, Answer
 from subcog_hooks.recall.semantic import Semantic
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
     What meaning alone finds counts only where it is nearer than chance brings a memory; words and tags that begin as the
     query's do come before it. Raises IndexUnusable, StoreError.
     """
-    request = _with_patterns(request, sources, deadline)
+    request = _with_exact(request, sources, deadline)
     by_chance = _Chance(request, sources)
     if offset:  # a page is of the stage that has the first one
         stage = _widened(request, sources, deadline, by_chance, 1).stage
@@ -85,15 +86,22 @@ class _Chance:
         return answer.without_far(self._bar)
 
 
-def _with_patterns(request: Request, sources: Sources, deadline: "Deadline") -> Request:
-    """Return the request with the memories that the triggers of its scope bring. Raises StoreError.
+def _with_exact(request: Request, sources: Sources, deadline: "Deadline") -> Request:
+    """Return the request with the memories that the triggers of its scope bring, and their conditions. Raises StoreError.
 
-    A person may ask in the words of a prompt.
+    A person may ask in the words of a prompt. Conditions bring memories only where the request has facts.
     """
-    if request.mode != HYBRID or not sources.store.has_cues()[0]:
+    has_triggers, has_conditions = sources.store.has_cues()
+    facts = request.facts if has_conditions else None
+    if request.mode != HYBRID or not (has_triggers or facts is not None):
         return request
     audiences = request.scope.audiences
     if audiences is None:
         audiences = (*audiences_of(), *(audience_of("project", name) for name in sources.store.projects()))
-    found, _ = exact.by_patterns(request.text, sources.store, Eligibility(audiences, now_ms()), deadline)
-    return request.with_further(exact.Exact({PATTERN: found}).lists())
+
+    def holds(memory: Memory) -> bool:
+        return facts is None or not memory.when or conditions.holds(memory.when, facts)
+
+    eligible = Eligibility(audiences, now_ms(), holds=holds)
+    text = request.text if has_triggers else ""
+    return request.with_further(exact.match_prompt(text, facts, sources.store, eligible, deadline).lists())

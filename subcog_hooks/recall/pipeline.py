@@ -164,7 +164,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
     """
     tuning, store = sources.tuning, sources.store
     now = now_ms()
-    may_be_shown = _filter(request.scope, store, now)
+    may_be_shown = _filter(request, store, now)
     end = offset + limit
     needed = end if tuning.mmr >= 1.0 else max(end, diversity.WINDOW)
     ordered: list[_Placed] = []
@@ -249,8 +249,14 @@ def _in_order(
                 yield rows[seq], -score, factor
 
 
-def _filter(scope: Filter, store: Store, now: int) -> "Callable[[Memory], bool]":
-    """Return a test of whether a memory is still what the index took it for. The store has the last word."""
+def _filter(request: Request, store: Store, now: int) -> "Callable[[Memory], bool]":
+    """Return a test of whether a memory is still what the index took it for, and its conditions hold by the request's facts.
+
+    The store has the last word.
+    """
+    scope, facts = request.scope, request.facts
+    if facts is not None:
+        from subcog_hooks.cues import conditions  # only where a person states facts
     on_path = None
     if scope.paths:
         on_path = set(store.matching_seqs(Filter(paths=scope.paths, statuses=(), include_expired=True)))
@@ -265,6 +271,8 @@ def _filter(scope: Filter, store: Store, now: int) -> "Callable[[Memory], bool]"
         if scope.namespaces and memory.namespace not in scope.namespaces:
             return False
         if scope.since is not None and memory.created_at < scope.since:
+            return False
+        if facts is not None and memory.when and not conditions.holds(memory.when, facts):
             return False
         tags = {tag.lower() for tag in memory.tags}
         return tags.issuperset(tag.lower() for tag in scope.tags) and (on_path is None or memory.seq in on_path)
