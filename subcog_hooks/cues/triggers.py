@@ -27,6 +27,7 @@ _HINT = "use the RE2 syntax: https://github.com/google/re2/wiki/Syntax"
 _APOSTROPHES, _QUOTES, _BLANKS = "\u2018\u2019\u02bc", "\u201c\u201d", "\u00a0\u2007\u202f"
 _SINGLES = "".join(map(chr, (*range(97, 127), *range(32, 97)))) + "\n\t\u00e9\u0438\u7684"  # one of a kind beyond ASCII
 _SINGLES_APART = "\0".join(_SINGLES)
+_WRAPPED_BLANK = "[ \\n]"  # one place, as the blank was: what a trigger costs stays the same
 _ENDS = ("^", "$", "\\A", "\\z")
 _AROUND = ("{} 0-", "-0 {}", "-0 {} 0-")  # where one stands in a text
 _EMPTY_PROBES = ("", "a b1,é\n")  # the empty match of one of them shows that nearly every text would match
@@ -60,13 +61,14 @@ def check(pattern: str) -> None:
         )
     pattern = plain(pattern)
     try:
+        size = _compiled_as_written(pattern).programsize
         regexp = compiled(pattern)
     except UnicodeEncodeError as error:
         raise _invalid(pattern, f"no text at character {error.start + 1}", "write it in UTF-8") from error
     except re2.error as error:
         raise _invalid(pattern, *_fault(pattern, error)) from error
-    if regexp.programsize > MAX_PROGRAM:
-        reason = f"{regexp.programsize:,} steps when it is compiled, at most {MAX_PROGRAM:,} are taken"
+    if size > MAX_PROGRAM:
+        reason = f"{size:,} steps when it is compiled, at most {MAX_PROGRAM:,} are taken"
         raise _invalid(pattern, reason, _SMALLER)
     deaf = re2_syntax.deaf_boundary(pattern)
     if deaf:
@@ -98,11 +100,13 @@ def _single(regexp: "re2._Regexp") -> str:
 def plain(text: str) -> str:
     """Return `text` as triggers are matched against it, and read themselves.
 
-    That is normal form C, with plain quotes and blanks.
+    That is normal form C, with plain quotes, blanks and line breaks.
 
-    >>> plain("can\u2019t\u00a0stop"), plain("a \u201ccafe\u0301\u201d")
-    ("can't stop", 'a "caf\xe9"')
+    >>> plain("can\u2019t\u00a0stop"), plain("a \u201ccafe\u0301\u201d"), plain("one\\r\\ntwo")
+    ("can't stop", 'a "caf\xe9"', 'one\\ntwo')
     """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii():
         return text
     import unicodedata  # .3 ms, for what is not ASCII
@@ -118,9 +122,13 @@ def plain(text: str) -> str:
 def compiled(pattern: str) -> "re2._Regexp":
     """Return `pattern` as RE2 matches it: case-insensitive, linear in the text, in bounded memory, without groups.
 
-    Give `search` the bytes of a text where many patterns are tried: a text is encoded anew each time. Raises re2.error for what
-    `check` refuses.
+    A blank of it matches a line break, too, since a prompt may wrap anywhere. Give `search` the bytes of a text where many
+    patterns are tried: a text is encoded anew each time. Raises re2.error for what `check` refuses.
     """
+    return _compiled_as_written(with_wrapped_blanks(plain(pattern)))
+
+
+def _compiled_as_written(pattern: str) -> "re2._Regexp":
     import re2  # 3 ms: the hook needs it only where a trigger's literal was found
 
     options = re2.Options()
@@ -128,7 +136,61 @@ def compiled(pattern: str) -> "re2._Regexp":
     options.log_errors = False
     options.max_mem = MAX_MEMORY
     options.never_capture = True
-    return re2.compile(plain(pattern), options)
+    return re2.compile(pattern, options)
+
+
+def with_wrapped_blanks(pattern: str) -> str:
+    """Return `pattern` with each blank, also one in a class or between \\Q and \\E, taken for a line break as well.
+
+    An escaped blank (`\\x20`), one that ends a range, and a class of what must not stand there keep their meaning.
+
+    >>> with_wrapped_blanks("rotate the keys"), with_wrapped_blanks("force[- ]push"), with_wrapped_blanks("[^ ]+ x")
+    ('rotate[ \\\\n]the[ \\\\n]keys', 'force[- \\\\n]push', '[^ ]+[ \\\\n]x')
+    """
+    if " " not in pattern:
+        return pattern
+    parts = []
+    at, end = 0, len(pattern)
+    while at < end:
+        escape, opening = pattern.find("\\", at), pattern.find("[", at)
+        special = min(place for place in (escape, opening, end) if place >= 0)
+        parts.append(pattern[at:special].replace(" ", _WRAPPED_BLANK))
+        if special == end:
+            break
+        if special == opening:
+            part, at = _class_with_breaks(pattern, special)
+        elif pattern.startswith("Q", special + 1):
+            close = pattern.find("\\E", special)
+            at = close if close >= 0 else end
+            part = pattern[special:at].replace(" ", f"\\E{_WRAPPED_BLANK}\\Q")
+        else:
+            part, at = pattern[special : special + 2], special + 2
+        parts.append(part)
+    return "".join(parts)
+
+
+def _class_with_breaks(pattern: str, opening: int) -> tuple[str, int]:
+    """Return the class in brackets that begins at `opening`, with a line break beside each blank, and where it ends."""
+    at = opening + 1 + pattern.startswith("^", opening + 1)
+    is_negated = at > opening + 1
+    parts = [pattern[opening:at]]
+    is_first = True
+    while at < len(pattern) and (is_first or pattern[at] != "]"):
+        is_first = False
+        end = _member_end(pattern, at)
+        if pattern.startswith("-", end) and pattern[end + 1 : end + 2] not in ("]", ""):
+            end = _member_end(pattern, end + 1)
+        parts.append(pattern[at:end])
+        if parts[-1] == " " and not is_negated:
+            parts.append("\\n")
+        at = end
+    return "".join(parts), at
+
+
+def _member_end(pattern: str, at: int) -> int:
+    """Return where the member of a class ends that begins at `at`: a character, an escape or a class of its own."""
+    close = pattern.find(":]", at + 2) if pattern.startswith("[:", at) else -1
+    return close + 2 if close >= 0 else at + 1 + pattern.startswith("\\", at)
 
 
 def search(pattern: str, data: bytes) -> "re2._Match[bytes] | None":
@@ -272,7 +334,7 @@ def _refusal(pattern: str) -> tuple[str, str] | None:
     import re2  # loaded by then
 
     try:
-        compiled(pattern)
+        _compiled_as_written(pattern)
     except re2.error as error:
         return _split_message(error)
     return None

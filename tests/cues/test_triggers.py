@@ -1,5 +1,6 @@
 """Triggers: which are taken, what they match, and that a prompt's keys find whatever would match it."""
 
+import random
 import sys
 
 import pytest
@@ -137,11 +138,56 @@ def test_quotes_blanks_and_accents_match_however_they_are_written(pattern: str, 
     assert {triggers.key_of(literal) for literal in triggers.literals(pattern)} <= set(triggers.keys_in(plain))
 
 
-@given(st.text("a\u2019\u201c\u00a0e\u0301\ud800\u212a", max_size=12))
+@given(st.text("a\r\n\u2019\u201c\u00a0e\u0301\ud800\u212a", max_size=12))
 def test_plain_text_stays_what_it_is(text: str) -> None:
     plain = triggers.plain(text)
     assert triggers.plain(plain) == plain
-    assert not set(plain) & set("\u2019\u201c\u00a0")
+    assert not set(plain) & set("\r\u2019\u201c\u00a0")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("rotate the keys", "please rotate\nthe keys"),
+        ("rotate the keys", "ROTATE THE\r\nKEYS now"),
+        ("force[- ]?push", "then force\npush it"),
+        ("force[ -]push", "then force\npush it"),
+        ("(need|help) .{0,40} calm", "help\nme stay\u00a0calm"),
+        ("\\Qroll back\\E( all)?", "roll\nback"),
+        ("[] ]x", "a\nx"),
+        ("[\\] ]x", "a\nx"),
+        ("one {1,2}two", "one \ntwo"),
+        ("^ship it$", "ship\nit"),
+    ],
+)
+def test_a_prompt_may_wrap_where_a_trigger_has_a_blank(pattern: str, text: str) -> None:
+    triggers.check(pattern)
+    plain = triggers.plain(text)
+    assert triggers.compiled(pattern).search(plain)
+    assert triggers.search(pattern, plain.encode())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("rotate\\x20keys", "rotate\nkeys"),
+        ("a[!-~ -&]b", "a\nb"),
+        ("rotate keys", "rotate\n\nkeys"),
+        ("rotate.keys", "rotate\nkeys"),
+        ("rotatekeys", "rotate\nkeys"),
+    ],
+)
+def test_nothing_but_a_blank_takes_a_line_break(pattern: str, text: str) -> None:
+    assert not triggers.compiled(pattern).search(text)
+
+
+@pytest.mark.parametrize("pattern", ["( *x *)+y", "( ?a){200}z", " {500}y", "([- ]+[ _]+)*zy"])
+def test_a_wrapped_blank_costs_no_more_places_than_a_blank(pattern: str) -> None:
+    triggers.check(pattern)
+    wrapped = triggers.with_wrapped_blanks(pattern)
+    assert re2_syntax.places(wrapped) == re2_syntax.places(pattern)
+    for text in (b" " * 65_536, b"\n" * 65_536, b" a\n" * 21_845):
+        assert not triggers.search(pattern, text)
 
 
 WORD_LIST = "\\b(" + "|".join(f"harbour{number}" for number in range(48)) + ")\\b"
@@ -416,6 +462,45 @@ def test_what_matches_is_found_by_its_keys(pair: Pair, other: str) -> None:
     pattern, text = pair
     for near in (text, f"x {text.swapcase()} y", text.upper(), other, text + other):
         _assert_found(pattern, near)
+
+
+def as_written(pattern: str) -> "re2._Regexp | None":
+    """The pattern as RE2 takes it where no blank is more than a blank, None where it refuses it."""
+    options = re2.Options()
+    options.case_sensitive, options.log_errors, options.never_capture = False, False, True
+    try:
+        return re2.compile(pattern, options)
+    except re2.error:
+        return None
+
+
+@given(st.one_of(SOUP, PATTERNS.map(lambda pair: pair[0])), st.text("abkE12,x .:-]", max_size=12))
+def test_in_a_text_of_one_line_a_blank_is_a_blank(pattern: str, text: str) -> None:
+    written = as_written(triggers.plain(pattern))
+    if written is not None:
+        expected, found = written.search(text), triggers.compiled(pattern).search(text)
+        assert (found and found.span()) == (expected and expected.span())
+
+
+BLANK_PAIRS = [
+    ("[- ]", " "),
+    ("[ -]", " "),
+    ("[] ]", " "),
+    ("[\\] ]", " "),
+    ("[a-c ]", " "),
+    ("\\Qa b\\E", "a b"),
+    ("\\Q \\E", " "),
+]
+WRAPPING = st.recursive(st.one_of(WORDS, st.sampled_from(BLANK_PAIRS)), _larger, max_leaves=12)
+
+
+@given(WRAPPING, st.randoms(use_true_random=False))
+def test_a_text_that_matches_does_so_wherever_it_wraps(pair: Pair, chance: random.Random) -> None:
+    pattern, text = map(triggers.plain, pair)
+    written = as_written(pattern)
+    if written is not None and written.fullmatch(text):
+        wrapped = "".join(char if char != " " or chance.random() < 0.5 else "\n" for char in text)
+        assert triggers.compiled(pattern).fullmatch(wrapped)
 
 
 @given(SOUP, SOUP)
