@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 
+from subcog_hooks.capture import entities
 from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_UNPINNED_PRIORITY, Memory
@@ -48,6 +49,8 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
         raise InvalidMemory(f"not JSON: {error}", "one object a line") from error
     if not isinstance(fields, dict):
         raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
+    if entities.is_entity(fields):
+        fields = entities.as_memory(fields)
     given = {name: value for name, value in fields.items() if value is not None}
     values: dict[str, Any] = {}  # each is checked here, as the field of a Memory that it fills
     for name in ("id", "content", *_TEXTS):

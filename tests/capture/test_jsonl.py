@@ -118,3 +118,61 @@ def test_a_field_that_does_not_hold_is_named_in_one_line(fields: dict[str, objec
 @pytest.mark.parametrize("field", ["triggers", "keywords", "paths", "priority", "when"])
 def test_null_is_the_same_as_nothing(field: str, make: Maker) -> None:
     assert jsonl.dump(parsed({"id": "a", "content": "x", field: None})) == jsonl.dump(parsed({"id": "a", "content": "x"}))
+
+
+# ---- S3's entities --------------------------------------------------------------------------------------------------------
+
+CALMING: dict[str, object] = {
+    "entity_id": "harbour_calm",
+    "entity_type": "HANDLER",
+    "recognition": "How to speak with a skipper who is upset.",
+    "keywords": "calm, breathe,lose it, calm, ",
+    "trigger_patterns": ["(about to|gonna) (snap|explode)", "(need|help).*(calm|calming) down"],
+    "state_conditions": {"is_first_conversation": True, "clinician_mode": ["on", "auto"]},
+}
+
+
+def test_an_entity_is_a_memory() -> None:
+    memory = parsed(CALMING)
+    assert (memory.id, memory.namespace, memory.scope, memory.trust) == ("harbour_calm", "handler", "user", "import")
+    assert memory.content == "How to speak with a skipper who is upset."
+    assert memory.keywords == ("calm", "breathe", "lose it")
+    assert list(memory.triggers) == CALMING["trigger_patterns"]
+    assert memory.when == {"first_session": True, "clinician_mode": ["on", "auto"]}
+    assert cleaned(memory)[0].when == memory.when
+
+
+def test_what_an_entity_leaves_open_is_left_open() -> None:
+    empty: dict[str, object] = dict.fromkeys(("keywords", "trigger_patterns", "state_conditions"))
+    memory = parsed({"entity_id": "welcome", "entity_type": "SCRIPT", **empty})
+    assert (memory.content, memory.keywords, memory.triggers, memory.when) == ("welcome", (), (), {})
+
+
+def test_an_entity_may_have_the_fields_of_a_memory_beside_its_own() -> None:
+    fields = {**CALMING, "content": "Speak slowly.", "priority": 80, "tags": ["voice"], "keywords": ["calm"], "mood": 1}
+    row = jsonl.parse(json.dumps(fields), lambda: "new", 1_000, trusted=False)
+    memory = row.memory
+    assert (memory.content, memory.priority, memory.tags, memory.keywords) == ("Speak slowly.", 80, ("voice",), ("calm",))
+    assert row.unknown == ("mood",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"id": "other"}, "id is given twice"),
+        ({"triggers": ["x"]}, "triggers is given twice"),
+        ({"keywords": 7}, "keywords is 7; expected a list of texts"),
+        ({"trigger_patterns": "a, b"}, 'triggers is "a, b"; expected a list of texts'),
+        ({"state_conditions": "calm"}, 'when is "calm"; expected an object of state conditions'),
+        ({"entity_id": 7, "recognition": None}, "id is 7; expected a text"),
+    ],
+)
+def test_an_entity_that_does_not_hold_is_refused_by_its_field(fields: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidMemory) as refused:
+        parsed({**CALMING, **fields})
+    assert said in str(refused.value)
+
+
+def test_keywords_of_a_plain_line_are_a_list() -> None:
+    with pytest.raises(InvalidMemory):
+        parsed({"content": "x", "keywords": "calm, breathe"})

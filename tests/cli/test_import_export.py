@@ -523,3 +523,23 @@ def test_a_forgotten_section_stays_forgotten_whatever_its_file_says(subcog: Run,
     done = subcog("import", "0003-rabbit.md")
     assert (done.code, done.err) == (0, "")
     assert {json.loads(line)["status"] for line in subcog("export", "--deleted").out.splitlines()} == {"deleted"}
+
+
+def test_an_entity_is_imported_found_and_exported_as_a_memory(subcog: Run) -> None:
+    entity = {
+        "entity_id": "harbour_calm",
+        "entity_type": "HANDLER",
+        "recognition": "How to speak with a skipper who is upset.",
+        "keywords": "mooring rage, breathe",
+        "trigger_patterns": ["(about to|gonna) (snap|explode)"],
+        "state_conditions": {"clinician_mode": True},
+    }
+    Path("entities.jsonl").write_text(json.dumps(entity) + "\n", encoding="utf-8")
+    assert subcog("import", "entities.jsonl").code == 0
+    for query in ("mooring rage", "he is about to explode"):
+        assert subcog("search", query, "--fast", "--ids", "-n", "1").out == "harbour_calm\n"
+    for value, found in (("true", "harbour_calm\n"), ("false", "")):
+        assert subcog("search", "mooring rage", "--fast", "--ids", "--state", f"clinician_mode={value}").out == found
+    line = json.loads(subcog("export").out)
+    assert (line["id"], line["keywords"], line["namespace"]) == ("harbour_calm", ["mooring rage", "breathe"], "handler")
+    assert subcog("import", "entities.jsonl").code == 0  # the same again is skipped
