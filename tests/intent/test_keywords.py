@@ -65,6 +65,62 @@ def test_a_prompt_that_asks_for_something_has_its_type(prompt: str, kind: str) -
     assert (intent.type, intent.confidence >= keywords.NEEDED) == (kind, True)
 
 
+FLOOR = (  # the forms that the seeds name, and their short siblings
+    (
+        TROUBLESHOOT,
+        *("the API is not working", "API not working", "not working", "it's not working", "the build is not working"),
+        *("npm install is not working", "npm install doesn't work", "npm install does not work", "the webhook doesn't work"),
+        *("docker compose isn't working", "this isn't working", "auth stopped working", "search no longer works"),
+        *(
+            "git push not working",
+            "vpn not working on macos",
+            "my tests don't work",
+            "the job does not run",
+            "why is it not working?",
+        ),
+        *(
+            "error in the parser",
+            "the deploy failed",
+            "exit code 101",
+            "pagination is broken",
+            "unable to connect to the database",
+        ),
+    ),
+    (
+        EXPLANATION,
+        *("how does auth work", "how does auth work?", "How does sensor fusion work?", "how do webhooks work?"),
+        *("What is SLAM?", "what is SLAM", "what is X", "what are spans?", "What's a monad?", "what is forward kinematics"),
+        *("define SLAM", "Define X", "define idempotency", "meaning of SLO", "what does CQRS mean", "explain FK"),
+        *("Explain SLAM algorithms", "why did we choose sqlite?"),
+    ),
+    (
+        COMPARISON,
+        *("redis vs memcached", "redis versus memcached", "REST vs GraphQL?", "compare redis with memcached", "compare a to b"),
+        *("compare redis and memcached", "redis compared to memcached", "redis or memcached?", "pros and cons of redis"),
+        *("is redis better than memcached?", "What is the difference between redis and memcached?"),
+    ),
+    (HOWTO, "how do I rotate the keys", "how to deploy", "how do we deploy", "steps to deploy", "how can I squash commits?"),
+    (
+        LOCATION,
+        "where is the config",
+        "where is auth defined?",
+        "find the parser",
+        "locate the config file",
+        "where are the tests",
+    ),
+    (
+        NONE,
+        *("the API is working", "it is working now", "not now", "no, not yet", "don't work on that", "do not run the tests"),
+        *("what?", "define the constant MAX in config.py", "ok, works", "compare", "run npm install"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("kind", "prompt"), [(kind, prompt) for kind, *prompts in FLOOR for prompt in prompts])
+def test_a_short_form_has_its_type(kind: str, prompt: str) -> None:
+    assert read(prompt).intent.type == kind
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -241,9 +297,9 @@ def test_prompts_of_people_whose_prompts_were_not_seen_are_told_as_well_as_is_wa
         [*(row["repo_hash"] for row in real), *("own" for _ in own)],
     )
     figures = fit.judged(fit.cross_validated(rows), rows)
-    assert figures["recall"] >= 0.80
-    assert figures["specificity"] >= 0.75
-    assert figures["accuracy of seven types"] >= 0.66
+    assert figures["recall"] >= 0.85
+    assert figures["specificity"] >= 0.80
+    assert figures["accuracy of seven types"] >= 0.68
     assert figures["macro-F1, enriched too"] >= 0.56
     assert figures["calibration error"] <= 0.08
 
