@@ -13,7 +13,7 @@ from rich.text import Text
 from subcog_hooks.cli.support import bars, session, usage
 from subcog_hooks.cli.support.decisions import GONE, WORDS, counted, moment
 from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, terminal
-from subcog_hooks.cli.support.usage import Usage
+from subcog_hooks.cli.support.usage import FoundBy, Usage
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.sanitise import cut
@@ -97,12 +97,13 @@ def stats(
     cut_off = cut_offs.read(session.home(), now_ms())
     used = Usage(kept, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
     shelf = _shelf(used)
+    channels = usage.by_channel(kept, shelf.bad)
     if as_json:
         known = {family.name: _described(family, found[family.name]) for family in FAMILIES if found[family.name]}
-        terminal.json({**known, **_usage(used, shelf), "cut_off": len(cut_off)}, indent=1)
+        terminal.json({**known, **_usage(used, shelf, channels), "cut_off": len(cut_off)}, indent=1)
     else:
         calls: list[RenderableType] = [_calls(found), ""] if found[STARTED.name] else []
-        terminal.draw(Group(*_used(used, shelf), *calls, _durations(found[DURATION.name])))
+        terminal.draw(Group(*_used(used, shelf, channels), *calls, _durations(found[DURATION.name])))
         if cut_off:
             terminal.say(counted(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
 
@@ -133,19 +134,27 @@ def _found(home: Home) -> tuple[dict[str, Values], list[Decision]]:
 
 
 class Shelf(NamedTuple):
-    """The store's part in the figures: the memories by id, how many were never handed over, and the oldest of these."""
+    """The store's part in the figures.
+
+    memories: those that are named, by id; never: how many were never handed over; oldest: the oldest of these; bad: pairs of a
+    decision and a memory that was called bad there, by their ids.
+    """
 
     memories: dict[str, Memory]
     never: int
     oldest: list[Memory]
+    bad: frozenset[tuple[str, str]]
 
 
 def _shelf(used: Usage) -> Shelf:
     ids = [id_ for id_, _ in used.memories]
     with session.reading() as store:
-        return (
-            Shelf(store.by_ids(ids[:MAX_NAMED_MEMORIES]), *store.never(ids, MAX_NAMED_MEMORIES)) if store else Shelf({}, 0, [])
-        )
+        if store is None:
+            return Shelf({}, 0, [], frozenset())
+        marks = store.marks(store.seqs_of(ids))
+        id_of = {seq: id_ for seq, (_, id_) in store.ages([mark.seq for mark in marks]).items()}
+        bad = frozenset((mark.decision, id_of[mark.seq]) for mark in marks)
+        return Shelf(store.by_ids(ids[:MAX_NAMED_MEMORIES]), *store.never(ids, MAX_NAMED_MEMORIES), bad)
 
 
 def _nothing(family: Family, value: str) -> Counter | Histogram:
@@ -221,7 +230,7 @@ def _mean(metric: Histogram) -> float | None:
     return metric.sum / metric.count if metric.count else None
 
 
-def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
+def _usage(used: Usage, shelf: Shelf, channels: Sequence[FoundBy]) -> dict[str, object]:
     """Return the figures that the decisions add up to, of the time for which they are kept."""
     return {
         "since": used.since,
@@ -232,6 +241,7 @@ def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
         "injected_per_spoken": used.injected_per_spoken,
         "characters": used.units,
         "characters_per_spoken": used.units_per_spoken,
+        "channels": {part.channel: {"injected": part.given, "bad": part.bad} for part in channels},
         "latency_ms": {
             event: {"count": times.runs, **dict(zip(("p50", "p95", "p99"), times.quantiles, strict=True))}
             for event, times in used.times.items()
@@ -244,7 +254,7 @@ def _usage(used: Usage, shelf: Shelf) -> dict[str, object]:
 # ---- for people -----------------------------------------------------------------------------------------------------------
 
 
-def _used(used: Usage, shelf: Shelf) -> Iterator[RenderableType]:
+def _used(used: Usage, shelf: Shelf, channels: Sequence[FoundBy]) -> Iterator[RenderableType]:
     """Yield the figures that the decisions add up to, each with how it was in the last days."""
     since = "" if used.since is None else f" since {moment(used.since)[:10]}"
     days = () if terminal.out.is_terminal and terminal.out.width < MIN_SPARKLINE_COLUMNS else (f"last {usage.DAYS} days",)
@@ -263,6 +273,12 @@ def _used(used: Usage, shelf: Shelf) -> Iterator[RenderableType]:
     _add(table, "characters", str(used.units), _mean_of(used.units_per_spoken), _line(used.by_day(usage.units)))
     yield table
     yield ""
+    if channels:
+        table = _table("found by", "handed over", "called bad", "")
+        for part in channels:
+            _add(table, safe(part.channel), str(part.given), str(part.bad), f"{part.bad / part.given:.0%}")
+        yield table
+        yield ""
     table = _table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))
     for event, times in used.times.items():
         _add(table, safe(event), str(times.runs), *(_time(ms / 1000) for ms in times.quantiles), _line(times.by_day))

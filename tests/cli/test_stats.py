@@ -16,10 +16,10 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.state import metrics
 from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import BELOW, INTENT, SPOKE
+from subcog_hooks.state.decision import BELOW, INJECTED, INTENT, SPOKE, Candidate
 from subcog_hooks.state.metrics import BUCKETS, Histogram
 from tests.cli.conftest import Run
-from tests.cli.decided import candidate, decided, keep
+from tests.cli.decided import TOOL, candidate, decided, keep
 from tests.conftest import Maker
 
 DURATION = "search_intent_detection_duration_seconds"
@@ -263,6 +263,35 @@ def test_it_names_the_memories_that_are_used_most_and_those_that_never_were(subc
     out = subcog("stats").out
     assert "    4  m1  Note 1 of the yard.\n    2  m2  Note 2 of the yard.\n2 never handed over since " in out
     assert ", the oldest\n       m3  Note 3 of the yard.\n       m4  Note 4 of the yard.\n" in out
+
+
+def test_it_says_by_channel_what_was_handed_over_and_what_was_called_bad(
+    subcog: Run, home: Home, store: Store, make: Maker
+) -> None:
+    store.add([make(f"Note {i} of the yard.", id=f"m{i}") for i in range(1, 4)])
+    by_trigger = Candidate("m2", "decisions", 0.9, 0.9, INJECTED, {"pattern": 1, "semantic": 3})
+    keep(
+        home,
+        decided("d1", candidates=[candidate("m1", 0.7), by_trigger]),
+        decided("d2", candidates=[candidate("m1", 0.7), candidate("m3", 0.1)]),
+        decided("tool", candidates=[by_trigger], **TOOL),
+    )
+    assert subcog("why", "--bad", "m1", "d2").code == 0
+    assert json.loads(subcog("stats", "--json").out)["channels"] == {
+        "semantic": {"injected": 4, "bad": 1},
+        "exact": {"injected": 2, "bad": 1},
+        "pattern": {"injected": 2, "bad": 0},
+    }
+    rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
+    at = rows.index("found by handed over called bad")
+    assert rows[at + 1 : at + 4] == ["semantic 4 1 25%", "exact 2 1 50%", "pattern 2 0 0%"]
+    subcog("why", "--bad", "m1", "d2", "--undo")
+    assert json.loads(subcog("stats", "--json").out)["channels"]["exact"] == {"injected": 2, "bad": 0}
+
+
+def test_without_a_home_no_channel_is_named(subcog: Run) -> None:
+    assert json.loads(subcog("stats", "--json").out)["channels"] == {}
+    assert "found by" not in subcog("stats").out
 
 
 @pytest.mark.usefixtures("used")

@@ -3,11 +3,12 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date, timedelta
 from math import ceil
 from typing import NamedTuple
 
-from subcog_hooks.state.decision import SPOKE, Decision
+from subcog_hooks.state.decision import INJECTED, SPOKE, Decision
 
 DAYS = 14  # that a sparkline shows, the last one today
 QUANTILES = (0.5, 0.95, 0.99)
@@ -68,6 +69,31 @@ class Usage:
     def by_day(self, figure: "Callable[[Sequence[Decision]], float]") -> list[float | None]:
         """Return a figure of each day's prompts, the last one today; None for a day without any."""
         return [figure(decisions) if decisions else None for decisions in self._by_day]
+
+
+class FoundBy(NamedTuple):
+    """A channel's part in what was handed over: how many memories it had found, and how many of these were called bad."""
+
+    channel: str
+    given: int
+    bad: int
+
+
+def by_channel(decisions: Sequence[Decision], bad: AbstractSet[tuple[str, str]]) -> list[FoundBy]:
+    """Return the parts of the channels, the largest first. A memory that several have found counts for each of them.
+
+    bad: pairs of a decision and a memory that was called bad there, by their ids.
+    """
+    given: Counter[str] = Counter()
+    called_bad: Counter[str] = Counter()
+    for decision in decisions:
+        for candidate in decision.candidates:
+            if candidate.outcome == INJECTED:
+                given.update(list(candidate.ranks))
+                if (decision.id, candidate.id) in bad:
+                    called_bad.update(list(candidate.ranks))
+    parts = [FoundBy(channel, count, called_bad[channel]) for channel, count in given.items()]
+    return sorted(parts, key=lambda part: (-part.given, part.channel))
 
 
 def rate_of(outcome: str) -> "Callable[[Sequence[Decision]], float]":
