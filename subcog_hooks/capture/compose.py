@@ -6,6 +6,7 @@ from collections.abc import Callable
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import Memory, check, hash_content
 from subcog_hooks.memory.project import identity_of
+from subcog_hooks.memory.questions import AnsweredQuestion, distinct
 from subcog_hooks.redaction.redact import holds_known_secret, redact
 
 Removed = tuple[tuple[str, int], ...]
@@ -45,6 +46,7 @@ def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Remov
             changes[field] = kept
         if len(kept) < len(given):
             removed[kind] += len(given) - len(kept)
+    changes |= _cleaned_questions(memory, clean)
     if memory.when:
         changes["when"] = {clean(key): _cleaned_value(value, clean) for key, value in memory.when.items()}
     if memory.project and (project := _clean_project(memory.project, clean)) != memory.project:
@@ -59,6 +61,14 @@ def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Remov
         if value and (kept_text := clean(value)) != value:
             changes[field] = kept_text or (None if field == "branch" else "")
     return check(memory.replaced(**changes) if changes else memory, before), tuple(sorted((+removed).items()))
+
+
+def _cleaned_questions(memory: Memory, clean: Callable[[str], str]) -> dict[str, object]:
+    """Return the memory's questions, of one line each, as a change; one of which nothing is left is left out."""
+    if not memory.questions:
+        return {}
+    made = [(AnsweredQuestion(" ".join(clean(one.text).split()), one.by), one) for one in memory.questions]
+    return {"questions": distinct([new for new, old in made if new.text or not old.text])}
 
 
 def safe_id(identifier: str) -> str:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from subcog_hooks.capture import entities
 from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory import questions
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_UNPINNED_PRIORITY, Memory
 from subcog_hooks.memory.project import identity_of
 
@@ -18,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
 _LISTS = ("tags", "keywords", "triggers", "paths")
 _TIMES = ("created_at", "updated_at", "expires_at")
-FIELDS = frozenset(("id", "content", "priority", "when", *_TEXTS, *_LISTS, *_TIMES))
+FIELDS = frozenset(("id", "content", "priority", "when", "questions", *_TEXTS, *_LISTS, *_TIMES))
 DERIVED = frozenset(("urn", "content_hash", "score", "relevance"))  # of other outputs: not worth a remark
 
 
@@ -62,6 +63,8 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     for name in _TIMES:
         if name in given:
             values[name] = _time(name, given[name])
+    if "questions" in given:
+        values["questions"] = _questions(given["questions"])
     _numbers(given, values, trusted)
     if "content" not in values:
         raise InvalidMemory("there is no content", 'for instance {"content": "…"}')
@@ -94,6 +97,7 @@ def dump(memory: Memory) -> str:
         "triggers": list(memory.triggers),
         "paths": list(memory.paths),
         "when": memory.when,
+        "questions": questions.to_json(memory.questions),
         "priority": memory.priority,
         "created_at": written_time(memory.created_at),
         "updated_at": written_time(memory.updated_at) if memory.updated_at != memory.created_at else None,
@@ -139,6 +143,15 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise InvalidMemory(f"{name} is {_shown(value)}", "expected a list of texts")
     return tuple(dict.fromkeys(value))
+
+
+def _questions(value: object) -> tuple[questions.AnsweredQuestion, ...]:
+    try:
+        return questions.from_json(value)
+    except ValueError as error:
+        raise InvalidMemory(
+            f"questions is {_shown(value)}", 'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}'
+        ) from error
 
 
 def _time(name: str, value: object) -> int:

@@ -13,7 +13,7 @@ from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.memory import sync
+from subcog_hooks.memory import questions, sync
 from subcog_hooks.memory.model import AGENT, STATUSES, Memory, now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.vectors import VectorStore
@@ -56,6 +56,13 @@ def edit(
         list[str] | None,
         typer.Option("--path", metavar="GLOB", help="A glob of files. They replace all old ones, as with --tag."),
     ] = None,
+    question: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--question", metavar="TEXT", help="A question that it answers. They replace all old ones, as with --tag."
+        ),
+    ] = None,
+    no_questions: Annotated[bool, typer.Option("--no-questions", help="Take all of its questions away.")] = False,
     when: Annotated[
         list[str] | None,
         typer.Option("--when", metavar="CONDITION", help="A condition. They replace all old ones, as with --tag."),
@@ -100,6 +107,8 @@ def edit(
         raise UsageError(f"--trust is {trust!r}", "expected user")
     if trust and author.is_agent() and not as_user:
         raise author.needs_consent("--trust user says that the person vouches for it")
+    if question is not None and no_questions:
+        raise UsageError("--question and --no-questions exclude each other", "give one of them")
     with session.writing() as store:
         before = session.find(store, id_)
         author.require_consent([before], as_user=as_user)
@@ -121,6 +130,9 @@ def edit(
         }
         if project or user:
             changes |= _owner(project, user=user)
+        if question is not None or no_questions:
+            asked = _all_of(question) or ()
+            changes["questions"] = questions.put_by(asked, author.origin(as_user=as_user), before.questions)
         if expires:
             changes["expires_at"] = None if expires == "never" else expiry(expires, now_ms())
         if namespace:
@@ -131,7 +143,7 @@ def edit(
                 before, lambda stored: _lower_trust(stored, changed(stored, changes), as_user=as_user), store, removed
             )
         else:
-            with Editor(before) as edited:
+            with Editor(before, author.origin(as_user=as_user)) as edited:
                 after = amend(
                     before, lambda stored: _lower_trust(stored, changed(stored, edited), as_user=as_user), store, removed
                 )

@@ -15,6 +15,7 @@ from subcog_hooks.cli.support.output import DIM, day, memories_view, safe, termi
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.memory.model import STATUSES, Memory
+from subcog_hooks.memory.questions import PERSON, AnsweredQuestion
 from subcog_hooks.memory.store import Filter, Store
 
 _PREVIEW = 300  # characters of a memory in the table
@@ -192,11 +193,16 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
         *_one_a_line("triggers", memory.triggers),
         *_one_a_line("paths", memory.paths),
         *_one_a_line("when", conditions.written(memory.when)),
+        *_one_a_line("questions", [_with_origin(one) for one in memory.questions]),
         ("priority", str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""),
         ("source", memory.source),
         ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
     ]
     return [row for row in rows if row[1]]
+
+
+def _with_origin(question: AnsweredQuestion) -> str:
+    return question.text if question.by == PERSON else f"{question.text} ({question.by})"
 
 
 def _one_a_line(name: str, values: Sequence[str]) -> list[tuple[str, str]]:

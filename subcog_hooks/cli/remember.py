@@ -13,6 +13,7 @@ from subcog_hooks.cli.support import author, completion, conditions, embedding, 
 from subcog_hooks.cli.support.amendment import amend, changed, joined
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, StoreError, UsageError
+from subcog_hooks.memory import questions
 from subcog_hooks.memory.model import (
     DEFAULT_NAMESPACE,
     MAX_UNPINNED_PRIORITY,
@@ -34,6 +35,7 @@ _TAKEN_OVER = {  # what a memory that has the text already takes over, and what 
     "triggers": "triggers",
     "paths": "paths",
     "when": "conditions",
+    "questions": "questions",
     "priority": "priority",
     "expires_at": "date of expiry",
 }
@@ -93,6 +95,15 @@ def remember(
             "Without a trigger or a path, it is given as soon as it holds.",
         ),
     ] = None,
+    question: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--question",
+            metavar="TEXT",
+            help="A question that it answers, in other words than its own; up to "
+            f"{questions.MAX_QUESTIONS}, of {questions.MAX_QUESTION} characters each.",
+        ),
+    ] = None,
     priority: Annotated[
         int | None,
         typer.Option(
@@ -129,6 +140,7 @@ def remember(
     In a git repository it belongs to that project, elsewhere to all your projects. Secrets and <private> blocks are not stored.
     If the same text is remembered already, your options are added to that memory. Memories that say
     nearly the same, or that contradict it, are shown; on a terminal you are asked first. An agent's memory is marked as one.
+    A prompt that is like one of its questions finds a memory whose own words are others.
 
     Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
     """
@@ -149,6 +161,7 @@ def remember(
             triggers=tuple(trigger or ()),
             paths=tuple(path or ()),
             when=conditions.read(when or ()),
+            questions=questions.put_by(question or (), author.origin()),
             priority=priority or 0,
             trust=author.trust(),
             created_at=now,

@@ -4,6 +4,11 @@ import os
 import time
 
 from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory import questions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.memory.questions import AnsweredQuestion
 
 NAMESPACES = (
     "decisions",
@@ -48,6 +53,7 @@ _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
 class Memory:
     """One memory. Times are integer milliseconds since the epoch, UTC; lists are tuples; absent values are None.
     `when` maps the names of facts to conditions on them (S3's state_conditions; `conditions` says which there are).
+    `questions` are what it answers, in other words than its own.
 
     `seq` is the store's row number (0 before it is stored), which the caches use as their key.
     """
@@ -64,6 +70,7 @@ class Memory:
         "paths",
         "priority",
         "project",
+        "questions",
         "scope",
         "seq",
         "source",
@@ -90,6 +97,7 @@ class Memory:
         keywords: tuple[str, ...] = (),
         triggers: tuple[str, ...] = (),
         when: dict[str, object] | None = None,
+        questions: "tuple[AnsweredQuestion, ...]" = (),
         priority: int = 0,
         status: str = "active",
         superseded_by: str | None = None,
@@ -112,6 +120,7 @@ class Memory:
         self.keywords = keywords
         self.triggers = triggers
         self.when = when or {}
+        self.questions = questions
         self.priority = priority
         self.status = status
         self.superseded_by = superseded_by
@@ -223,6 +232,8 @@ def check(memory: Memory, before: Memory | None = None) -> Memory:
         check_id(memory.superseded_by, "superseded_by")
     for field in ("paths", "tags", "keywords", "triggers"):
         _check_list(field, getattr(memory, field))
+    if memory.questions:
+        questions.check(memory.questions)
     if memory.triggers or memory.paths or memory.when:
         _check_cues(memory, before)
     return memory

@@ -116,6 +116,10 @@ _TRUSTS = "CHECK (trust IN ('user', 'file', 'import', 'transcript', 'tool', 'tea
 _TRUSTS_WITH_AGENTS = "CHECK (trust IN ('user', 'agent', 'file', 'import', 'transcript', 'tool', 'team'))"
 
 
+# what a memory answers, as `questions.to_json` writes it
+_VERSION_5 = "ALTER TABLE memories ADD COLUMN questions TEXT NOT NULL DEFAULT '[]'"
+
+
 def _derive_cues(connection: "apsw.Connection") -> None:
     from subcog_hooks.memory import cue_tables  # only the store's writers migrate it
 
@@ -140,8 +144,9 @@ def _allow_agents(connection: "apsw.Connection") -> None:
 MARKS_SINCE = 2  # the version that brought the marks
 CUES_SINCE = 3  # the version that brought triggers, path_globs, mentions, and the indexes of what is conditional or pinned
 AGENTS_SINCE = 4  # the version that brought the trust `agent`
+QUESTIONS_SINCE = 5  # the version that brought the questions
 SCHEMA = Schema(
-    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4),
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5),
     synchronous="FULL",
     readable_from=1,
     then={CUES_SINCE: _derive_cues, AGENTS_SINCE: _allow_agents},

@@ -4,9 +4,9 @@ import apsw
 
 from subcog_hooks import database, wire
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
-from subcog_hooks.memory import cue_tables
+from subcog_hooks.memory import cue_tables, questions
 from subcog_hooks.memory.model import Memory, check, now_ms
-from subcog_hooks.memory.schema import CUES_SINCE, MARKS_SINCE, SCHEMA
+from subcog_hooks.memory.schema import CUES_SINCE, MARKS_SINCE, QUESTIONS_SINCE, SCHEMA
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
@@ -19,10 +19,11 @@ READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 KEPT_REVISIONS = 10_000  # write transactions by which a cache is followed; older ones make it anew
 _READ_CHUNK = 500  # bound parameters in one statement
 
-_COLUMNS = (
+_FIRST_COLUMNS = (
     "seq, id, content, namespace, scope, project, branch, paths, tags, keywords, triggers, conditions, priority, status, "
     "superseded_by, source, trust, created_at, updated_at, expires_at, content_hash"
-)
+)  # that every version has
+_COLUMNS = f"{_FIRST_COLUMNS}, questions"
 
 
 class Filter:
@@ -100,11 +101,12 @@ class Mark:
 class Store:
     """An open memories.db. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_connection", "path")
+    __slots__ = ("_columns", "_connection", "path")
 
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self._connection = connection
         self.path = path
+        self._columns = _COLUMNS if self._has(QUESTIONS_SINCE) else _FIRST_COLUMNS
         connection.create_scalar_function("is_met", _is_met, 2, deterministic=True)
 
     @classmethod
@@ -328,13 +330,14 @@ class Store:
 
         Raises InvalidMemory for an id that is taken, and for a trigger without a literal for which there is no room.
         """
-        marks = ",".join("?" * 21)
-        sql = f"INSERT INTO memories ({_COLUMNS.removeprefix('seq, ')}, revision) VALUES ({marks})"  # noqa: S608 - constants
+        names = self._columns.removeprefix("seq, ").split(", ")
+        marks = ",".join("?" * (len(names) + 1))
+        sql = f"INSERT INTO memories ({', '.join(names)}, revision) VALUES ({marks})"  # noqa: S608 - constants
         added = [check(memory) for memory in memories]
         with _Transaction(self) as revision:
             for memory in added:
                 try:
-                    self._connection.execute(sql, (*_row(memory), revision))
+                    self._connection.execute(sql, (*_row(memory)[: len(names)], revision))
                 except apsw.ConstraintError as error:
                     if self._connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory.id,)).fetchall():
                         raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
@@ -392,13 +395,13 @@ class Store:
 
     def _write(self, changes: "Iterable[tuple[Memory, Memory]]", revision: int) -> list[Memory]:
         """Write what memories have become, given as (stored, changed)."""
-        names = _COLUMNS.removeprefix("seq, id, ").split(", ")
+        names = self._columns.removeprefix("seq, id, ").split(", ")
         sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE seq = ?"  # noqa: S608 - constants
         written = []
         for stored, changed in changes:
             check(changed, stored)
             changed.seq = stored.seq
-            self._connection.execute(sql, (*_row(changed)[1:], revision, stored.seq))
+            self._connection.execute(sql, (*_row(changed)[1 : len(names) + 1], revision, stored.seq))
             cue_tables.put(self._connection, changed, audience_of(changed.scope, changed.project), stored)
             written.append(changed)
         return written
@@ -418,7 +421,7 @@ class Store:
 
     def _memories(self, where: str, values: "tuple[apsw.SQLiteValue, ...]") -> "Iterator[Memory]":
         try:
-            for row in self._connection.execute(f"SELECT {_COLUMNS} FROM memories {where}", values):  # noqa: S608 - constants and marks
+            for row in self._connection.execute(f"SELECT {self._columns} FROM memories {where}", values):  # noqa: S608 - constants and marks
                 yield _memory(row)
         except apsw.Error as error:
             raise database.translated(error, self.path) from error
@@ -537,15 +540,20 @@ def _row(memory: Memory) -> "tuple[apsw.SQLiteValue, ...]":
         memory.updated_at,
         memory.expires_at,
         memory.content_hash,
+        text(questions.to_json(memory.questions)),
     )
 
 
 def _memory(row: "tuple[apsw.SQLiteValue, ...]") -> Memory:
-    values: dict[str, object] = dict(zip(_FIELDS, row, strict=True))
+    values: dict[str, object] = dict(zip(_FIELDS, row, strict=False))  # an earlier version has no questions
     for field in ("paths", "tags", "keywords", "triggers"):
         stored = values[field]
         values[field] = () if stored == "[]" else tuple(wire.loads(stored))  # type: ignore[arg-type]  # `_row` wrote it
     values["when"] = {} if values["when"] == "{}" else wire.loads(values["when"])  # type: ignore[arg-type]  # `_row` did
+    if (asked := values.get("questions", "[]")) == "[]":
+        values["questions"] = ()
+    else:
+        values["questions"] = questions.from_json(wire.loads(asked))  # type: ignore[arg-type]  # `_row` did
     return Memory(**values)  # type: ignore[arg-type]  # the columns are typed by the STRICT table
 
 

@@ -22,6 +22,7 @@ EVERYTHING = {
     "branch": "main",
     "tags": ["a", "b"],
     "keywords": ["k"],
+    "questions": ["who?", {"text": "when?", "by": "agent"}],
     "triggers": ["err(or)?"],
     "paths": ["src/**/*.py"],
     "when": {"branch": ["x", "y"], "n": 1, "prompts": {"gte": 3, "not": [5, 7]}, "file": {"not": {"glob": "**/*.md"}}},
@@ -116,6 +117,9 @@ def test_an_id_twice_in_one_file_holds_to_the_same_rules(subcog: Run) -> None:
         ('{"content": "x", "when": {"branch": {"like": "a"}}}', "when has 'branch'"),
         ('{"content": "x", "priority": 101}', "priority is 101; expected 0 to 100"),
         ('{"content": "<private>x</private>"}', "content is empty"),
+        ('{"content": "x", "questions": "who?"}', 'questions is "who?"; expected a list of texts'),
+        ('{"content": "x", "questions": [{"text": "who?", "by": "me"}]}', 'or of objects such as {"text"'),
+        ('{"content": "x", "questions": ["1", "2", "3", "4", "5", "6", "7", "8", "9"]}', "there are 9 questions, at most 8"),
     ],
 )
 def test_a_line_that_does_not_hold_is_named_and_the_others_are_stored(subcog: Run, line: str, said: str) -> None:

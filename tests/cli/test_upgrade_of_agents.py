@@ -7,7 +7,7 @@ import pytest
 from subcog_hooks import database
 from subcog_hooks.errors import StoreTooNew
 from subcog_hooks.memory.schema import AGENTS_SINCE, CUES_SINCE, SCHEMA
-from subcog_hooks.memory.store import Mark, Store
+from subcog_hooks.memory.store import _FIRST_COLUMNS, Mark, Store
 from subcog_hooks.paths import Home
 from subcog_hooks.state import flags, ledger
 from subcog_hooks.state.connection import State
@@ -17,6 +17,7 @@ from tests.hooks.conftest import follow
 
 QUESTION = "How do we rotate the signing keys of the release service?"
 KEYS = "The signing keys of the release service are rotated every quarter, with the steps of the runbook for the vault."
+COLUMNS = f"{_FIRST_COLUMNS}, revision"  # that the version before had
 BEFORE = database.Schema(SCHEMA.migrations[: AGENTS_SINCE - 1], SCHEMA.synchronous, then={CUES_SINCE: SCHEMA.then[CUES_SINCE]})
 
 
@@ -44,7 +45,9 @@ def whole(path: str) -> list[tuple[object, ...]]:
     connection = database.open_reader(path, SCHEMA, 1_000)
     tables = ("memories", "marks", "purged", "revisions", "triggers", "trigger_keys", "path_globs", "mentions", "audiences")
     rows: list[tuple[object, ...]] = [
-        (table, *row) for table in tables for row in connection.execute(f"SELECT * FROM {table}").fetchall()
+        (table, *row)
+        for table in tables
+        for row in connection.execute(f"SELECT {'*' if table != 'memories' else COLUMNS} FROM {table}").fetchall()
     ]
     connection.close()
     return rows

@@ -6,6 +6,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, cleaned
 from subcog_hooks.capture.importing import adds_to_section
 from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory import questions
 from subcog_hooks.memory.model import MAX_UNPINNED_PRIORITY, Memory, now_ms
 from subcog_hooks.memory.store import Store
 
@@ -53,8 +54,10 @@ def joined(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
     changes: dict[str, object] = {}
     for field, value in given.items():
         has = getattr(memory, field)
-        if isinstance(value, tuple):
-            both: object = tuple(dict.fromkeys((*has, *value)))
+        if field == "questions":
+            both: object = questions.distinct((*has, *value))  # type: ignore[misc]  # as the field's name says
+        elif isinstance(value, tuple):
+            both = tuple(dict.fromkeys((*has, *value)))
         else:
             both = {**has, **value} if isinstance(value, dict) else value
         if both != has:

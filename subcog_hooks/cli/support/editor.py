@@ -7,14 +7,20 @@ import tempfile
 
 from subcog_hooks.cli.support import conditions
 from subcog_hooks.errors import InvalidMemory, SubcogError, UsageError
+from subcog_hooks.memory import questions
 from subcog_hooks.memory.model import Memory
 
 _HEADER = """\
 # Fields above the dashes may be changed, the text is below them. An empty text changes nothing.
-# Each trigger, path and condition has a line of its own: add lines, or take some away."""
+# Each trigger, path, condition and question has a line of its own: add lines, or take some away."""
 _DASHES = "---"
 _JOINED = ("tags", "keywords")  # in one line
-_REPEATED = {"trigger": "triggers", "path": "paths", "when": "when"}  # a line each: they may have commas in them
+_REPEATED = {
+    "trigger": "triggers",
+    "path": "paths",
+    "when": "when",
+    "question": "questions",
+}  # a line each: they may have commas in them
 
 
 class Editor:
@@ -23,10 +29,12 @@ class Editor:
     The file is removed when all went well; when anything failed, the user is told where it is. Raises UsageError.
     """
 
-    __slots__ = ("_memory", "_path")
+    __slots__ = ("_memory", "_origin", "_path")
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, origin: str = questions.PERSON) -> None:
+        """origin: who puts the questions that are new."""
         self._memory = memory
+        self._origin = origin
         try:
             descriptor, self._path = tempfile.mkstemp(prefix=f"subcog-{memory.id}-", suffix=".md")  # mode 0600
             with open(descriptor, "w", encoding="utf-8", newline="") as file:
@@ -50,7 +58,7 @@ class Editor:
             raise
         try:
             with open(self._path, encoding="utf-8-sig", newline="") as file:
-                return _read_changes(file.read(), self._memory)
+                return _read_changes(file.read(), self._memory, self._origin)
         except UnicodeDecodeError as error:
             raise InvalidMemory(f"the editor has not written UTF-8 at byte {error.start}", self._kept) from error
         except InvalidMemory as error:
@@ -75,7 +83,12 @@ def _fields(memory: Memory) -> dict[str, str]:
 def _entries(memory: Memory) -> dict[str, list[str]]:
     """Return the fields of a line for each entry, as they are written there."""
     when = list(map(_line, conditions.written(memory.when)))
-    return {"trigger": list(map(_line, memory.triggers)), "path": list(map(_line, memory.paths)), "when": when}
+    return {
+        "trigger": list(map(_line, memory.triggers)),
+        "path": list(map(_line, memory.paths)),
+        "when": when,
+        "question": [one.text for one in memory.questions],
+    }
 
 
 def _line(entry: str) -> str:
@@ -88,7 +101,7 @@ def _written(memory: Memory) -> str:
     return "\n".join([_HEADER, *fields, _DASHES, memory.content]) + "\n"
 
 
-def _read_changes(text: str, memory: Memory) -> dict[str, object]:
+def _read_changes(text: str, memory: Memory, origin: str) -> dict[str, object]:
     """Return the fields that differ from what was written. Raises InvalidMemory."""
     if "\r\n" not in memory.content:
         text = text.replace("\r\n", "\n")  # the editor's own line ends
@@ -110,8 +123,7 @@ def _read_changes(text: str, memory: Memory) -> dict[str, object]:
             changes[name] = _value(name, value)
     for name, given in entries.items():
         if given != entries_before[name]:
-            field = _REPEATED[name]
-            changes[field] = conditions.read(given) if name == "when" else _kept_as_they_were(given, getattr(memory, field))
+            changes[_REPEATED[name]] = _values(name, given, memory, origin)
     if content.strip() and content.removesuffix("\n") not in (memory.content, memory.content.replace("\r\n", "\n")):
         changes["content"] = content.removesuffix("\n")
     return changes
@@ -123,6 +135,15 @@ def _value(name: str, text: str) -> object:
             raise InvalidMemory(f"priority is {text[:80]!r}", "expected a whole number, 0 to 100")
         return int(text)
     return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(","))))) if name in _JOINED else text
+
+
+def _values(name: str, given: list[str], memory: Memory, origin: str) -> object:
+    """Return what these lines of a repeated field stand for. origin: who puts the questions that are new."""
+    if name == "when":
+        return conditions.read(given)
+    if name == "question":
+        return questions.put_by(given, origin, memory.questions)
+    return _kept_as_they_were(given, getattr(memory, _REPEATED[name]))
 
 
 def _kept_as_they_were(given: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
