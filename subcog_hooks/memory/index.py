@@ -4,6 +4,9 @@ The folder `index/` holds one index folder named in the file CURRENT; a rebuilt 
 replacing that file. The file WATERMARK in an index folder says which store revision it has reached. It is written after the
 commit and read before the index is opened, so it is never ahead of what is seen; behind it, changes are taken over once more.
 (A document that carried it, replaced at each commit, counted in BM25's statistics: how often a store was written showed.)
+
+A memory's questions lie in its own document, each in a field of its place, so that the best of them can count. Documents of
+their own would count in the statistics of all texts, and in every filter; one field for all of them would be a longer text.
 """
 
 import os
@@ -14,6 +17,7 @@ import tantivy
 
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.questions import MAX_QUESTIONS
 from subcog_hooks.memory.store import audience_of
 from subcog_hooks.paths import Home, make_private_folder
 from subcog_hooks.regular_files import read_regular
@@ -23,9 +27,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-INDEX_FORMAT = 3  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
+INDEX_FORMAT = 4  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
 LABELS = "labels"  # the field of tags and keywords, as words
 LABEL = "label"  # of each tag and keyword whole
+ASKED = "asked"  # the field of all questions of a memory, as words: how many memories have a word there
+ASKED_AT = tuple(f"asked_{place}" for place in range(1, MAX_QUESTIONS + 1))  # the fields of its first question, its second ...
+_PLACE = "place"  # of each question of a memory, "1" for the first
 _SHORT, _SPELLED_OUT = "short", "spelled_out"  # acronyms that a memory explains, and "acronym=what it stands for"
 _WATERMARK = "WATERMARK"
 _ANY = "*"  # in the place of an acronym: this memory explains some
@@ -72,7 +79,9 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field(analysis.EXACT, tokenizer_name="subcog_exact")
     builder.add_text_field(analysis.CJK, tokenizer_name="whitespace")
     builder.add_text_field(LABELS, tokenizer_name="subcog_body")
-    for name in ("audience", "status", "namespace", "tag", LABEL, _SHORT):
+    for name in (ASKED, *ASKED_AT):
+        builder.add_text_field(name, tokenizer_name="subcog_body", index_option="basic")
+    for name in ("audience", "status", "namespace", "tag", LABEL, _SHORT, _PLACE):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_text_field(_SPELLED_OUT, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("created", indexed=True, fast=True)
@@ -83,7 +92,18 @@ def _schema() -> tantivy.Schema:
 class LexicalIndex:
     """An open index, a snapshot of one commit. folder: where it lies, "" in memory; place: the same in words, for messages."""
 
-    __slots__ = ("_acronyms", "_frequencies", "_index", "_searcher", "_watermark", "analysers", "folder", "place", "schema")
+    __slots__ = (
+        "_acronyms",
+        "_frequencies",
+        "_index",
+        "_most_questions",
+        "_searcher",
+        "_watermark",
+        "analysers",
+        "folder",
+        "place",
+        "schema",
+    )
 
     def __init__(self, index: tantivy.Index, folder: str = "", watermark: int = 0) -> None:
         self.analysers = analysis.Analysers()
@@ -96,6 +116,7 @@ class LexicalIndex:
         self._watermark = watermark
         self._frequencies: dict[tuple[str, str], int] = {}
         self._acronyms: frozenset[str] | None = None
+        self._most_questions: int | None = None
 
     @classmethod
     def open(cls, home: Home) -> "LexicalIndex":
@@ -116,7 +137,7 @@ class LexicalIndex:
     def _opened(cls, folder: str) -> "LexicalIndex":
         reached = _reached(folder)  # before the index: what is committed in between is taken over once more
         index = tantivy.Index.open(folder)
-        for field in (analysis.BODY, analysis.EXACT, analysis.CJK, LABELS, LABEL, _SHORT, _SPELLED_OUT):
+        for field in (analysis.BODY, analysis.EXACT, analysis.CJK, LABELS, LABEL, _SHORT, _SPELLED_OUT, _PLACE):
             tantivy.Query.term_query(index.schema, field, "")  # an error for a field that is not there
         return cls(index, folder, reached)
 
@@ -217,6 +238,14 @@ class LexicalIndex:
         return said[0][0].partition("=")[2] if said else None
 
     @property
+    def most_questions(self) -> int:
+        """The most questions that a memory has, 0 where none has any. Raises IndexUnusable."""
+        if self._most_questions is None:
+            places = range(1, MAX_QUESTIONS + 1)
+            self._most_questions = next((n - 1 for n in places if not self.document_frequency(_PLACE, str(n))), MAX_QUESTIONS)
+        return self._most_questions
+
+    @property
     def documents(self) -> int:
         return self._searcher.num_docs
 
@@ -235,12 +264,12 @@ class LexicalIndex:
             addresses = [address for _, address in everything]
             for field in ("seq", "created", "expires"):
                 self._searcher.fast_field_values(field, addresses)
-            for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK):
+            for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK, ASKED):
                 for first in "abcdefghijklmnopqrstuvwxyz0123456789":
                     terms = [term for term, _ in self._searcher.terms_with_prefix(field, first, limit=20)]
                     for term in terms:
                         self._searcher.search(tantivy.Query.term_query(self.schema, field, term), 1, count=False)
-                    if len(terms) > 1 and field != analysis.CJK:
+                    if len(terms) > 1 and field not in (analysis.CJK, ASKED):  # they keep no positions
                         self._searcher.search(tantivy.Query.phrase_query(self.schema, field, [*terms[:2]]), 1, count=False)
 
     def reach(self, revision: int) -> None:
@@ -263,6 +292,7 @@ class LexicalIndex:
             self._searcher = self._index.searcher()
         self._frequencies.clear()
         self._acronyms = None
+        self._most_questions = None
 
 
 class IndexWriter:
@@ -314,6 +344,12 @@ def _document(memory: Memory) -> tantivy.Document:
         document.add_text(analysis.CJK, cjk)
     if memory.tags or memory.keywords:
         document.add_text(LABELS, analysis.spread(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
+    for place, question in enumerate(memory.questions, 1):
+        asked = analysis.fold(question.text)
+        words = f"{analysis.spread(asked)} {analysis.cjk_view(asked)}"
+        document.add_text(_PLACE, str(place))
+        document.add_text(ASKED, words)
+        document.add_text(ASKED_AT[place - 1], words)
     for tag in memory.tags:
         document.add_text("tag", tag.lower())
     for label in dict.fromkeys(map(analysis.label_form, (*memory.tags, *memory.keywords))):

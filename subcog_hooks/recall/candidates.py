@@ -303,6 +303,8 @@ def _search_words(
 ) -> list[channel.Found]:
     depth = sources.tuning.lexical_depth * deeper
     kinds = [kind(sources.index) for kind in request.net.words]
+    if sources.index.most_questions and lexical.Relaxed in request.net.words:
+        kinds.append(lexical.AskedLike(sources.index))
     return [channel.run(kind, asked, request.scope, depth, deadline) for kind in kinds]
 
 

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one (S1)
+QUESTIONS = "questions"  # the channel of the words of a memory's questions
 STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from here on (DESIGN 7.6)
 # what finds without a search: a memory's own triggers, conditions and paths; that it names a thing exactly; that it is pinned
 # to the start of sessions; that the session has been using it

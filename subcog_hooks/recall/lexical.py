@@ -1,5 +1,6 @@
-"""The channels of words: BM25 over the index, of memories that have all of a query (`ExactWords`) or any of it (`Relaxed`);
-where both find nothing, of memories with words like it (`Beginnings`, `Pieces`).
+"""The channels of words: BM25 over the index, of memories that have all of a query (`ExactWords`) or any of it (`Relaxed`), in
+their text or in one of the questions that they answer (`AskedLike`); where these find nothing, of memories with words like it
+(`Beginnings`, `Pieces`).
 
 A term is scored half by BM25 and half by its rarity alone. tantivy's constants (k1 1.2, b .75) make much of a memory's length
 and of repetition, and can not be set; halving them raised nDCG@10 on dialogue from .487 to .524 and cost documentation .013
@@ -8,10 +9,10 @@ by words alone, nothing when fused (measured with irregular forms and the label 
 
 import tantivy
 
-from subcog_hooks.memory.index import LABEL, LABELS, LexicalIndex
+from subcog_hooks.memory.index import ASKED, ASKED_AT, LABEL, LABELS, LexicalIndex
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Filter
-from subcog_hooks.recall.hits import LEXICAL
+from subcog_hooks.recall.hits import LEXICAL, QUESTIONS
 from subcog_hooks.recall.query import Query, Term
 from subcog_hooks.text import analysis
 
@@ -38,6 +39,7 @@ MOST_EDITS = 2  # the most that tantivy's fuzzy queries take
 AN_EDIT = 4  # letters of a word for each edit that it may have: two in five make any word of any other
 MOST_PATTERNS = 8  # words of one query that are looked for so; each reads the whole dictionary
 ACRONYM_BOOST = 0.8  # what an acronym stands for, in order
+ASKED_BOOST = 0.8  # of a word that one of the questions has
 
 
 class _ByWords:
@@ -81,6 +83,19 @@ class ExactWords(_ByWords):
 
     def _matching(self, query: Query) -> tantivy.Query | None:
         return all_of(self._index, query)
+
+
+class AskedLike(_ByWords):
+    """Memories that answer a question with any of the query's terms, stemmed; the best of their questions counts.
+
+    A score is the sum of the terms' rarities: questions are short, so length and repetition say nothing.
+    """
+
+    __slots__ = ()
+    name = QUESTIONS
+
+    def _matching(self, query: Query) -> tantivy.Query | None:
+        return asked_like(self._index, query)
 
 
 class Beginnings(_ByWords):
@@ -194,6 +209,38 @@ def all_of(index: LexicalIndex, query: Query) -> tantivy.Query | None:
     return _joined(words, _extras(index, query))
 
 
+def asked_like(index: LexicalIndex, query: Query) -> tantivy.Query | None:
+    """Return a query that one of a memory's questions must match, with any of the terms; the best of them gives the score.
+
+    None when no question has any of the terms.
+    """
+    make, should = tantivy.Query, tantivy.Occur.Should
+    worths = [(word, worth) for term in query.terms if term.known for word, worth in _asked_worths(index, term)]
+    if not worths:
+        return None
+    return make.disjunction_max_query(
+        [
+            make.boolean_query(
+                [(should, make.const_score_query(make.term_query(index.schema, field, word), worth)) for word, worth in worths]
+            )
+            for field in ASKED_AT[: index.most_questions]
+        ]
+    )
+
+
+def _asked_worths(index: LexicalIndex, term: Term) -> list[tuple[str, float]]:
+    """Return the words by which a question may have a term, each with what it is worth there."""
+    boost = ASKED_BOOST * (PART_BOOST if term.is_identifier and len(term.stems) > 1 else STEM_BOOST)
+    words = (term.whole,) if term.is_cjk else term.stems
+    field = analysis.CJK if term.is_cjk else analysis.BODY
+    return [(word, boost * _rarity(index, field, word)) for word in words if index.document_frequency(ASKED, word)]
+
+
+def _rarity(index: LexicalIndex, field: str, word: str) -> float:
+    """Return the rarity of a word; of one that only questions have, among them."""
+    return index.rarity(field if index.document_frequency(field, word) else ASKED, word)
+
+
 def _joined(words: tantivy.Query, extras: list[tantivy.Query]) -> tantivy.Query:
     """Return a query that `words` must match; the others only add to the score."""
     should = [(tantivy.Occur.Should, part) for part in extras]
@@ -225,10 +272,10 @@ def full_score(index: LexicalIndex, query: Query) -> float:
 
 def _worth(index: LexicalIndex, term: Term) -> float:
     if term.is_cjk:
-        return index.rarity(analysis.CJK, term.whole)
+        return _rarity(index, analysis.CJK, term.whole)
     if term.is_identifier and term.is_whole_known:
         return WHOLE_BOOST * index.rarity(analysis.EXACT, term.whole)
-    return index.rarity(analysis.BODY, term.stems[0]) if term.stems else 0.0
+    return _rarity(index, analysis.BODY, term.stems[0]) if term.stems else 0.0
 
 
 def _term_queries(index: LexicalIndex, term: Term, boost: float = 1.0) -> list[tantivy.Query]:

@@ -5,7 +5,7 @@ No ranking here.
 
 from math import log
 
-from subcog_hooks.memory.index import LABELS, LexicalIndex
+from subcog_hooks.memory.index import ASKED, LABELS, LexicalIndex
 from subcog_hooks.text import analysis
 from subcog_hooks.text.stopwords import EVERYDAY, STOP
 from subcog_hooks.text.typed import ends_of
@@ -218,6 +218,8 @@ def _terms(text: str, analysers: analysis.Analysers) -> list[Term]:
 def _weigh(term: Term, index: LexicalIndex) -> None:
     if term.is_cjk:
         frequency = index.document_frequency(analysis.CJK, term.whole)
+        if index.most_questions:
+            frequency = max(frequency, index.document_frequency(ASKED, term.whole))
         term.known = frequency > 0 or len(term.whole) == 1
     else:
         in_labels = [index.document_frequency(LABELS, stem) for stem in term.stems]
@@ -225,6 +227,9 @@ def _weigh(term: Term, index: LexicalIndex) -> None:
         both = list(zip(term.stems, in_labels, in_texts, strict=True))
         term.labels = {stem: max(0.0, 1.0 - texts / labels) for stem, labels, texts in both if labels}
         counts = [max(labels, texts) for _, labels, texts in both]
+        if index.most_questions:
+            asked = [index.document_frequency(ASKED, stem) for stem in term.stems]
+            counts = [max(one, other) for one, other in zip(counts, asked, strict=True)]
         frequency = index.document_frequency(analysis.EXACT, term.whole) if term.is_identifier else counts[0]
         term.is_whole_known = frequency > 0
         frequency = frequency or min((count for count in counts if count), default=0)
