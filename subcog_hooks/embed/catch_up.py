@@ -85,11 +85,13 @@ def embed_pending(
     progress: "Progress | None" = None,
     is_wanted: "Callable[[], bool]" = lambda: True,
 ) -> int:
-    """Give every memory of a space its final vectors, of the whole text and of its passages; how many got theirs.
+    """Give every memory of a space its final vectors, of the whole text, of its passages and of its questions.
+
+    Return how many texts got theirs.
 
     Written group by group: a kill loses one, and nothing that was written is embedded again, not even for another memory of
     the same text. A text that the model refuses gets the zero vector, which is near to nothing, and is counted in the log.
-    load: makes the model, called when there is a text to embed. progress: told after each group how many memories are done.
+    load: makes the model, called when there is a text to embed. progress: told after each group how many texts are done.
     is_wanted: asked before each group, the work ends when it says no. Raises StoreBusy when another process is at it for longer
     than `patience`, StoreError, ModelError when the model fails on a plain text too.
     """
@@ -160,8 +162,9 @@ class _Work:
         texts: dict[str, tuple[str, list[int]]] = {}
         for key, content_hash in chunk:
             memory = memories.get(self._vectors.seq_of(key))
-            if memory is not None and memory.content_hash == content_hash:
-                texts.setdefault(content_hash, (memory.content, []))[1].append(key)
+            text, its_hash = self._vectors.text_at(key, memory) if memory is not None else ("", "")
+            if its_hash == content_hash:
+                texts.setdefault(content_hash, (text, []))[1].append(key)
         return texts
 
     def _made(self, group: "list[tuple[str, str, list[int]]]") -> "list[tuple[int, str, list[bytes]]]":

@@ -108,7 +108,9 @@ def _take_over(
         try:
             chunk = store.changes(after, until, from_seq, FOLLOWED_AT_ONCE)
             if chunk:
-                vectors.put(chunk, _provisional(vectors.lacking(chunk), encode))
+                asked = vectors.lacking_questions(chunk)
+                of_texts = _provisional(vectors.lacking(chunk), encode)
+                vectors.put(chunk, of_texts, _encoded(asked, encode))
             else:
                 vectors.remove_memories(store.purged_after(after))
                 if after < 0:
@@ -129,5 +131,9 @@ def _take_over(
 
 
 def _provisional(lacking: "list[Memory]", encode: "Encode") -> dict[int, bytes]:
-    made = encode([memory.content for memory in lacking]) if lacking else []
-    return {memory.seq: vector for memory, vector in zip(lacking, made, strict=True) if vector}
+    return _encoded([(memory.seq, memory.content) for memory in lacking], encode)
+
+
+def _encoded(texts: "list[tuple[int, str]]", encode: "Encode") -> dict[int, bytes]:
+    made = encode([text for _, text in texts]) if texts else []
+    return {key: vector for (key, _), vector in zip(texts, made, strict=True) if vector}

@@ -7,7 +7,8 @@ whose metadata filter costs more than the scan: 1.8 ms against 32 ms for 3 audie
 for all of them.
 
 A long memory has rows for its passages behind that of its whole text; they come, move and go together. Its cosine is the mean
-of the whole's and the best passage's: +.01 to +.02 nDCG@10 on development data over the whole's alone.
+of the whole's and the best passage's: +.01 to +.02 nDCG@10 on development data over the whole's alone. Each question that a
+memory answers has a row of its own, with a hash of its own; where the best of them is nearer than the text, its cosine counts.
 """
 
 import apsw
@@ -15,14 +16,15 @@ import apsw
 from subcog_hooks import database
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory import vector_file
-from subcog_hooks.memory.model import STATUSES, Memory
+from subcog_hooks.memory.model import STATUSES, Memory, hash_content
+from subcog_hooks.memory.questions import MAX_QUESTIONS
 from subcog_hooks.memory.store import audience_of, reach_of
 from subcog_hooks.memory.vector_file import Translated, VectorsUnusable
 from subcog_hooks.paths import Home, make_private_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
 
     from subcog_hooks.deadline import Deadline
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another, as for the store
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock: .3 ms of a scan
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
-PASSAGES = 256  # keys a memory: 0 is the whole of it, the others are its passages
+PASSAGES = 256  # keys a memory: 0 is the whole of it, the others are its passages, the last ones its questions
+FIRST_QUESTION = PASSAGES - MAX_QUESTIONS
+QUESTION_SHARE = 1.0  # of the cosine to a question, where it is measured against the text's
 
 # Keys that the scan takes for each memory that is wanted. Where long memories take up so many that it is too few, it is done
 # again: for 19 of 376 queries for 100 memories among 3,118 with 5,694 passages. 3 would cost .7 ms more among 100,000.
@@ -42,7 +46,9 @@ TIES = 16  # times as many keys are read at most when many have one code: hundre
 
 _FROM_STATUS = {status: number for number, status in enumerate(STATUSES)}
 _DELETED = _FROM_STATUS["deleted"]
-_LAST = PASSAGES - 1
+_WAITING = PASSAGES, PASSAGES, FIRST_QUESTION, _DELETED  # the values of _WAITS
+_WAITS = "NOT is_final AND (NOT key % ? OR key % ? >= ?) AND status <> ?"  # of the text or a question, not of a passage
+_LAST, _LAST_PASSAGE = PASSAGES - 1, FIRST_QUESTION - 1
 
 
 class VectorStore:
@@ -152,7 +158,8 @@ class VectorStore:
     def cosines(self, query: bytes, seqs: "Sequence[int]") -> dict[int, float]:
         """Return the cosine of each of these memories to `query`, by row number; those without a vector are left out.
 
-        The mean of the whole text's and the best passage's, the whole's where there are no passages.
+        The mean of the whole text's and the best passage's, the whole's where there are no passages; that to the best of its
+        questions where it is nearer.
         """
         sql = (
             "SELECT vectors.key, 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?)) FROM json_each(?) "
@@ -161,15 +168,31 @@ class VectorStore:
         keys = ",".join([str(seq * PASSAGES) for seq in seqs])
         wholes: dict[int, float] = {}
         best: dict[int, float] = {}
+        asked: dict[int, float] = {}
         for key, cosine in self._run(sql, (query, f"[{keys}]", _LAST)) if seqs else ():
             if cosine is None:  # a vector of nothing but zeros
                 continue
             seq, passage = divmod(key, PASSAGES)
             if not passage:
                 wholes[seq] = cosine
+            elif passage >= FIRST_QUESTION:
+                asked[seq] = max(cosine * QUESTION_SHARE, asked.get(seq, -2.0))
             elif cosine > best.get(seq, -2.0):
                 best[seq] = cosine
-        return {seq: (cosine + best.get(seq, cosine)) / 2 for seq, cosine in wholes.items()}
+        of_text = {seq: (cosine + best.get(seq, cosine)) / 2 for seq, cosine in wholes.items()}
+        for seq, cosine in asked.items():
+            of_text[seq] = max(cosine, of_text.get(seq, -2.0))
+        return of_text
+
+    def question_cosines(self, query: bytes, seq: int) -> dict[int, float]:
+        """Return the cosine of each of a memory's questions to `query`, by the question's place from 0."""
+        sql = (
+            "SELECT key, 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?)) FROM vectors "
+            "WHERE key BETWEEN ? AND ? AND vector IS NOT NULL"
+        )
+        first = seq * PASSAGES + FIRST_QUESTION
+        rows = self._run(sql, (query, first, seq * PASSAGES + _LAST))
+        return {key - first: cosine for key, cosine in rows if cosine is not None}
 
     # following the store
 
@@ -231,30 +254,53 @@ class VectorStore:
             and not self.final_vectors(memory.content_hash)
         ]
 
-    def put(self, memories: "Iterable[Memory]", provisional: "dict[int, bytes]") -> None:
+    def lacking_questions(self, memories: "Iterable[Memory]") -> list[tuple[int, str]]:
+        """Return the key and text of each question of `memories` that has no vector here, not even of another memory."""
+        have = "SELECT 1 FROM vectors WHERE key BETWEEN ? AND ? AND content_hash = ? AND vector IS NOT NULL"
+        return [
+            (key, text)
+            for memory in memories
+            if memory.questions and memory.status != "deleted"
+            for key, text, content_hash in _questions(memory)
+            if not self._run(have, (*_question_keys(memory.seq), content_hash)) and not self.final_vectors(content_hash)
+        ]
+
+    def put(
+        self, memories: "Iterable[Memory]", provisional: "dict[int, bytes]", of_questions: "Mapping[int, bytes] | None" = None
+    ) -> None:
         """Bring the rows of these memories to their present text, status and audience; inside `begin` and `commit`.
 
         provisional: vectors by row number for those that have none; a memory without gets its first from the document model.
+        of_questions: the same for questions, by key.
         """
         memories = list(memories)
-        finals = {memory.content_hash: self.final_vectors(memory.content_hash) for memory in memories}  # before a row gives way
+        hashes = {memory.content_hash for memory in memories}
+        hashes.update(content_hash for memory in memories for _, _, content_hash in _questions(memory))
+        finals = {content_hash: self.final_vectors(content_hash) for content_hash in hashes}  # before a row gives way
+        given = of_questions or {}
         sql = "SELECT is_final, vector FROM vectors WHERE key BETWEEN ? AND ? AND content_hash = ? ORDER BY key"
         for memory in memories:
             key = memory.seq * PASSAGES
-            kept = self._run(sql, (key, key + _LAST, memory.content_hash))
+            kept = self._run(sql, (key, key + _LAST_PASSAGE, memory.content_hash))
             is_final, vectors = bool(kept and kept[0][0]), [vector for _, vector in kept]
             if not is_final and (known := finals[memory.content_hash]):
                 is_final, vectors = True, known
             if not vectors or vectors[0] is None:
                 vectors = [provisional.get(memory.seq)]
             place = _FROM_STATUS[memory.status], reach_of(audience_of(memory.scope, memory.project))
-            self._drop(key)
+            asked = self._question_vectors(memory.seq)
+            self._drop(key, key + _LAST)
             self._write(key, memory.content_hash, place, vectors, is_final=is_final)
+            for at, _, content_hash in _questions(memory):
+                is_final, vector = asked.get(content_hash, (False, given.get(at)))
+                if not is_final and (known := finals[content_hash]):
+                    is_final, vector = True, known[0]
+                self._write(at, content_hash, place, [vector], is_final=is_final)
 
     def remove_memories(self, seqs: "Iterable[int]") -> None:
         """Forget the vectors of purged memories; inside `begin` and `commit`."""
         for seq in seqs:
-            self._drop(seq * PASSAGES)
+            self._drop(seq * PASSAGES, seq * PASSAGES + _LAST)
 
     def keep_only(self, seqs: "Iterable[int]") -> None:
         """Forget the vectors of all memories but these: for a store that was put back from a backup."""
@@ -278,15 +324,26 @@ class VectorStore:
     # the document model's vectors
 
     def counts(self) -> tuple[int, int]:
-        """Return how many memories have a final vector, and how many wait for one; forgotten memories are not counted."""
-        sql = "SELECT total(is_final), count(*) - total(is_final) FROM vectors WHERE status <> ? AND NOT key % ?"
-        rows = self._run(sql, (_DELETED, PASSAGES))
-        return int(rows[0][0]), int(rows[0][1])
+        """Return how many memories have their final vectors, and how many wait for one, of their text or of a question.
+
+        Forgotten memories are not counted.
+        """
+        every = self._run("SELECT count(*) FROM vectors WHERE status <> ? AND NOT key % ?", (_DELETED, PASSAGES))[0][0]
+        sql = f"SELECT count(DISTINCT key / ?) FROM vectors WHERE {_WAITS}"  # noqa: S608 - a constant
+        waiting = self._run(sql, (PASSAGES, *_WAITING))[0][0]
+        return int(every - waiting), int(waiting)
 
     def pending(self, limit: int = -1) -> list[tuple[int, str]]:
-        """Return (key, content hash) of the memories that wait for their final vectors, in row order."""
-        sql = "SELECT key, content_hash FROM vectors WHERE NOT is_final AND NOT key % ? AND status <> ? ORDER BY key LIMIT ?"
-        return [(key, content_hash) for key, content_hash in self._run(sql, (PASSAGES, _DELETED, limit))]
+        """Return (key, content hash) of the memories, and of the questions, that wait for their final vectors, in row order."""
+        sql = f"SELECT key, content_hash FROM vectors WHERE {_WAITS} ORDER BY key LIMIT ?"  # noqa: S608 - a constant
+        return [(key, content_hash) for key, content_hash in self._run(sql, (*_WAITING, limit))]
+
+    @staticmethod
+    def text_at(key: int, memory: Memory) -> tuple[str, str]:
+        """Return the text of a memory, or of its question, that has this key, and its hash; "" and "" for none."""
+        if not key % PASSAGES:
+            return memory.content, memory.content_hash
+        return next(((text, content_hash) for at, text, content_hash in _questions(memory) if at == key), ("", ""))
 
     @staticmethod
     def seq_of(key: int) -> int:
@@ -296,21 +353,23 @@ class VectorStore:
     def final_vectors(self, content_hash: str) -> list[bytes]:
         """Return the final vectors of this text, the whole's and then its passages', whichever memory they were made for.
 
+        Of a question it is one.
+
         There are none for a text that has none.
 
         Nothing is embedded twice.
         """
         sql = (
             "WITH kept AS (SELECT min(key) AS whole FROM vectors WHERE content_hash = ? AND is_final) "
-            "SELECT vector FROM kept CROSS JOIN vectors ON key BETWEEN whole AND whole + ? ORDER BY key"
+            "SELECT vector FROM kept CROSS JOIN vectors ON key BETWEEN whole AND whole + iif(whole % ?, 0, ?) ORDER BY key"
         )
-        return [vector for (vector,) in self._run(sql, (content_hash, _LAST))]
+        return [vector for (vector,) in self._run(sql, (content_hash, PASSAGES, _LAST_PASSAGE))]
 
     def finish(self, made: "Iterable[tuple[int, str, Sequence[bytes]]]") -> int:
-        """Put final vectors in place of provisional ones, in one transaction. Return how many memories have theirs now.
+        """Put final vectors in place of provisional ones, in one transaction. Return how many texts have theirs now.
 
-        made: (key, content hash, int8 vectors: the whole text's, then its passages'). A memory that has another text by now, or
-        is gone, is left alone; so are all when another document model is expected by now.
+        made: (key, content hash, int8 vectors: the whole text's, then its passages', which a question has none of). A memory
+        that has another text by now, or is gone, is left alone; so are all when another document model is expected by now.
         """
         sql = (
             "SELECT status, reach FROM vectors WHERE key = ? AND content_hash = ? AND NOT is_final "
@@ -321,8 +380,9 @@ class VectorStore:
             count = 0
             for key, content_hash, vectors in made:
                 for place in self._run(sql, (key, content_hash, self._finals_made_by)):
-                    self._drop(key)
-                    self._write(key, content_hash, place, vectors, is_final=True)
+                    is_question = key % PASSAGES > 0
+                    self._drop(key, key if is_question else key + _LAST_PASSAGE)
+                    self._write(key, content_hash, place, vectors[:1] if is_question else vectors, is_final=True)
                     count += 1
             self.commit()
         except BaseException:
@@ -348,9 +408,15 @@ class VectorStore:
 
     # inside
 
-    def _drop(self, key: int) -> None:
-        """Take away a memory's rows, of the whole and of all passages."""
-        keys = key, key + _LAST
+    def _question_vectors(self, seq: int) -> dict[str, tuple[bool, bytes]]:
+        """Return the vectors that a memory's questions have, by the hash of the question, and whether each is final."""
+        sql = "SELECT content_hash, is_final, vector FROM vectors WHERE key BETWEEN ? AND ? AND vector IS NOT NULL"
+        rows = self._run(sql, _question_keys(seq))
+        return {content_hash: (bool(is_final), vector) for content_hash, is_final, vector in rows}
+
+    def _drop(self, first: int, last: int) -> None:
+        """Take away the rows of these keys."""
+        keys = first, last
         self._run(
             "DELETE FROM codes WHERE (status, reach, key) IN "
             "(SELECT status, reach, key FROM vectors WHERE key BETWEEN ? AND ?)",
@@ -361,18 +427,29 @@ class VectorStore:
     def _write(
         self, key: int, content_hash: str, place: tuple[int, int], vectors: "Sequence[bytes | None]", *, is_final: bool
     ) -> None:
-        """Put in a memory's rows. place: status and reach."""
+        """Put in the rows of a text. place: status and reach."""
         for number, vector in enumerate(vectors, key):
             self._run("INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?)", (number, content_hash, int(is_final), *place, vector))
         self._run(
             "INSERT OR REPLACE INTO codes SELECT status, reach, key, vec_quantize_binary(vec_int8(vector)) FROM vectors "
             "WHERE key BETWEEN ? AND ? AND vector IS NOT NULL AND status <> ?",
-            (key, key + _LAST, _DELETED),
+            (key, key + len(vectors) - 1, _DELETED),
         )
 
     def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[Any, ...]]":
         with Translated(self.path):
             return self._connection.execute(sql, values).fetchall()
+
+
+def _question_keys(seq: int) -> tuple[int, int]:
+    """Return the first and the last key of a memory's questions."""
+    return seq * PASSAGES + FIRST_QUESTION, seq * PASSAGES + _LAST
+
+
+def _questions(memory: Memory) -> "list[tuple[int, str, str]]":
+    """Return the key, the text and the hash of each of a memory's questions; no memory's text has such a hash."""
+    first = memory.seq * PASSAGES + FIRST_QUESTION
+    return [(key, one.text, hash_content(f"?\x00{one.text}")) for key, one in enumerate(memory.questions, first)]
 
 
 def _first(found: "Iterable[tuple[int, bytes]]", k: int) -> tuple[list[int], bool]:
