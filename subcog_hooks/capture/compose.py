@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 
 from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory.model import Memory, check, hash_content
+from subcog_hooks.memory.model import AnsweredQuestion, Memory, check, hash_content
 from subcog_hooks.memory.project import identity_of
-from subcog_hooks.memory.questions import AnsweredQuestion, distinct
+from subcog_hooks.memory.questions import distinct
 from subcog_hooks.redaction.redact import holds_known_secret, redact
 
 Removed = tuple[tuple[str, int], ...]

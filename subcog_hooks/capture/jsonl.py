@@ -7,7 +7,7 @@ from subcog_hooks.capture import entities
 from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_UNPINNED_PRIORITY, Memory
+from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_UNPINNED_PRIORITY, AnsweredQuestion, Memory
 from subcog_hooks.memory.project import identity_of
 
 TYPE_CHECKING = False
@@ -145,7 +145,7 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value))
 
 
-def _questions(value: object) -> tuple[questions.AnsweredQuestion, ...]:
+def _questions(value: object) -> tuple[AnsweredQuestion, ...]:
     try:
         return questions.from_json(value)
     except ValueError as error:

@@ -14,8 +14,7 @@ from subcog_hooks.cli.support import completion, conditions, inputs, session
 from subcog_hooks.cli.support.output import DIM, day, memories_view, safe, terminal, where
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
-from subcog_hooks.memory.model import STATUSES, Memory
-from subcog_hooks.memory.questions import PERSON, AnsweredQuestion
+from subcog_hooks.memory.model import PERSON, STATUSES, AnsweredQuestion, Memory
 from subcog_hooks.memory.store import Filter, Store
 
 _PREVIEW = 300  # characters of a memory in the table

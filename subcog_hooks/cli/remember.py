@@ -16,6 +16,8 @@ from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, StoreError, U
 from subcog_hooks.memory import questions
 from subcog_hooks.memory.model import (
     DEFAULT_NAMESPACE,
+    MAX_QUESTION,
+    MAX_QUESTIONS,
     MAX_UNPINNED_PRIORITY,
     NAMESPACES,
     USER,
@@ -101,7 +103,7 @@ def remember(
             "--question",
             metavar="TEXT",
             help="A question that it answers, in other words than its own; up to "
-            f"{questions.MAX_QUESTIONS}, of {questions.MAX_QUESTION} characters each.",
+            f"{MAX_QUESTIONS}, of {MAX_QUESTION} characters each.",
         ),
     ] = None,
     priority: Annotated[

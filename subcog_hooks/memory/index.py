@@ -16,8 +16,7 @@ from math import log
 import tantivy
 
 from subcog_hooks.errors import StoreError
-from subcog_hooks.memory.model import Memory
-from subcog_hooks.memory.questions import MAX_QUESTIONS
+from subcog_hooks.memory.model import MAX_QUESTIONS, Memory
 from subcog_hooks.memory.store import audience_of
 from subcog_hooks.paths import Home, make_private_folder
 from subcog_hooks.regular_files import read_regular

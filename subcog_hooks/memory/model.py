@@ -4,11 +4,6 @@ import os
 import time
 
 from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory import questions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from subcog_hooks.memory.questions import AnsweredQuestion
 
 NAMESPACES = (
     "decisions",
@@ -41,6 +36,10 @@ NOTED = {  # by trust: who noted a memory, where that was not the user
 MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
 MAX_ENTRY = 1_000  # characters of one of them
+MAX_QUESTIONS = 8  # of one memory: each has a vector of its own
+MAX_QUESTION = 200  # characters
+PERSON = "person"
+ORIGINS = (PERSON, AGENT, "model", "learned")  # of a question
 FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # milliseconds: the years 1 to 9999, what ISO 8601 can write
 PINNING_PRIORITY = 90  # and more pin a memory: only the user's own word does that (DESIGN 7.9)
 MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
@@ -48,6 +47,25 @@ MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
 _ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
+
+
+class AnsweredQuestion:
+    """A question that a memory answers. by: who put it, one of ORIGINS."""
+
+    __slots__ = ("by", "text")
+
+    def __init__(self, text: str, by: str = PERSON) -> None:
+        self.text = text
+        self.by = by
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnsweredQuestion) and (self.text, self.by) == (other.text, other.by)
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.by))
+
+    def __repr__(self) -> str:
+        return f"AnsweredQuestion({self.text!r}, {self.by!r})"
 
 
 class Memory:
@@ -97,7 +115,7 @@ class Memory:
         keywords: tuple[str, ...] = (),
         triggers: tuple[str, ...] = (),
         when: dict[str, object] | None = None,
-        questions: "tuple[AnsweredQuestion, ...]" = (),
+        questions: tuple[AnsweredQuestion, ...] = (),
         priority: int = 0,
         status: str = "active",
         superseded_by: str | None = None,
@@ -232,11 +250,25 @@ def check(memory: Memory, before: Memory | None = None) -> Memory:
         check_id(memory.superseded_by, "superseded_by")
     for field in ("paths", "tags", "keywords", "triggers"):
         _check_list(field, getattr(memory, field))
-    if memory.questions:
-        questions.check(memory.questions)
+    _check_questions(memory.questions)
     if memory.triggers or memory.paths or memory.when:
         _check_cues(memory, before)
     return memory
+
+
+def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
+    if len(questions) > MAX_QUESTIONS:
+        raise InvalidMemory(f"there are {len(questions)} questions, at most {MAX_QUESTIONS} are kept", "keep the likeliest")
+    for question in questions:
+        if not question.text.strip():
+            raise InvalidMemory("a question is empty", "give its words")
+        if len(question.text) > MAX_QUESTION:
+            raise InvalidMemory(
+                f"the question {question.text[:40]!r}… has {len(question.text)} characters, at most {MAX_QUESTION} are kept",
+                "put it shorter",
+            )
+        if question.by not in ORIGINS:
+            raise InvalidMemory(f"a question is by {question.by!r}", "expected one of " + ", ".join(ORIGINS))
 
 
 _MOST_TAKEN = 2_000  # triggers that are kept; an import has chunks of 1,000 memories

@@ -4,7 +4,7 @@ import apsw
 
 from subcog_hooks import database, wire
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
-from subcog_hooks.memory import cue_tables, questions
+from subcog_hooks.memory import cue_tables
 from subcog_hooks.memory.model import Memory, check, now_ms
 from subcog_hooks.memory.schema import CUES_SINCE, MARKS_SINCE, QUESTIONS_SINCE, SCHEMA
 from subcog_hooks.paths import Home
@@ -516,6 +516,8 @@ def _condition(wanted: Filter, now: int) -> "tuple[str, tuple[apsw.SQLiteValue, 
 def _row(memory: Memory) -> "tuple[apsw.SQLiteValue, ...]":
     import json  # 4 ms; only writers come here
 
+    from subcog_hooks.memory import questions
+
     def text(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -553,6 +555,8 @@ def _memory(row: "tuple[apsw.SQLiteValue, ...]") -> Memory:
     if (asked := values.get("questions", "[]")) == "[]":
         values["questions"] = ()
     else:
+        from subcog_hooks.memory import questions  # few memories have any
+
         values["questions"] = questions.from_json(wire.loads(asked))  # type: ignore[arg-type]  # `_row` did
     return Memory(**values)  # type: ignore[arg-type]  # the columns are typed by the STRICT table
 

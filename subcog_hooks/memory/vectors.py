@@ -16,8 +16,7 @@ import apsw
 from subcog_hooks import database
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory import vector_file
-from subcog_hooks.memory.model import STATUSES, Memory, hash_content
-from subcog_hooks.memory.questions import MAX_QUESTIONS
+from subcog_hooks.memory.model import MAX_QUESTIONS, STATUSES, Memory, hash_content
 from subcog_hooks.memory.store import audience_of, reach_of
 from subcog_hooks.memory.vector_file import Translated, VectorsUnusable
 from subcog_hooks.paths import Home, make_private_folder
@@ -36,7 +35,6 @@ _STEPS = 20_000  # of SQLite's machine between two looks at the clock: .3 ms of 
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 PASSAGES = 256  # keys a memory: 0 is the whole of it, the others are its passages, the last ones its questions
 FIRST_QUESTION = PASSAGES - MAX_QUESTIONS
-QUESTION_SHARE = 1.0  # of the cosine to a question, where it is measured against the text's
 
 # Keys that the scan takes for each memory that is wanted. Where long memories take up so many that it is too few, it is done
 # again: for 19 of 376 queries for 100 memories among 3,118 with 5,694 passages. 3 would cost .7 ms more among 100,000.
@@ -176,7 +174,7 @@ class VectorStore:
             if not passage:
                 wholes[seq] = cosine
             elif passage >= FIRST_QUESTION:
-                asked[seq] = max(cosine * QUESTION_SHARE, asked.get(seq, -2.0))
+                asked[seq] = max(cosine, asked.get(seq, -2.0))
             elif cosine > best.get(seq, -2.0):
                 best[seq] = cosine
         of_text = {seq: (cosine + best.get(seq, cosine)) / 2 for seq, cosine in wholes.items()}

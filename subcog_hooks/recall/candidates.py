@@ -9,7 +9,7 @@ from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.recall import channel, fusion, labels, lexical, logit, query, relevance
-from subcog_hooks.recall.hits import AGREED, LEXICAL, SEMANTIC, Hit
+from subcog_hooks.recall.hits import AGREED, LEXICAL, QUESTIONS, SEMANTIC, Hit
 from subcog_hooks.recall.semantic import SearchSpace, Semantic
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.text import analysis
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.recall.logit import Terms
 
 HYBRID = "hybrid"
 MODES = (HYBRID, LEXICAL, SEMANTIC)
@@ -228,6 +229,9 @@ class Candidates:
         terms = logit.with_channels(terms, ranks)
         if rarity := self._rarest_keyword(memory):
             terms = logit.with_keyword(terms, rarity)
+        asked_like: str | None = None
+        if memory.questions:
+            asked_like, terms = self._with_question(memory, terms)
         scores = {name: round(known[seq], 4) for name, known in self._scores.items() if seq in known}
         if cosine is not None:
             scores[SEMANTIC] = round(cosine, 4)
@@ -242,7 +246,31 @@ class Candidates:
             labels=[own[label] for label in self.named if label in own],
             recency=recency,
             terms=terms,
+            asked_like=asked_like,
         )
+
+    def _with_question(self, memory: Memory, terms: "Terms") -> "tuple[str | None, Terms]":
+        """Return the question of a memory that the query is like, None for none, and the terms with that evidence."""
+        from subcog_hooks.recall import asked_like  # few memories have questions
+
+        seq = memory.seq
+        cosines = self._question_cosines(seq)
+        found = asked_like.most_like(self.query.text, memory.questions, cosines, self._index.analysers)
+        if cosines:
+            leads = max(cosines.values()) >= self.cosines.get(seq, -1.0)
+        else:
+            leads = self._scores.get(QUESTIONS, {}).get(seq, -1.0) >= self.words.get(seq, 0.0)
+        is_like = found.value > logit.LIKE
+        return found.question if is_like else None, logit.with_question(terms, found.value, leads=leads)
+
+    def _question_cosines(self, seq: int) -> dict[int, float]:
+        if self._semantic is None:
+            return {}
+        try:
+            return self._semantic.question_cosines(self.query, seq)
+        except SubcogError as error:
+            self.failures.append(f"{QUESTIONS}: {error.message}")
+            return {}
 
     def _rarest_keyword(self, memory: Memory) -> float:
         """Return the rarity of the rarest of a memory's keywords that the query names, 0.0 without one.

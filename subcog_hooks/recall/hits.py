@@ -26,7 +26,8 @@ class Hit:
     agreement: the share of the strategies that ran which have it among their first AGREED; labels: its tags and keywords that
     the query names; recency: the factor that its age had on the score. contributions: what each channel adds to the score;
     agreement_factor: what agreement makes of their sum. A search that explains itself tells these two. is_pinned: its trigger
-    matched, and its priority puts it before all others, whatever its relevance.
+    matched, and its priority puts it before all others, whatever its relevance. asked_like: the one of its questions that the
+    query is like, None for none.
 
     What its relevance is made of: terms, each a name, a value and what that adds to the logit; probability, which these terms
     say; prior: the factor of its namespace for the intent; marked: what the user's marks leave, 1.0 where there are none;
@@ -36,6 +37,7 @@ class Hit:
     __slots__ = (
         "agreement",
         "agreement_factor",
+        "asked_like",
         "contributions",
         "is_pinned",
         "labels",
@@ -62,6 +64,7 @@ class Hit:
         labels: "Sequence[str]" = (),
         recency: float = 1.0,
         terms: "Sequence[tuple[str, float, float]]" = (),
+        asked_like: str | None = None,
     ) -> None:
         self.memory = memory
         self.score = score
@@ -73,6 +76,7 @@ class Hit:
         self.contributions: dict[str, float] = {}
         self.agreement_factor = 1.0
         self.terms = tuple(terms)
+        self.asked_like = asked_like
         self.probability = probability
         self.prior = 1.0
         self.marked = 1.0

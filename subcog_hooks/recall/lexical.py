@@ -39,7 +39,6 @@ MOST_EDITS = 2  # the most that tantivy's fuzzy queries take
 AN_EDIT = 4  # letters of a word for each edit that it may have: two in five make any word of any other
 MOST_PATTERNS = 8  # words of one query that are looked for so; each reads the whole dictionary
 ACRONYM_BOOST = 0.8  # what an acronym stands for, in order
-ASKED_BOOST = 0.8  # of a word that one of the questions has
 
 
 class _ByWords:
@@ -230,7 +229,7 @@ def asked_like(index: LexicalIndex, query: Query) -> tantivy.Query | None:
 
 def _asked_worths(index: LexicalIndex, term: Term) -> list[tuple[str, float]]:
     """Return the words by which a question may have a term, each with what it is worth there."""
-    boost = ASKED_BOOST * (PART_BOOST if term.is_identifier and len(term.stems) > 1 else STEM_BOOST)
+    boost = PART_BOOST if term.is_identifier and len(term.stems) > 1 else STEM_BOOST
     words = (term.whole,) if term.is_cjk else term.stems
     field = analysis.CJK if term.is_cjk else analysis.BODY
     return [(word, boost * _rarity(index, field, word)) for word in words if index.document_frequency(ASKED, word)]

@@ -92,6 +92,11 @@ class Semantic:
             return [hit for hit in near if hit[0] >= least]
         return self._space.vectors.nearest(vector, k, scope.audiences, scope.statuses)
 
+    def question_cosines(self, query: "Query", seq: int) -> dict[int, float]:
+        """Return the cosines of a memory's questions, by their place from 0. Raises StoreError, ModelError."""
+        vector = self._space.encode(query.meant)
+        return self._space.vectors.question_cosines(vector, seq) if vector else {}
+
     def cosines(self, query: "Query", seqs: "Sequence[int]") -> dict[int, float]:
         """Return the cosines of these memories, by row number, of those that have one. Raises StoreError, ModelError."""
         vector = self._space.encode(query.meant)

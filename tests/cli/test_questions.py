@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Ask, Run
 
 KEYS = "The signing keys of the release service are rotated every quarter."
 ASKED = ("--question", "who renews the certificates?", "--question", "how often do secrets change")
@@ -80,3 +80,46 @@ def test_too_long_and_too_many_are_refused_with_one_line(subcog: Run, questions:
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert said in done.err
     assert subcog("list").code == 1
+
+
+PROMPT = "Who renews the certificates of the release service?"
+
+
+def test_a_prompt_like_a_question_brings_its_memory_and_why_says_so(
+    subcog: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask.remember()
+    monkeypatch.setenv("COLUMNS", "150")
+    id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()
+    assert ask(PROMPT) == [id_]
+    told = subcog("why").out
+    assert "asked like this: who renews the certificates?" in told
+    assert "the prompt is like a question that it answers" in subcog("why", "--explain").out
+    assert "handed over" in told
+
+
+def test_without_its_questions_the_memory_does_not_come(subcog: Run, ask: Ask) -> None:
+    ask.remember()
+    id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()
+    subcog("edit", id_, "--no-questions")
+    assert ask(PROMPT) == []
+    subcog("edit", id_, *ASKED[:2])
+    assert ask(PROMPT) == [id_]
+
+
+def test_search_explains_by_which_question_it_found(subcog: Run) -> None:
+    subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED)
+    told = subcog("search", "who renews certificates", "--explain").out
+    assert "asked like this: who renews the certificates?" in told
+    assert "questions rank 1" in told
+    (row,) = json.loads(subcog("search", "who renews certificates", "--json").out)["results"]
+    assert row["explain"]["asked_like"] == "who renews the certificates?"
+
+
+@pytest.mark.parametrize("away", [("forget",), ("edit", "--status", "archived")])
+def test_a_memory_takes_its_questions_along(subcog: Run, ask: Ask, away: tuple[str, ...]) -> None:
+    ask.remember()
+    id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()
+    assert subcog(away[0], id_, *away[1:]).code == 0
+    assert ask(PROMPT) == []
+    assert id_ not in subcog("search", "who renews the certificates").out

@@ -6,7 +6,7 @@ import pytest
 
 from subcog_hooks import database
 from subcog_hooks.errors import StoreTooNew
-from subcog_hooks.memory.questions import AnsweredQuestion
+from subcog_hooks.memory.model import AnsweredQuestion
 from subcog_hooks.memory.schema import QUESTIONS_SINCE, SCHEMA
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home

@@ -1,8 +1,8 @@
 import pytest
 
 from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory.model import check
-from subcog_hooks.memory.questions import AGENT, LEARNED, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, from_json, to_json
+from subcog_hooks.memory.model import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, check
+from subcog_hooks.memory.questions import from_json, to_json
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
@@ -10,7 +10,7 @@ from tests.conftest import Maker
 ASKED = (
     AnsweredQuestion("who rotates the keys?"),
     AnsweredQuestion("key rotation", AGENT),
-    AnsweredQuestion("vault runbook", LEARNED),
+    AnsweredQuestion("vault runbook", "learned"),
 )
 
 

@@ -2,14 +2,13 @@
 
 import pytest
 
-from subcog_hooks.memory.model import Memory
-from subcog_hooks.memory.questions import AnsweredQuestion
+from subcog_hooks.memory.model import AnsweredQuestion, Memory
 from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.memory.vectors import FIRST_QUESTION, VectorStore
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
-from tests.memory.conftest import cosine, encode, follow
-from tests.memory.letters import final
+from tests.memory.conftest import cosine, follow
+from tests.memory.letters import encode, final
 
 ANCHOR, BUOY = "what holds the ship in place", "how does a boat stay where it is"
 

@@ -3,12 +3,15 @@
 import pytest
 
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.questions import AnsweredQuestion
+from subcog_hooks.memory.model import AnsweredQuestion
 from subcog_hooks.memory.store import Filter
 from subcog_hooks.recall import lexical, query
+from subcog_hooks.recall.asked_like import Likeness, most_like
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.recall.hits import LEXICAL, QUESTIONS
-from tests.recall.shelf import ENOUGH, Shelf, find, first, ids, memory
+from subcog_hooks.recall.logit import LIKE, LIKE_WEIGHT
+from subcog_hooks.recall.relevance import NAMES
+from tests.recall.shelf import ENOUGH, Shelf, find, first, handed, ids, memory
 
 
 def asked(*questions: str) -> tuple[AnsweredQuestion, ...]:
@@ -83,3 +86,73 @@ def test_words_of_text_and_question_are_one_strategy(shelf: Shelf) -> None:
     answer = find(shelf.by_words(), "implicit flow SPA")
     assert answer.strategies == (LEXICAL,)
     assert QUESTIONS in first(answer).ranks
+
+
+# ---- evidence -------------------------------------------------------------------------------------------------------------
+
+
+def likeness(index: LexicalIndex, text: str, *questions: str, cosines: dict[int, float] | None = None) -> Likeness:
+    return most_like(text, asked(*questions), cosines or {}, index.analysers)
+
+
+def test_the_share_is_of_the_questions_words_by_their_stems(index: LexicalIndex) -> None:
+    found = likeness(index, "please tell me how visitors were signing in", "how do visitors sign in to the website")
+    assert (found.share, found.cosine, found.value) == (2 / 3, None, 2 / 3)
+
+
+def test_of_several_questions_the_likest_is_told(index: LexicalIndex) -> None:
+    found = likeness(index, "sign in", "who counts visitors", "sign in", "sign in again")
+    assert (found.question, found.share) == ("sign in", 1.0)
+    nearer = likeness(index, "xyzzy", "who counts visitors", "which gate", cosines={0: 0.2, 1: 0.9})
+    assert (nearer.question, nearer.value) == ("which gate", 0.45)
+
+
+def test_a_question_of_function_words_and_one_without_spaces_can_be_asked(index: LexicalIndex) -> None:
+    assert likeness(index, "what is it", "what is it").share == 1.0
+    assert likeness(index, "ログインは何ですか", "ログイン").share == 1.0
+    assert likeness(index, "anything", "?").share == 0.0
+
+
+def test_a_query_like_a_question_is_evidence_with_a_term_of_its_own(shelf: Shelf) -> None:
+    shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
+    shelf.fill()
+    sources = shelf.by_meaning_too()
+    like = first(handed(sources, "Which handshake replaced the passwords?"))
+    assert (like.memory.id, like.asked_like) == ("pkce", "which handshake replaced passwords")
+    ((_, value, adds),) = [term for term in like.terms if term[0] == "asked_like"]
+    assert value > LIKE
+    assert adds == pytest.approx(LIKE_WEIGHT * (value - LIKE), abs=1e-3)
+    assert like.relevance > 0.8
+    assert "asked_like" in NAMES
+
+
+def test_what_only_its_question_brought_is_held_back_by_what_the_question_lacks(shelf: Shelf) -> None:
+    shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
+    shelf.fill()
+    unlike = first(handed(shelf.by_meaning_too(), "How many passwords does the database server allow for each connection?"))
+    assert unlike.asked_like is None
+    assert [adds < 0.0 for name, _, adds in unlike.terms if name == "asked_like"] == [True]
+
+
+def test_a_question_that_nobody_asks_takes_nothing_from_the_text(shelf: Shelf) -> None:
+    shelf.add(
+        None, memory(PKCE, id="with", questions=asked("who counts the visitors of the museum")), memory(PKCE, id="without")
+    )
+    shelf.fill()
+    hits = {hit.memory.id: hit for hit in handed(shelf.by_meaning_too(), "Why was the implicit flow of OAuth2 dropped?").hits}
+    assert hits["with"].relevance == hits["without"].relevance
+    assert hits["with"].terms == hits["without"].terms
+
+
+def test_without_meaning_the_words_of_the_question_are_the_evidence(shelf: Shelf) -> None:
+    shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
+    shelf.fill()
+    like = first(handed(shelf.by_words(), "Which handshake replaced the passwords?"))
+    assert [(value, round(adds, 3)) for name, value, adds in like.terms if name == "asked_like"] == [(1.0, 1.6)]
+
+
+def test_a_memory_that_the_index_has_not_reached_is_found_by_its_question(shelf: Shelf) -> None:
+    shelf.fill()
+    sources = shelf.by_words()
+    shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
+    assert first(handed(sources, "Which handshake replaced the passwords?")).asked_like == "which handshake replaced passwords"

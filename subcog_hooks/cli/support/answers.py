@@ -105,6 +105,7 @@ def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, obje
             "alpha_reason": answer.alpha_reason,
             "agreement": round(hit.agreement, 4),
             "tag_matches": list(hit.labels),
+            **({"asked_like": hit.asked_like} if hit.asked_like else {}),
             "recency_factor": round(hit.recency, 4),
             "contributions": {name: round(amount, EXACT_DIGITS) for name, amount in hit.contributions.items()},
             "factors": {"agreement": round(hit.agreement_factor, EXACT_DIGITS), "recency": round(hit.recency, EXACT_DIGITS)},
@@ -163,6 +164,8 @@ def _reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]:
     ]
     if hit.labels:
         lines.append("tags in the query: " + ", ".join(map(safe, hit.labels)))
+    if hit.asked_like:
+        lines.append(f"asked like this: {safe(hit.asked_like)}")
     if hit.recency < 1.0:
         lines.append(f"age leaves {hit.recency:.2f} of the score")
     return lines

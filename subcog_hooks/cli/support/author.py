@@ -5,8 +5,7 @@ from collections.abc import Iterable
 
 from subcog_hooks.errors import UsageError
 from subcog_hooks.homes import IN_AN_AGENT
-from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import AGENT, USER, Memory
+from subcog_hooks.memory.model import AGENT, PERSON, USER, Memory
 
 AS_USER_HELP = "For an agent: the person has allowed to change what is the person's own."
 
@@ -23,7 +22,7 @@ def trust() -> str:
 
 def origin(*, as_user: bool = False) -> str:
     """Return who puts the questions that this command stores. as_user: `--as-user` is given."""
-    return questions.AGENT if is_agent() and not as_user else questions.PERSON
+    return AGENT if is_agent() and not as_user else PERSON
 
 
 def require_consent(memories: Iterable[Memory], *, as_user: bool) -> None:

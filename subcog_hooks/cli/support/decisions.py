@@ -453,6 +453,8 @@ def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[Renderabl
         found = words[candidate.id]
         yield ""
         yield Text.assemble((f"{safe(candidate.id)}  ", ACCENT), _listed("has", found.has), "; ", _listed("lacks", found.lacks))
+        if found.asked_like:
+            yield Text.assemble("  ", ("asked like this: ", DIM), safe(found.asked_like))
 
 
 def _listed(verb: str, words: Sequence[str]) -> Text:

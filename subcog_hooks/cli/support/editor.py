@@ -8,7 +8,7 @@ import tempfile
 from subcog_hooks.cli.support import conditions
 from subcog_hooks.errors import InvalidMemory, SubcogError, UsageError
 from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.model import PERSON, Memory
 
 _HEADER = """\
 # Fields above the dashes may be changed, the text is below them. An empty text changes nothing.
@@ -31,7 +31,7 @@ class Editor:
 
     __slots__ = ("_memory", "_origin", "_path")
 
-    def __init__(self, memory: Memory, origin: str = questions.PERSON) -> None:
+    def __init__(self, memory: Memory, origin: str = PERSON) -> None:
         """origin: who puts the questions that are new."""
         self._memory = memory
         self._origin = origin

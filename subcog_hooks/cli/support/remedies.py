@@ -1,5 +1,6 @@
 """Remedies that make a memory come to a prompt: words and triggers, each tried by deciding anew on a copy of the store."""
 
+import operator
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -9,13 +10,14 @@ import re2
 from subcog_hooks.cli.support import session, trial
 from subcog_hooks.cues import triggers
 from subcog_hooks.deadline import Deadline
+from subcog_hooks.embed import static
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.hooks.dry_run import Asked, decide_dry
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.project import Project
 from subcog_hooks.paths import Home
-from subcog_hooks.recall import query
+from subcog_hooks.recall import asked_like, logit, query
 from subcog_hooks.recall.query import Term
 from subcog_hooks.recall.relevance import AskedTerms as Comparison
 from subcog_hooks.settings import loading
@@ -30,10 +32,14 @@ KEYWORDS = (1, 2, 4)  # so many missing words are tried together
 
 
 class Words(NamedTuple):
-    """The telling words of a prompt, as far as a memory has them or lacks them, the rarest first."""
+    """The telling words of a prompt, as far as a memory has them or lacks them, the rarest first.
+
+    asked_like: the memory's question that the prompt is like, None for none.
+    """
 
     has: list[str]
     lacks: list[str]
+    asked_like: str | None = None
 
 
 class Remedy(NamedTuple):
@@ -72,7 +78,21 @@ def _project(identity: str) -> Project | None:
 def words_of(decision: Decision, memory: Memory, index: LexicalIndex) -> Words:
     """Return which words of a decision's prompt a memory has, and which it lacks, by what it says today."""
     has, lacks = _split(decision, memory, index)
-    return Words([_shown(term) for term in has], [_shown(term) for term in lacks])
+    return Words([_shown(term) for term in has], [_shown(term) for term in lacks], _asked_like(decision, memory, index))
+
+
+def _asked_like(decision: Decision, memory: Memory, index: LexicalIndex) -> str | None:
+    """Return the question that a memory's relevance for a prompt was raised for, of those that it has today."""
+    added = [term for one in decision.candidates if one.id == memory.id for term in one.terms if term[0] == logit.ASKED_LIKE]
+    if not (memory.questions and added and added[0][2] > 0.0):
+        return None
+    encoder = static.StaticEncoder.open()
+    try:
+        asked, *theirs = [encoder.vector(text) for text in (decision.prompt or "", *(one.text for one in memory.questions))]
+    finally:
+        encoder.close()
+    near = {place: sum(map(operator.mul, asked, vector)) for place, vector in enumerate(theirs)}
+    return asked_like.most_like(decision.prompt or "", memory.questions, near, index.analysers).question
 
 
 def _split(decision: Decision, memory: Memory, index: LexicalIndex) -> tuple[list[Term], list[Term]]:
