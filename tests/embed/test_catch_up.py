@@ -18,6 +18,7 @@ from subcog_hooks.embed.space import Space
 from subcog_hooks.errors import ModelError, StoreBusy
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.memory.model import MAX_QUESTION, AnsweredQuestion
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
@@ -47,6 +48,20 @@ def test_every_memory_gets_the_models_vector(
     assert [vectors.final_vectors(memory.content_hash) for memory in memories] == [
         [embedder.query(memory.content)] for memory in memories
     ]
+
+
+def test_a_question_is_embedded_by_itself_and_never_in_passages(
+    home: Home, store: Store, make: Maker, following: Open, embedder: Counting
+) -> None:
+    long = "桟" * MAX_QUESTION  # more tokens than a passage has
+    memory = make("Pier 3 is closed.", questions=(AnsweredQuestion("may ships moor there"), AnsweredQuestion(long)))
+    (kept,) = store.add([memory])
+    vectors = following()
+    assert finish(home, store, vectors, embedder) == 3
+    assert (vectors.counts(), vectors.pending()) == ((1, 0), [])
+    near = [vectors.question_cosines(embedder.query(text), kept.seq) for text in ("may ships moor there", long)]
+    assert [round(cosines[place], 4) for place, cosines in enumerate(near)] == [1.0, 1.0]
+    assert [len(cosines) for cosines in near] == [2, 2]
 
 
 def test_progress_is_told_of_every_group(
