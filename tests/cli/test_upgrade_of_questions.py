@@ -3,9 +3,11 @@
 import json
 
 import pytest
+import tantivy
 
 from subcog_hooks import database
 from subcog_hooks.errors import StoreTooNew
+from subcog_hooks.memory import index
 from subcog_hooks.memory.model import AnsweredQuestion
 from subcog_hooks.memory.schema import QUESTIONS_SINCE, SCHEMA
 from subcog_hooks.memory.store import Store
@@ -20,11 +22,33 @@ OTHER = "who renews the certificates of the build farm?"
 BEFORE = database.Schema(SCHEMA.migrations[: QUESTIONS_SINCE - 1], SCHEMA.synchronous, then=SCHEMA.then)
 
 
+def schema_before() -> tantivy.Schema:
+    """The fields of the index before there were questions."""
+    builder = tantivy.SchemaBuilder()
+    for name in ("seq", "created", "expires"):
+        builder.add_integer_field(name, indexed=True, fast=True)
+    for name, tokenizer in (
+        ("body", "subcog_body"),
+        ("exact", "subcog_exact"),
+        ("cjk", "whitespace"),
+        ("labels", "subcog_body"),
+    ):
+        builder.add_text_field(name, tokenizer_name=tokenizer)
+    for name in ("audience", "status", "namespace", "tag", "label", "short", "spelled_out"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
 @pytest.fixture
-def old(home: Home, make: Maker) -> str:
+def old(home: Home, make: Maker, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store of that version, with its caches."""
     home.create()
-    with Store(database.open_writer(home.memories_db, BEFORE, 1_000), home.memories_db) as store:
+    with (
+        monkeypatch.context() as before,
+        Store(database.open_writer(home.memories_db, BEFORE, 1_000), home.memories_db) as store,
+    ):
+        before.setattr(index, "INDEX_FORMAT", 3)
+        before.setattr(index, "_schema", schema_before)
         store.add(
             [make(KEYS, id="keys", tags=("vault",), triggers=("rotate now",)), make("Old.", id="old", status="superseded")]
         )
@@ -52,6 +76,18 @@ def test_a_hook_reads_it_and_leaves_it_as_it_is(old: str, ask: Ask, subcog: Run)
     assert "keys" in subcog("search", "signing keys").out
     assert "questions" not in subcog("show", "keys").out
     assert version(old) == QUESTIONS_SINCE - 1
+
+
+def test_a_hook_reads_its_index_until_a_command_rebuilds_it(old: str, ask: Ask, subcog: Run, home: Home) -> None:
+    opened = index.LexicalIndex.open(home)
+    assert (opened.is_current, opened.most_questions) == (False, 0)
+    opened.check()
+    assert ask(QUESTION) == ["keys"]
+    subcog("edit", "keys", "--question", OTHER)
+    rebuilt = index.LexicalIndex.open(home)
+    assert (rebuilt.is_current, rebuilt.most_questions, rebuilt.documents) == (True, 1, 52)
+    assert ask("Who renews the certificates of the build farm?", "another") == ["keys"]
+    assert version(old) == len(SCHEMA.migrations)
 
 
 @pytest.mark.parametrize("command", [("doctor",), ("edit", "keys", "--question", OTHER)])
