@@ -44,14 +44,7 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     trusted: the user vouches for the file, so that `trust` user and priorities that pin hold (`import --trust user`);
     otherwise nothing in it raises its own trust.
     """
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InvalidMemory(f"not JSON: {error}", "one object a line") from error
-    if not isinstance(fields, dict):
-        raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
-    if entities.is_entity(fields):
-        fields = entities.as_memory(fields)
+    fields = _parse_fields(line)
     given = {name: value for name, value in fields.items() if value is not None}
     values: dict[str, Any] = {}  # each is checked here, as the field of a Memory that it fills
     for name in ("id", "content", *_TEXTS):
@@ -81,6 +74,17 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     values.setdefault("id", "" if has_id else new_id())
     unknown = tuple(name for name in fields if name not in FIELDS and name not in DERIVED)
     return Row(Memory(**values), has_id, unknown)
+
+
+def _parse_fields(line: str) -> "dict[str, Any]":
+    """Return the fields that a line gives to a memory, by their names. Raises InvalidMemory."""
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidMemory(f"not JSON: {error}", "one object a line") from error
+    if not isinstance(fields, dict):
+        raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
+    return entities.as_memory(fields) if entities.is_entity(fields) else fields
 
 
 def dump(memory: Memory) -> str:

@@ -151,8 +151,8 @@ def _recall(read: "Read", sources: Sources, new: "Sequence[str]" = ()) -> Answer
     asked = read.asked()
     text = "\n".join((asked, *new))
     deadline = occasion.deadline.sooner(AFTERWARDS_MS)
-    parts = read.parts()
-    answer = pipeline.for_needs(text, parts, sources, occasion.eligible, deadline, prompt=mask(asked), exact=read.exact)
+    needs = read.needs()
+    answer = pipeline.for_needs(text, needs, sources, occasion.eligible, deadline, prompt=mask(asked), exact=read.exact)
     if read.exact is not None and read.exact.note:
         answer.note = "; ".join(filter(None, (answer.note, read.exact.note)))
     return answer

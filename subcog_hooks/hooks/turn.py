@@ -75,7 +75,7 @@ class Read:
         typed = prepared.asked() if prepared else ""
         return "\n".join((typed or ends_of(self.turn.prompt), *self.borrowed))
 
-    def parts(self) -> list[str]:
+    def needs(self) -> list[str]:
         """Return the parts of the prompt that are needs by themselves: the line that says what failed, and sentences."""
         prepared = self.detected.reading.prompt
         if prepared is None or not prepared.text:
