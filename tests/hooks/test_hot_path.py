@@ -336,10 +336,10 @@ def test_where_nothing_was_typed_a_provider_costs_nothing(server: LlmServer) -> 
 def test_a_call_is_one_thread_more_and_loads_what_it_needs(home: Home, server: LlmServer) -> None:
     configure(home, server, llm_skip_confidence="1.0")
     state = State.open(home, 1_000)
-    for _ in range(ATTEMPTS):  # a busy machine leaves no time for an LLM
+    for _ in range(4 * ATTEMPTS):  # a busy machine leaves no time for an LLM
         state.run("DELETE FROM llm_failures")
         done = speaking()
-        if done.threads > WATCHDOG:
+        if done.threads > WATCHDOG and "socket" in done.modules:
             break
     assert done.threads == WATCHDOG + 1
     of_log = {"log", "control_characters"}  # if it came too late
