@@ -79,7 +79,7 @@ def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
     lines = subcog("why", "--explain").out.splitlines()
     start = lines.index("m1  relevance 0.7000, 0.2500 needed")
     assert [line.split() for line in lines[start + 2 : start + 5]] == [
-        ["intercept", "1.0000", "x", "-4.6731", "=", "-8.6500", "█" * 16, *NAMES["intercept"].split()],
+        ["intercept", "1.0000", "x", "-4.7861", "=", "-8.6500", "█" * 16, *NAMES["intercept"].split()],
         ["cosine", "0.6100", "x", "5.5738", "=", "+3.4000", "██████▎"],
         ["coverage", "0.8000", "x", "2.0625", "=", "+1.6500", "███"],
     ]
