@@ -24,7 +24,7 @@ from subcog_hooks.recall import channel, pipeline, semantic
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.hits import Hit
-from subcog_hooks.text import typed
+from subcog_hooks.text.typed import asked_in
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
 
 DEPTH = 10  # candidates of a prompt, best first by score
@@ -119,7 +119,7 @@ class Shelf:
         sources = Sources(self._index, self._store, self._space if by_meaning else None)
         with _without(hidden):
             answer = pipeline.for_prompt(
-                typed.prepare(case.prompt).asked() or typed.ends_of(case.prompt),
+                asked_in(case.prompt),
                 sources,
                 Eligibility(audiences_of(), FROZEN_MS),
                 Deadline(PATIENCE_MS),

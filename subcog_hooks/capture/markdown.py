@@ -157,8 +157,6 @@ _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}
 
 # ---- blocks and headings ---------------------------------------------------------------------------------------------
 
-# Blocks alone: the inline rules would take ten times as long, and only headings need them.
-
 
 @cache
 def _parser(*left_out: str) -> "MarkdownIt":
@@ -202,6 +200,7 @@ def _lines(text: str) -> list[str]:
 def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
     skipped = _front_matter(lines)
     lines = lines[skipped:]
+    # blocks alone: the inline rules would take ten times as long, and only headings need them
     blocks = _parser("inline", "text_join").parse("\n".join(lines))
     tokens = [token for token in blocks if token.level == 0 and token.map and token.nesting >= 0]
     root = part = _Part(title.strip()[:_LONGEST_HEADING], 0, skipped + 1, None)

@@ -20,6 +20,7 @@ from subcog_hooks.state.connection import State
 from subcog_hooks.state.cut_offs import CutOff
 from subcog_hooks.state.decision import GIVEN, INJECTED, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
+from subcog_hooks.text.typed import asked_in
 
 LISTED = 20
 _ONLY_PROMPTS = "a memory is missed at a prompt; `subcog why --list` shows them"
@@ -119,7 +120,7 @@ def _tell_hidden(decision: Decision, store: Store | None) -> None:
     if store is None or not decision.prompt:
         return
     scope = Filter(audiences=audiences_of(*filter(None, [decision.project])))
-    if lost := hidden.matching(decision.prompt, scope, store, session.index_of(store)):
+    if lost := hidden.matching(asked_in(decision.prompt), scope, store, session.index_of(store)):
         terminal.say(hidden.told(lost))
 
 
@@ -299,7 +300,7 @@ def _terms(decision: Decision, store: Store) -> dict[str, float]:
     """Return what was asked there: a prompt that goes on from the one before is known by what it borrowed, too."""
     if decision.prompt is None:
         return {}
-    return marks.terms("\n".join((decision.prompt, *decision.borrowed)), session.index_of(store))
+    return marks.terms("\n".join((asked_in(decision.prompt), *decision.borrowed)), session.index_of(store))
 
 
 def _require_store(id_: str) -> None:

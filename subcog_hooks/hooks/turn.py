@@ -6,7 +6,7 @@ from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.settings.keys import EVERYTHING
 from subcog_hooks.state import sessions
-from subcog_hooks.text.typed import ends_of
+from subcog_hooks.text.typed import asked_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,9 +71,7 @@ class Read:
 
     def asked(self) -> str:
         """Return what memories are compared with: what was typed of the prompt, with what it borrows from the one before."""
-        prepared = self.detected.reading.prompt
-        typed = prepared.asked() if prepared else ""
-        return "\n".join((typed or ends_of(self.turn.prompt), *self.borrowed))
+        return "\n".join((asked_in(self.turn.prompt, self.detected.reading.prompt), *self.borrowed))
 
     def needs(self) -> list[str]:
         """Return the parts of the prompt that are needs by themselves: the line that says what failed, and sentences."""

@@ -70,13 +70,6 @@ class Prompt:
         self.error = error
         self.pasted = pasted
 
-    def asked(self) -> str:
-        """Return what memories are compared with: what was typed, or, where nothing was, the line that says what failed.
-
-        What was pasted is nothing that a memory has to cover.
-        """
-        return self.text or self.error
-
 
 def ends_of(prompt: str) -> str:
     """Return the prompt, or head and tail of a long one.
@@ -89,6 +82,18 @@ def ends_of(prompt: str) -> str:
     if len(prompt) > _MAX_KEPT:
         prompt = prompt.strip()
     return prompt if len(prompt) <= _MAX_KEPT else prompt[:MAX_TYPED_END] + "\n" + prompt[-MAX_TYPED_END:]
+
+
+def asked_in(prompt: str, prepared: Prompt | None = None) -> str:
+    """Return what memories are compared with: what was typed of a prompt, else the line that says what failed, else all.
+
+    What was pasted is nothing that a memory has to cover. prepared: the prompt as `prepare` has it, where that is known.
+
+    >>> asked_in("It fails:\\n```\\nTypeError: x is undefined\\n```"), asked_in("```\\nTypeError: x is undefined\\n```")
+    ('It fails:', 'TypeError: x is undefined')
+    """
+    prepared = prepared or prepare(prompt)
+    return prepared.text or prepared.error or ends_of(prompt)
 
 
 def is_typed(prompt: str) -> bool:

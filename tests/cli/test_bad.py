@@ -13,6 +13,15 @@ from tests.cli.conftest import Ask, Run
 from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 
 QUESTION = "How do we rotate the signing keys of the release service?"
+PASTED = f"""{QUESTION}
+
+```python
+def settle(account: Account, day: date) -> Balance:
+    rows = [row for row in account.rows if row.day <= day]
+    total = sum(row.amount for row in rows)
+    audit.note(account.id, total, ledger=account.ledger, currency=account.currency)
+    return Balance(account.id, total, opened=account.opened, closed=account.closed)
+```"""
 PARAPHRASE = "What is the procedure for rotating the signing keys of our release service?"
 OTHER = "Which runbook has the quarterly steps for the vault?"
 KEYS = "The signing keys of the release service are rotated every quarter, with the steps of the runbook for the vault."
@@ -45,6 +54,13 @@ def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, asked: Ask) -
     ]
     assert asked(QUESTION, "second") == []
     assert asked(f"Please tell me: {QUESTION.lower()}", "third") == []
+
+
+@pytest.mark.parametrize("later", [PASTED, QUESTION])
+def test_what_was_pasted_into_the_prompt_does_not_count(subcog: Run, asked: Ask, later: str) -> None:
+    assert asked(PASTED, "pasted") == ["keys"]
+    assert subcog("why", "--bad", "keys").code == 0
+    assert asked(later, "again") == []
 
 
 @pytest.mark.usefixtures("asked")

@@ -29,6 +29,12 @@ def test_the_words_that_a_memory_has_and_lacks_are_named(machine: Machine) -> No
     assert lacks == "none of the words"
 
 
+def test_words_that_were_pasted_are_not_missing(machine: Machine) -> None:
+    asked(machine, f"{QUESTION}\n```\nexport const retries = backoff(jitter)\n```")
+    line = next(line for line in machine.run("why").stdout.decode().splitlines() if line.startswith(f"{ANSWER}  has "))
+    assert line.endswith("; lacks none of the words")
+
+
 def test_what_is_proposed_makes_the_memory_come(machine: Machine) -> None:
     asked(machine, ELSEWHERE)
     before = (machine.home / "memories.db").read_bytes()

@@ -54,10 +54,8 @@ def joined(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
     changes: dict[str, object] = {}
     for field, value in given.items():
         has = getattr(memory, field)
-        if field == "questions":
-            both: object = questions.distinct((*has, *value))  # type: ignore[misc]  # as the field's name says
-        elif isinstance(value, tuple):
-            both = tuple(dict.fromkeys((*has, *value)))
+        if isinstance(value, tuple):
+            both: object = questions.distinct((*has, *value)) if field == "questions" else tuple(dict.fromkeys((*has, *value)))
         else:
             both = {**has, **value} if isinstance(value, dict) else value
         if both != has:

@@ -25,6 +25,7 @@ from subcog_hooks.settings.loading import Settings
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import INJECTED, Candidate, Decision
 from subcog_hooks.state.sessions import Earlier
+from subcog_hooks.text.typed import asked_in
 
 BUDGET_MS = 10_000.0  # nobody waits for a prompt here
 SHORTEST = 3  # letters of a word that is worth a keyword
@@ -86,17 +87,18 @@ def _asked_like(decision: Decision, memory: Memory, index: LexicalIndex) -> str 
     added = [term for one in decision.candidates if one.id == memory.id for term in one.terms if term[0] == logit.ASKED_LIKE]
     if not (memory.questions and added and added[0][2] > 0.0):
         return None
+    text = asked_in(decision.prompt or "")
     encoder = static.StaticEncoder.open()
     try:
-        asked, *theirs = [encoder.vector(text) for text in (decision.prompt or "", *(one.text for one in memory.questions))]
+        asked, *theirs = map(encoder.vector, (text, *(one.text for one in memory.questions)))
     finally:
         encoder.close()
     near = {place: sum(map(operator.mul, asked, vector)) for place, vector in enumerate(theirs)}
-    return asked_like.most_like(decision.prompt or "", memory.questions, near, index.analysers).question
+    return asked_like.most_like(text, memory.questions, near, index.analysers).question
 
 
 def _split(decision: Decision, memory: Memory, index: LexicalIndex) -> tuple[list[Term], list[Term]]:
-    text = "\n".join((decision.prompt or "", *decision.borrowed))
+    text = "\n".join((asked_in(decision.prompt or ""), *decision.borrowed))
     return Comparison(query.analyse(text, index), index.analysers).split_by(memory, index.analysers)
 
 

@@ -1,0 +1,229 @@
+"""`import` of Markdown files and folders: sections, what the user has added to them, records and their status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    (project / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    done = subcog("import", str(DATA / "adr"))
+    assert done.code == 0
+    rows = [json.loads(line) for line in subcog("export").out.splitlines()]
+    assert {row["namespace"] for row in rows} == {"decisions"}
+    assert {row["trust"] for row in rows} == {"file"}
+    assert {row["project"] for row in rows} == {str(project)}
+    assert all("/adr/0" in row["source"] for row in rows)
+    again = subcog("import", str(DATA / "adr"))
+    assert again.out == f"added 0, already there {len(rows)}\n"
+
+
+def test_a_folder_without_markdown_is_refused(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = subcog("import", "empty")
+    assert (done.code, done.err) == (2, "subcog: empty holds no Markdown; give a folder of .md files, or a .jsonl file\n")
+
+
+def test_markdown_imported_again_is_updated_and_what_is_gone_is_archived(subcog: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    text = "# Notes\n\n## Locks\n\nThe harbour lock opens at six in the morning, before the first tide of the day comes in.\n\n"
+    gone = "## Cranes\n\nThe crane of the east quay lifts forty tonnes and is serviced by the yard every second month.\n"
+    notes.write_text(text + gone)
+    subcog("import", "notes.md")
+    notes.write_text(text.replace("six", "five"))
+    done = subcog("import", "notes.md")
+    assert (done.code, done.out) == (0, "added 0, replaced 1, archived 1\n")
+    assert "at five" in subcog("search", "harbour lock").out
+    assert subcog("search", "crane").code == 1
+    assert subcog("search", "crane", "--status", "archived").code == 0
+
+
+def test_a_superseded_decision_record_comes_in_as_superseded(subcog: Run, tmp_path: Path) -> None:
+    record = (
+        "# 3. Use RabbitMQ\n\n## Status\n\nSuperseded by 4\n\n## Context\n\nWe needed a queue between the shop and the yard.\n"
+    )
+    (tmp_path / "0003-rabbit.md").write_text(record)
+    subcog("import", "0003-rabbit.md")
+    assert {json.loads(line)["status"] for line in subcog("export").out.splitlines()} == {"superseded"}
+
+
+def test_an_export_of_some_sections_archives_no_others_and_replaces_none_unasked(subcog: Run, tmp_path: Path) -> None:
+    section = "The {} of the harbour is looked after by the yard, every second month of the year, in the morning.\n\n"
+    (tmp_path / "notes.md").write_text(
+        "# Notes\n\n## Locks\n\n" + section.format("lock") + "## Cranes\n\n" + section.format("crane")
+    )
+    subcog("import", "notes.md")
+    lines = subcog("export").out.splitlines()
+    assert len(lines) == 2
+    Path("some.jsonl").write_text(lines[0].replace("morning", "evening") + "\n")
+    done = subcog("import", "some.jsonl")
+    assert (done.code, "is taken by another content" in done.err) == (2, True)
+    assert subcog("export").out.splitlines() == lines
+
+
+SECTIONS = (
+    "# Notes\n\n## Locks\n\nThe lock of the harbour is opened by the yard, every second month of the year, in the morning.\n\n"
+    "## Cranes\n\nThe crane of the harbour is looked after by the yard, every second month of the year, at noon.\n"
+)
+
+
+def sections(subcog: Run) -> dict[str, dict[str, object]]:
+    """The sections in the store, by the last word of their first line."""
+    rows = map(json.loads, subcog("export", "--deleted").out.splitlines())
+    return {row["content"].split("\n")[0].rpartition(" ")[2]: row for row in rows}
+
+
+def test_importing_again_leaves_what_the_user_has_decided(subcog: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    notes.write_text(SECTIONS)
+    subcog("import", "notes.md")
+    lock, crane = (str(sections(subcog)[name]["id"]) for name in ("Locks", "Cranes"))
+    subcog("edit", lock, "--content", "Notes > Locks\n\nMy own careful text")
+    subcog("forget", crane)
+    notes.write_text(SECTIONS.replace("morning", "evening").replace("noon", "night"))
+    done = subcog("import", "notes.md")
+    assert "was edited since it was imported; use --replace to take the file's text" in done.err
+    assert "careful" in str(sections(subcog)["Locks"]["content"])
+    assert sections(subcog)["Cranes"]["status"] == "deleted"
+    notes.write_text(
+        "# Notes\n\nNothing of all this is true any more, and the harbour has been filled up with sand and shells.\n"
+    )
+    subcog("import", "notes.md")
+    assert "careful" in str(sections(subcog)["Locks"]["content"])
+    assert sections(subcog)["Locks"].get("status", "active") == "active"
+
+
+CUES = ("--trigger", "lock", "--path", "quay/**", "--when", "branch=main", "--keyword", "sluice", "--priority", "60")
+
+
+@pytest.fixture
+def lock(subcog: Run, tmp_path: Path) -> str:
+    """The id of a section to which the user has added all that calls a memory up."""
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md")
+    id_ = str(sections(subcog)["Locks"]["id"])
+    assert subcog("edit", id_, *CUES).code == 0
+    return id_
+
+
+def cues_of(subcog: Run) -> dict[str, object]:
+    names = ("keywords", "triggers", "paths", "when", "priority")
+    return {name: value for name, value in sections(subcog)["Locks"].items() if name in names}
+
+
+ADDED = {"keywords": ["sluice"], "triggers": ["lock"], "paths": ["quay/**"], "when": {"branch": "main"}, "priority": 60}
+
+
+@pytest.mark.usefixtures("lock")
+@pytest.mark.parametrize("replace", [[], ["--replace"]])
+def test_what_the_user_has_added_to_a_section_stays_when_its_text_changes(
+    subcog: Run, tmp_path: Path, replace: list[str]
+) -> None:
+    (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
+    done = subcog("import", "notes.md", *replace)
+    assert (done.code, done.err) == (0, "")
+    assert "evening" in str(sections(subcog)["Locks"]["content"])
+    assert cues_of(subcog) == ADDED
+    assert subcog("import", "notes.md", *replace).out == "added 0, already there 2\n"
+
+
+def test_a_text_that_was_edited_waits_for_replace_whatever_else_was_added(subcog: Run, lock: str, tmp_path: Path) -> None:
+    subcog("edit", lock, "--content", "Notes > Locks\n\nMy own careful text")
+    subcog("edit", lock, "--priority", "70")
+    (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
+    assert "was edited since it was imported; use --replace to take the file's text" in subcog("import", "notes.md").err
+    assert "careful" in str(sections(subcog)["Locks"]["content"])
+    assert subcog("import", "notes.md", "--replace").code == 0
+    assert "evening" in str(sections(subcog)["Locks"]["content"])
+    assert cues_of(subcog) == {**ADDED, "priority": 70}
+
+
+def test_who_vouched_for_a_sections_text_has_not_for_another(subcog: Run, lock: str, tmp_path: Path) -> None:
+    subcog("edit", lock, "--trust", "user", "--priority", "95")
+    (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
+    assert "was edited" in subcog("import", "notes.md").err
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md", "--replace")
+    assert (sections(subcog)["Locks"]["trust"], cues_of(subcog)["priority"]) == ("user", 95)
+    (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
+    subcog("import", "notes.md", "--replace")
+    assert (sections(subcog)["Locks"]["trust"], cues_of(subcog)["priority"]) == ("file", 89)
+    subcog("import", "notes.md", "--replace", "--trust", "user")
+    assert (sections(subcog)["Locks"]["trust"], cues_of(subcog)["triggers"]) == ("user", ["lock"])
+
+
+def test_a_section_with_additions_that_is_gone_is_archived_and_comes_back_with_them(
+    subcog: Run, lock: str, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_text("")
+    assert "archived 2" in subcog("import", "notes.md").out
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    assert "replaced 2" in subcog("import", "notes.md").out
+    assert cues_of(subcog) == ADDED
+
+
+def test_front_matter_that_changes_arrives(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md")
+    (tmp_path / "notes.md").write_text("---\ntags: [cache]\n---\n" + SECTIONS)
+    assert "replaced 2" in subcog("import", "notes.md").out
+    assert sections(subcog)["Locks"]["tags"] == ["cache"]
+
+
+def test_an_emptied_file_archives_its_sections(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md")
+    (tmp_path / "notes.md").write_text("")
+    assert "archived 2" in subcog("import", "notes.md").out
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (
+            "---\nstatus: superseded by ADR-0005\n---\n# 4. Use Kafka\n\n## Context\n\n" + "We needed a queue. " * 9,
+            "superseded",
+        ),
+        ("# 4. Use Kafka\n\nStatus: Rejected\n\n## Context\n\n" + "We needed a queue. " * 9, "archived"),
+        (
+            "# Payments\n\nStatus rejected means that the payment was refused by the bank of the customer, who is told so.\n",
+            "active",
+        ),
+        (
+            "# Config\n\n```yaml\nstatus: deprecated\n```\n\nis how a feature is marked, in the file of its own team.\n",
+            "active",
+        ),
+        ("# Decision log\n\nStatus: Rejected\n" + "Kafka. " * 20 + "\n\nStatus: Accepted\n" + "Rabbit. " * 20, "active"),
+    ],
+)
+def test_the_status_of_a_record_is_its_own_words_only(subcog: Run, tmp_path: Path, text: str, status: str) -> None:
+    (tmp_path / "0004-queue.md").write_text(text) if "Kafka\n" in text else (tmp_path / "notes.md").write_text(text)
+    subcog("import", ".")
+    assert {json.loads(line).get("status", "active") for line in subcog("export").out.splitlines()} == {status}
+
+
+def test_a_project_that_gets_a_remote_has_its_sections_once(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "notes.md").write_text(SECTIONS)
+    subcog("import", "notes.md")
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    assert "archived 2" in subcog("import", "notes.md").out
+    assert len(subcog("list", "--ids").out.split()) == 2
+
+
+def test_a_forgotten_section_stays_forgotten_whatever_its_file_says(subcog: Run, tmp_path: Path) -> None:
+    record = "# 3. Use RabbitMQ\n\nStatus: Accepted\n\n## Context\n\nWe needed a queue between shop and yard.\n"
+    (tmp_path / "0003-rabbit.md").write_text(record)
+    subcog("import", "0003-rabbit.md")
+    subcog("forget", *subcog("list", "--ids").out.split())
+    (tmp_path / "0003-rabbit.md").write_text(record.replace("Accepted", "Superseded by 4"))
+    done = subcog("import", "0003-rabbit.md")
+    assert (done.code, done.err) == (0, "")
+    assert {json.loads(line)["status"] for line in subcog("export", "--deleted").out.splitlines()} == {"deleted"}
