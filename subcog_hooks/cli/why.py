@@ -6,24 +6,22 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.support import completion, decisions, hidden, remedies, session
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support import bad_marks, completion, decisions, hidden, remedies, session
+from subcog_hooks.cli.support import missed as missed_memory
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.cli.support.remedies import Remedy, Rerun
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory, SubcogError, UsageError
-from subcog_hooks.hooks.payload import PROMPT_EVENT, START_EVENT, TOOL_EVENT
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, SubcogError, UsageError
+from subcog_hooks.hooks.payload import TOOL_EVENT
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
-from subcog_hooks.memory.store import Filter, Mark, Store, audiences_of
-from subcog_hooks.recall import marks
+from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.state import cut_offs, decision_log, ledger, silent_calls
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.cut_offs import CutOff
-from subcog_hooks.state.decision import GIVEN, INJECTED, Decision
-from subcog_hooks.state.decision_log import MAX_DECISIONS
+from subcog_hooks.state.decision import GIVEN, Decision
 from subcog_hooks.text.typed import asked_in
 
 LISTED = 20
-_ONLY_PROMPTS = "a memory is missed at a prompt; `subcog why --list` shows them"
 
 
 def register(app: typer.Typer) -> None:
@@ -64,14 +62,17 @@ def why(
         typer.Option(
             "--missed",
             metavar="ID",
-            help="Say what kept this memory away from the prompt, and try what would make it come.",
+            help="Say that this memory was wanted there: what was asked becomes a question that it answers, if that brings it.",
             autocompletion=completion.ids,
         ),
     ] = None,
     tool: Annotated[
         bool, typer.Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="With --bad: take that back.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="With --bad or --missed: take that back.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --missed: say what kept it away and what would bring it, and store nothing.")
+    ] = False,
 ) -> None:
     """Show why the hook gave memories to the agent, or why it was silent.
 
@@ -80,8 +81,10 @@ def why(
 
     Example: subcog why --list
     """
-    if undo and bad is None:
-        raise UsageError("--undo takes a mark away", "name the memory: --bad MEMORY --undo")
+    if undo and bad is None and missed is None:
+        raise UsageError("--undo takes a word back", "name the memory: --bad MEMORY --undo, or --missed MEMORY --undo")
+    if dry_run and (missed is None or undo):
+        raise UsageError("--dry-run goes with --missed", "name the memory: --missed MEMORY --dry-run")
     if bad is not None and (as_json or as_list or limit):
         raise UsageError("--bad shows nothing", "leave --json, --list and --limit out")
     if tool and (decision or as_list or bad or missed or explain):
@@ -89,29 +92,29 @@ def why(
     if tool:
         _list_tool_calls(limit or LISTED, as_json=as_json)
         return
-    if missed and (as_json or as_list or limit or bad):
+    if missed is not None and (as_json or as_list or limit or bad):
         raise UsageError("--missed goes with one decision alone", "leave --json, --list, --limit and --bad out")
     if decision and (as_list or limit):
         raise UsageError("a list is not of one decision", "leave the id out, or --list and --limit")
     if bad is not None:
-        _take_back(bad, decision) if undo else _mark(bad, decision)
+        bad_marks.take_back(bad, decision) if undo else bad_marks.mark(bad, decision)
+        return
+    if missed is not None:
+        missed_memory.unlearn(missed, decision) if undo else missed_memory.learn(missed, decision, dry_run=dry_run)
         return
     with decisions.opened() as state:
         if as_list or limit:
             most = limit or LISTED
             _list(decision_log.latest(state, most), cut_offs.read(session.home(), now_ms())[:most], most, as_json=as_json)
             return
-        found = decisions.find_prompt(state, decision, _ONLY_PROMPTS) if missed else decisions.find(state, decision)
+        found = decisions.find(state, decision)
         before = [candidate.id for candidate in found.candidates if candidate.outcome == GIVEN]
         given = {id_: ledger.decision_of(state, found.session, id_) for id_ in before}
         if as_json:
             terminal.raw(json.dumps(decisions.described(found), indent=1) + "\n")
             return
         with session.reading() as store:
-            if missed:
-                _tell_missed(missed, found, state, store)
-            else:
-                terminal.page(decisions.view(found, _shown_of(found, given, state, store, is_explained=explain)))
+            terminal.page(decisions.view(found, _shown_of(found, given, state, store, is_explained=explain)))
             _tell_hidden(found, store)
 
 
@@ -178,22 +181,6 @@ def _tried(decision: Decision, memory: Memory, state: State, index: LexicalIndex
         return []
 
 
-def _tell_missed(id_: str, decision: Decision, state: State, store: Store | None) -> None:
-    """Say what kept a memory away from the prompt of a decision, and what would make it come. Raises SubcogError."""
-    if decision.prompt is None:
-        raise UsageError(f"the prompt of {decision.id} was not kept, so it can not be asked again", decisions.why_not_kept())
-    if store is None:
-        raise NoMemory(f"no memory has the id {safe(id_)[:80]}", "nothing has been remembered yet")
-    memory = session.find(store, id_)
-    index = session.index_of(store)
-    rerun = Rerun(decision, decisions.given_before(state, decision), state)
-    now = rerun.decide(session.home())
-    candidate = remedies.candidate_of(now, memory.id)
-    is_there = candidate is not None and candidate.outcome == INJECTED
-    found = remedies.tried(rerun, decision, memory, index) if decisions.may_come(candidate) and not is_there else None
-    terminal.page(decisions.missed_view(decision, now, memory, remedies.words_of(decision, memory, index), found))
-
-
 def _list(found: list[Decision], cut_off: list[CutOff], most: int, *, as_json: bool) -> None:
     """List the latest runs, the newest first, also those that were cut off before they could be recorded."""
     if as_json:
@@ -209,104 +196,3 @@ def _list(found: list[Decision], cut_off: list[CutOff], most: int, *, as_json: b
     if not found and not cut_off:
         terminal.say("no decisions")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-
-
-# ---- marks ----------------------------------------------------------------------------------------------------------------
-
-
-def _mark(id_: str, decision: str | None) -> None:
-    """Mark a memory as wrong for the prompt of a decision. Raises NoDecision, NoMemory, UsageError."""
-    with decisions.opened() as state:
-        found = _meant(state, id_, decision)
-    if found.event != PROMPT_EVENT:
-        raise UsageError(
-            f"{found.id} was {decisions.occasion_of(found)}, and no prompt that others could be like", _instead(found, id_)
-        )
-    if found.prompt is None:
-        raise UsageError(
-            f"the prompt of {found.id} was not kept, so nothing can be like it",
-            decisions.why_not_kept(),
-        )
-    _require_store(id_)
-    with session.writing() as store:
-        memory = session.find(store, id_)
-        if memory.status == "deleted":
-            raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
-        asked = _terms(found, store)
-        if not asked:
-            raise UsageError(f"the prompt of {found.id} has no words to know it by", "nothing was marked")
-        store.mark(Mark(memory.seq, found.id, marks.to_text(asked), now_ms()))
-    if memory.id not in [candidate.id for candidate in found.candidates]:
-        terminal.say(f"{memory.id} was not among what was found there")
-    terminal.say(f"marked as wrong for prompts like {decisions.prompt_of(found, decisions.WORDS)!r}: {_shown(memory)}")
-    terminal.say(f"`subcog why --bad {memory.id} {found.id} --undo` takes it back")
-
-
-def _meant(state: State, id_: str, decision: str | None) -> Decision:
-    """Return the decision where a memory was wrong: the one that is named, else the latest prompt.
-
-    A later event at which the memory was handed over goes before that prompt. Raises NoDecision, UsageError.
-    """
-    if decision:
-        return decisions.find(state, decision)
-    for one in decision_log.latest(state, MAX_DECISIONS):
-        if one.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in one.injected)):
-            return one
-    return decisions.find_prompt(state, None, "")
-
-
-def _instead(decision: Decision, id_: str) -> str:
-    """Return what helps where a mark does not."""
-    means = "priority and conditions" if decision.event == START_EVENT else "paths and triggers"
-    return f"`subcog edit {safe(id_)[:80]}` changes its {means}"
-
-
-def _take_back(id_: str, decision: str | None) -> None:
-    """Take away the marks of a memory that were made for a prompt, or for one like it. Raises NoDecision, NoMemory, UsageError.
-
-    Of a decision that is no longer kept the mark itself is known by its id.
-    """
-    _require_store(id_)
-    with session.writing() as store:
-        memory = session.find(store, id_)
-        made = store.marks([memory.seq])
-        if not made:
-            raise UsageError(f"{memory.id} is not marked", "`subcog why --bad MEMORY` marks one")
-        gone = _choose_marks(store, made, decision)
-        if not gone:
-            raise UsageError(f"{memory.id} is not marked for that prompt", f"it is for those of {_ids(made)}: name one of them")
-        store.unmark(memory.seq, [mark.decision for mark in gone])
-    terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in gone)}): {_shown(memory)}")
-
-
-def _choose_marks(store: Store, made: list[Mark], decision: str | None) -> list[Mark]:
-    """Return the marks made for the prompt of a decision; where there are none, those that lower the memory for it."""
-    named = [mark for mark in made if decision and mark.decision.startswith(decision)]
-    if len({mark.decision for mark in named}) == 1:
-        return named
-    with decisions.opened() as state:
-        found = decisions.find_prompt(state, decision, f"it is marked for those of {_ids(made)}: name one of them")
-    asked = _terms(found, store)
-    left = {mark.decision: marks.factor(marks.overlap(asked, marks.from_text(mark.terms))) for mark in made}
-    of_it = [mark for mark in made if mark.decision == found.id or not left[mark.decision]]
-    return of_it or [mark for mark in made if left[mark.decision] < 1.0]
-
-
-def _ids(made: list[Mark]) -> str:
-    return ", ".join(dict.fromkeys(mark.decision for mark in made))
-
-
-def _terms(decision: Decision, store: Store) -> dict[str, float]:
-    """Return what was asked there: a prompt that goes on from the one before is known by what it borrowed, too."""
-    if decision.prompt is None:
-        return {}
-    return marks.terms("\n".join((asked_in(decision.prompt), *decision.borrowed)), session.index_of(store))
-
-
-def _require_store(id_: str) -> None:
-    if not session.has_store(session.home()):
-        raise NoMemory(f"no memory has the id {safe(id_)[:80]}", "nothing has been remembered yet")
-
-
-def _shown(memory: Memory) -> str:
-    return f"{memory.id} {safe(memory.content)[:80]}"

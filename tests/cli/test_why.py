@@ -328,7 +328,13 @@ def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> No
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--undo",), "--undo takes a mark away; name the memory: --bad MEMORY --undo"),
+        (("--undo",), "--undo takes a word back; name the memory: --bad MEMORY --undo, or --missed MEMORY --undo"),
+        (("--dry-run",), "--dry-run goes with --missed; name the memory: --missed MEMORY --dry-run"),
+        (("--missed", "m1", "--undo", "--dry-run"), "--dry-run goes with --missed; name the memory: --missed MEMORY --dry-run"),
+        (
+            ("--missed", "m1", "--bad", "m1"),
+            "--missed goes with one decision alone; leave --json, --list, --limit and --bad out",
+        ),
         (("--bad", "m1", "--json"), "--bad shows nothing; leave --json, --list and --limit out"),
         (("d1", "--list"), "a list is not of one decision; leave the id out, or --list and --limit"),
     ],

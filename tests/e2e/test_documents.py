@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -105,11 +104,8 @@ def test_first_five_minutes_of_readme_go_as_it_says(subcog_command: str, tmp_pat
     done = typed(subcog_command, tmp_path, README)
     given = [without_chance(block) for block in handed_over(done.stdout)]
     assert given == [without_chance(block) for block in shown_to_the_agent(README)], "only the first prompt brings the memory"
-    proposed = [shlex.split(line, comments=True) for line in done.stdout.splitlines() if line.startswith("  subcog edit ")]
-    (fix,) = (shlex.split(line) for block in commands_to_run(README) for line in block.lines if "--keyword" in line)
-    options = [sorted(command[3:]) for command in proposed]
-    assert sorted(fix[3:]) in options, "what README runs is what `why --missed` proposes"
-    assert "is   spoke: 1 of 1 candidate handed over" in done.stdout
+    after = done.stdout.partition("with the question 'Who changes the certificates used for builds?' it comes")[2]
+    assert "is   spoke: 1 of 1 candidate handed over" in after
 
 
 def test_blocks_that_are_not_run_are_few_and_say_what_they_need() -> None:

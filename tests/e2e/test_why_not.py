@@ -38,7 +38,7 @@ def test_words_that_were_pasted_are_not_missing(machine: Machine) -> None:
 def test_what_is_proposed_makes_the_memory_come(machine: Machine) -> None:
     asked(machine, ELSEWHERE)
     before = (machine.home / "memories.db").read_bytes()
-    told = machine.run("why", "--missed", ANSWER).stdout.decode()
+    told = machine.run("why", "--missed", ANSWER, "--dry-run").stdout.decode()
     assert re.search(r"its relevance is 0\.\d+, 0\.\d+ is needed", told)
     assert re.search("has none of the words; lacks .*jwt", told)
     commands = re.findall(rf"^  (subcog edit {ANSWER} --\S+ .+?)  #", told, re.MULTILINE)

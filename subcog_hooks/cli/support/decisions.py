@@ -395,6 +395,11 @@ def words_of(memory: Memory | None) -> Text:
     return Text(cut(safe(memory.content), WORDS))
 
 
+def named(memory: Memory) -> str:
+    """Return a memory's id and the beginning of its text, for a line."""
+    return f"{memory.id} {safe(memory.content)[:80]}"
+
+
 def nearly_given(decision: Decision) -> Candidate | None:
     """Return the best memory that was kept back for its relevance alone, where the hook was silent and it was near the bar."""
     if decision.outcome not in (outcomes.BELOW, outcomes.INTENT) or decision.reason:
@@ -468,6 +473,6 @@ def _remedies(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:
         if not found:
             yield Text(f"no keyword and no trigger of these words makes {safe(id_)} come: its text says something else")
             continue
-        yield Text(f"{safe(id_)} comes to this prompt with {'either of these' if len(found) > 1 else 'this'}, tried on a copy:")
+        yield Text(f"{safe(id_)} comes to this prompt with {'any of these' if len(found) > 1 else 'this'}, tried on a copy:")
         for remedy in found:
             yield Text.assemble("  ", (safe(remedy.command), ACCENT), (f"  # relevance {remedy.relevance:.2f}", DIM))

@@ -1,20 +1,21 @@
-"""Remedies that make a memory come to a prompt: words and triggers, each tried by deciding anew on a copy of the store."""
+"""Remedies that make a memory come to a prompt: a question, words, triggers, each tried on a copy of the store."""
 
 import operator
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import re2
 
 from subcog_hooks.cli.support import session, trial
+from subcog_hooks.cli.support.trial import Trial
 from subcog_hooks.cues import triggers
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import static
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.hooks.dry_run import Asked, decide_dry
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.model import LEARNED, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, Memory
 from subcog_hooks.memory.project import Project
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import asked_like, logit, query
@@ -25,7 +26,8 @@ from subcog_hooks.settings.loading import Settings
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import INJECTED, Candidate, Decision
 from subcog_hooks.state.sessions import Earlier
-from subcog_hooks.text.typed import asked_in
+from subcog_hooks.text import needs
+from subcog_hooks.text.typed import asked_in, prepare
 
 BUDGET_MS = 10_000.0  # nobody waits for a prompt here
 SHORTEST = 3  # letters of a word that is worth a keyword
@@ -47,6 +49,13 @@ class Remedy(NamedTuple):
     """A command that makes a memory come to a prompt. relevance: what the memory would have then."""
 
     command: str
+    relevance: float
+
+
+class Learned(NamedTuple):
+    """A question by which a memory comes to a prompt. relevance: what the memory has then."""
+
+    question: str
     relevance: float
 
 
@@ -107,29 +116,72 @@ def _shown(term: Term) -> str:
 
 
 def tried(rerun: Rerun, was: Decision, memory: Memory, index: LexicalIndex) -> list[Remedy]:
-    """Return the commands that make a memory come to the prompt: one with keywords, one with a trigger, as far as they do.
+    """Return the commands that make a memory come to the prompt: one that gives it a question, one with keywords, one with a
+    trigger, as far as they do.
 
     Raises SubcogError, OSError.
     """
     has, lacks = _split(was, memory, index)
     found: list[Remedy] = []
     with trial.begun() as copy:
+        if learned := question_that_helps(copy, rerun, was, memory):
+            found.append(Remedy(f"subcog why --missed {memory.id} {was.id}", learned.relevance))
         for option, field, ideas in (
             ("--keyword", "keywords", list(_keywords(memory, lacks))),
             ("--trigger", "triggers", list(_triggers(memory, was.prompt or "", [*lacks, *has]))),
         ):
+            copy.change(memory.id, {"questions": memory.questions})
             for values in ideas:
-                try:
-                    copy.change(memory.id, {field: values})
-                except InvalidMemory:
-                    continue
-                came = candidate_of(rerun.decide(copy.home), memory.id)
-                if came is not None and came.outcome == INJECTED:
+                relevance = _relevance_with(copy, rerun, memory, {field: values})
+                if relevance is not None:
                     given = " ".join(f"{option} {shlex.quote(value)}" for value in values)
-                    found.append(Remedy(f"subcog edit {memory.id} {given}", came.relevance))
+                    found.append(Remedy(f"subcog edit {memory.id} {given}", relevance))
                     break
             copy.change(memory.id, {field: getattr(memory, field)})
     return found
+
+
+def question_that_helps(copy: Trial, rerun: Rerun, was: Decision, memory: Memory) -> Learned | None:
+    """Return the first of a prompt's needs with which, as a question that it answers, a memory comes to the prompt.
+
+    None where none helps, or no place is left for one. The copy keeps it. Raises SubcogError.
+    """
+    if len(memory.questions) >= MAX_QUESTIONS:
+        return None
+    for text in needs_of(was):
+        relevance = _relevance_with(copy, rerun, memory, {"questions": (*memory.questions, AnsweredQuestion(text, LEARNED))})
+        if relevance is not None:
+            return Learned(text, relevance)
+    return None
+
+
+def needs_of(decision: Decision) -> list[str]:
+    """Return the texts that the need of a decision's prompt can be put in as a question, the likeliest first.
+
+    A prompt that goes on from the one before is put with what it borrowed; then its questions, all that was typed, its other
+    sentences, and the line that says what failed.
+    """
+    prepared = prepare(decision.prompt or "")
+    typed = asked_in(decision.prompt or "", prepared)
+    parts = needs.parts_of(typed)
+    borrowed = [" ".join((typed, *decision.borrowed))] if decision.borrowed else []
+    texts = [*borrowed, *filter(needs.asks, parts), typed, *parts, prepared.error]
+    return list(dict.fromkeys(_shortened(" ".join(text.split())) for text in texts if text.strip()))
+
+
+def _shortened(text: str) -> str:
+    """Return as many words of a text as a question may have."""
+    return text if len(text) <= MAX_QUESTION else text[: MAX_QUESTION + 1].rpartition(" ")[0] or text[:MAX_QUESTION]
+
+
+def _relevance_with(copy: Trial, rerun: Rerun, memory: Memory, changes: Mapping[str, object]) -> float | None:
+    """Return the relevance that a memory has for the prompt once it is changed so; None where it does not come."""
+    try:
+        copy.change(memory.id, changes)
+    except InvalidMemory:
+        return None
+    came = candidate_of(rerun.decide(copy.home), memory.id)
+    return came.relevance if came is not None and came.outcome == INJECTED else None
 
 
 def candidate_of(decision: Decision, id_: str) -> Candidate | None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.errors import ConfigError, ModelError, StoreBusy, StoreCorrupt, StoreError, UsageError
+from subcog_hooks.errors import ConfigError, ModelError, NoMemory, StoreBusy, StoreCorrupt, StoreError, UsageError
 from subcog_hooks.homes import IN_AN_AGENT, find_home
 from subcog_hooks.memory import project, sync
 from subcog_hooks.memory.index import LexicalIndex, has_indexed
@@ -89,6 +89,12 @@ def has_store(at: Home) -> bool:
         remedy = "restore a backup, or move it away and import your last export"
         raise StoreCorrupt(f"{at.memories_db} is empty, but the index knows memories", remedy)
     return size > 0
+
+
+def require_store(id_: str) -> None:
+    """Raise NoMemory where there is no store yet, so that no memory has this id. Raises StoreError."""
+    if not has_store(home()):
+        raise NoMemory(f"no memory has the id {safe(id_)[:80]}", "nothing has been remembered yet")
 
 
 @contextmanager

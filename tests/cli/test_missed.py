@@ -1,0 +1,160 @@
+"""`why --missed`: what was asked becomes a question of the memory that was wanted there."""
+
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.homes import IN_AN_AGENT
+from subcog_hooks.memory.model import LEARNED, AnsweredQuestion
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Ask, Run
+from tests.cli.decided import BEGINNING, decided, keep
+
+RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."
+PROMPT = "Is there a time of the week when deployments are forbidden?"
+NEAR = "At which time of the week are deployments forbidden here?"
+OTHER = "Which runbook has the quarterly steps for the vault?"
+
+
+@pytest.fixture
+def silent(ask: Ask) -> Ask:
+    """Two other prompts and PROMPT were asked, and the rule was not handed over."""
+    ask.remember(rule=RULE, cookie="The session cookie is renewed every hour.")
+    for place, prompt in enumerate((OTHER, NEAR, PROMPT)):
+        assert "rule" not in ask(prompt, f"before{place}")
+    return ask
+
+
+def questions_of(home: Home, id_: str = "rule") -> list[AnsweredQuestion]:
+    with Store.reader(home) as store:
+        return list(store.get(id_).questions)
+
+
+def latest(subcog: Run) -> str:
+    return subcog("why", "-n", "1").out.split()[0]
+
+
+def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silent: Ask, home: Home) -> None:
+    decision = latest(subcog)
+    done = subcog("why", "--missed", "rule")
+    assert done.code == 0, done.err
+    assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
+    assert f"with the question {PROMPT!r} it comes, relevance " in done.out
+    assert done.err.splitlines() == [
+        f"learned: {PROMPT!r} is a question that rule answers",
+        f"`subcog why --missed rule {decision} --undo` takes it back",
+    ]
+    assert silent(PROMPT, "after") == ["rule"]
+    assert silent(OTHER, "after") == []
+
+
+def test_the_other_prompts_that_it_would_come_to_are_named(subcog: Run, silent: Ask) -> None:
+    lines = subcog("why", "--missed", "rule", "--dry-run").out.splitlines()
+    place = lines.index("of 2 other prompts it would come to 1")
+    assert lines[place + 1].endswith(NEAR)
+
+
+def test_a_dry_run_stores_nothing_and_shows_what_else_helps(subcog: Run, silent: Ask, home: Home) -> None:
+    before = Path(home.memories_db).read_bytes()
+    done = subcog("why", "--missed", "rule", "--dry-run")
+    assert (done.code, done.err) == (0, "")
+    assert f"  subcog why --missed rule {latest(subcog)}  # relevance " in done.out
+    assert "  subcog edit rule --keyword " in done.out
+    assert Path(home.memories_db).read_bytes() == before
+    assert silent(PROMPT, "after") == []
+
+
+def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> None:
+    subcog("edit", "rule", "--question", "may I merge on a Friday?")
+    decision = latest(subcog)
+    subcog("why", "--missed", "rule")
+    done = subcog("why", "--missed", "rule", decision, "--undo")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == f"no longer a question that rule answers: {PROMPT!r}\n"
+    assert questions_of(home) == [AnsweredQuestion("may I merge on a Friday?")]
+    assert silent(PROMPT, "after") == []
+
+
+def test_undo_without_a_decision_finds_the_only_question_that_was_learned(subcog: Run, silent: Ask, home: Home) -> None:
+    subcog("why", "--missed", "rule")
+    silent(OTHER, "later")
+    assert subcog("why", "--missed", "rule", "--undo").code == 0
+    assert questions_of(home) == []
+
+
+def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, home: Home) -> None:
+    silent("When does the harbour office close its books?", "later")
+    other = latest(subcog)
+    decision = next(line.split()[0] for line in subcog("why", "--list").out.splitlines() if line.endswith(PROMPT))
+    assert subcog("why", "--missed", "rule", decision).code == 0
+    done = subcog("why", "--missed", "rule", other, "--undo")
+    assert (done.code, done.err) == (
+        2,
+        "subcog: rule has learned nothing from that prompt; `subcog edit rule` shows its questions, and changes them\n",
+    )
+    assert len(questions_of(home)) == 1
+    assert subcog("why", "--missed", "cookie", "--undo").err.startswith("subcog: cookie has learned no question; ")
+
+
+def test_of_a_long_prompt_the_question_alone_is_learned(subcog: Run, silent: Ask, home: Home) -> None:
+    silent(
+        f"I am back at the ticket from yesterday and read the log again. {PROMPT} Thanks a lot for your help so far.", "long"
+    )
+    assert subcog("why", "--missed", "rule").code == 0
+    assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
+
+
+def test_what_was_pasted_is_not_learned(subcog: Run, silent: Ask, home: Home) -> None:
+    silent(f"{PROMPT}\n```python\nledger.close(account, day=friday)\n```", "pasted")
+    assert subcog("why", "--missed", "rule").code == 0
+    assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
+
+
+def test_a_memory_that_comes_is_not_taught(subcog: Run, silent: Ask, home: Home) -> None:
+    subcog("why", "--missed", "rule")
+    done = subcog("why", "--missed", "rule")
+    assert (done.code, done.err) == (0, "")
+    assert "asked again, the prompt brings it" in done.out
+    assert len(questions_of(home)) == 1
+
+
+def test_what_no_question_can_bring_is_left_as_it_is(subcog: Run, silent: Ask, home: Home) -> None:
+    silent("commit this", "veto")
+    done = subcog("why", "--missed", "rule")
+    assert (done.code, done.err) == (0, "")
+    assert "makes rule come" in done.out
+    assert questions_of(home) == []
+
+
+def test_a_memory_without_room_for_a_question_says_so(subcog: Run, silent: Ask, home: Home) -> None:
+    for_all = [argument for i in range(8) for argument in ("--question", f"which berth has crane {i}?")]
+    assert subcog("edit", "rule", *for_all).code == 0
+    done = subcog("why", "--missed", "rule")
+    assert done.code == 0
+    assert "rule has 8 questions already; `subcog edit rule` takes one away\n" in done.err
+    assert len(questions_of(home)) == 8
+
+
+def test_an_agent_may_look_and_not_teach(subcog: Run, silent: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(IN_AN_AGENT, "1")
+    done = subcog("why", "--missed", "rule")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("; the person runs this command; --dry-run stores nothing\n")
+    assert subcog("why", "--missed", "rule", "--dry-run").code == 0
+    assert questions_of(home) == []
+
+
+def test_a_prompt_that_was_not_kept_teaches_nothing(subcog: Run, silent: Ask, home: Home) -> None:
+    keep(home, decided("lost", prompt=None))
+    done = subcog("why", "--missed", "rule", "lost")
+    assert (done.code, done.out) == (2, "")
+    assert "the prompt of lost was not kept" in done.err
+    keep(home, decided("began", **BEGINNING))
+    assert subcog("why", "--missed", "rule", "began").code == 2
+
+
+@pytest.mark.parametrize(("memory", "code"), [("nothing", 1), ("", 2)])
+def test_a_memory_that_is_not_there_is_one_line(subcog: Run, silent: Ask, memory: str, code: int) -> None:
+    done = subcog("why", "--missed", memory)
+    assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
