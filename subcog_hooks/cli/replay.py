@@ -94,7 +94,7 @@ def _again(was: Decision, given: set[str]) -> Decision:
         if store is not None:
             session.index_of(store)  # a hook that finds none is silent
     with decisions.opened() as state:
-        return Rerun(was, given, state).decide(session.home())
+        return Rerun(was, given, decisions.place_of(state, was), state).decide(session.home())
 
 
 def _differences(was: Decision, now: Decision) -> tuple[list[Change], int]:

@@ -173,7 +173,7 @@ def _shown_of(
 
 def _tried(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
     """Return what makes a memory come, nothing where that can not be tried."""
-    rerun = Rerun(decision, decisions.given_before(state, decision), state)
+    rerun = Rerun(decision, decisions.given_before(state, decision), decisions.place_of(state, decision), state)
     try:
         return remedies.tried(rerun, decision, memory, index)
     except (SubcogError, OSError) as error:

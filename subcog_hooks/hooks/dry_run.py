@@ -26,18 +26,24 @@ class Asked:
     """A prompt as it is asked in a dry run.
 
     session: "" for none; given: ids that the session is taken to have been given; earlier: what its prompt before was about,
-    None where it stands for itself.
+    None where it stands for itself; place: in the session, from 1.
     """
 
-    __slots__ = ("earlier", "given", "prompt", "session")
+    __slots__ = ("earlier", "given", "place", "prompt", "session")
 
     def __init__(
-        self, prompt: str, session: str = "", given: "AbstractSet[str]" = frozenset(), earlier: "Earlier | None" = None
+        self,
+        prompt: str,
+        session: str = "",
+        given: "AbstractSet[str]" = frozenset(),
+        earlier: "Earlier | None" = None,
+        place: int = 1,
     ) -> None:
         self.prompt = prompt
         self.session = session
         self.given = given
         self.earlier = earlier
+        self.place = place
 
 
 def decide_dry(
@@ -50,7 +56,7 @@ def decide_dry(
     payload = {"session_id": asked.session, "cwd": here.root if here else "", "hook_event_name": PROMPT_EVENT}
     plain = _without_llm(settings)
     occasion = Occasion(payload, asked.session, here, plain, state, home, deadline, given=asked.given)
-    turn = Turn(occasion, asked.prompt, asked.earlier, is_alone=asked.earlier is None)
+    turn = Turn(occasion, asked.prompt, asked.earlier, asked.place, is_alone=asked.earlier is None)
     verdict = decide(turn)
     if verdict.error is not None:
         raise verdict.error

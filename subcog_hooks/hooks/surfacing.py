@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.hooks.occasion import Occasion
-    from subcog_hooks.hooks.turn import Read
+    from subcog_hooks.hooks.turn import Read, Turn
     from subcog_hooks.intent.detection import Examined
     from subcog_hooks.recall.hits import Hit
 
@@ -60,13 +60,13 @@ def surface(read: "Read") -> Verdict:
     if examined.may_speak(occasion.settings):
         if new := _new_topics(words, examined):
             answer = _recall_again(read, sources, new, answer, remarks)
-        offer: Offer | None = _offer(occasion, examined, answer.hits, sources.tuning)
+        offer: Offer | None = _offer(read.turn, examined, answer.hits, sources.tuning)
         held_back: list[gate.Judged] = []
     else:
         others = [hit for hit in answer.hits if not hit.is_exact]
         held_back = gate.held_back(others, float(occasion.settings["surfacing.min_relevance"]), INTENT)
         exact = [hit for hit in answer.hits if hit.is_exact]
-        offer = _offer(occasion, examined, exact, sources.tuning, held_back) if read.exact else None
+        offer = _offer(read.turn, examined, exact, sources.tuning, held_back) if read.exact else None
     if examined.llm_reason and examined.llm_seconds is not None:  # asked, and failed
         remarks.append(f"the LLM: {examined.llm_reason}")
     if answer.note:
@@ -89,7 +89,7 @@ def surface_exact(read: "Read", why: str = "") -> Verdict:
     except IndexUnusable as error:
         remarks.append(f"what was called wrong was not looked for: {error}")
     examined = read.detected.settle(read.topics(), occasion.settings, occasion.deadline.left_ms() - SETTLE_MS)
-    offer = _offer(occasion, examined, hits, tuning.from_settings(occasion.settings))
+    offer = _offer(read.turn, examined, hits, tuning.from_settings(occasion.settings))
     return _verdict(read, examined, answer, offer, remarks=remarks)
 
 
@@ -119,15 +119,17 @@ def _verdict(
 
 
 def _offer(
-    occasion: "Occasion",
+    turn: "Turn",
     examined: "Examined",
     hits: "Sequence[Hit]",
     numbers: tuning.Tuning,
     others: "Sequence[gate.Judged]" = (),
 ) -> Offer:
     """Return the hits as an offer on the terms of this prompt. others: what is held back already."""
-    settings, intent = occasion.settings, examined.intent
-    pipeline.weigh_for_intent(hits, intent, numbers)
+    occasion, intent = turn.occasion, examined.intent
+    settings = occasion.settings
+    place = 1 if examined.is_seeking else turn.place()  # who asks for what is remembered wants it at any time
+    pipeline.weigh_for_prompt(hits, intent, place, numbers)
     if any(hit.memory.paths for hit in hits):
         from subcog_hooks.hooks import gone_files  # .2 ms, and few memories have paths
 

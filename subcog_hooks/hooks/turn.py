@@ -27,17 +27,24 @@ class Turn:
     prompt: as it was typed.
     """
 
-    __slots__ = ("_earlier", "_is_alone", "occasion", "prompt")
+    __slots__ = ("_earlier", "_is_alone", "_place", "occasion", "prompt")
 
     def __init__(
-        self, occasion: Occasion, prompt: str | None = None, earlier: "Earlier | None" = None, *, is_alone: bool = False
+        self,
+        occasion: Occasion,
+        prompt: str | None = None,
+        earlier: "Earlier | None" = None,
+        place: int | None = None,
+        *,
+        is_alone: bool = False,
     ) -> None:
-        """prompt: for a dry run, another than the payload's; earlier: what the prompt before was about, in place of what
-        state.db knows; is_alone: there was none before."""
+        """prompt: for a dry run, another than the payload's; earlier, place: what the prompt before was about, and the place
+        in the session, instead of what state.db knows; is_alone: there is no prompt before to go on from."""
         self.occasion = occasion
         self.prompt = text_of(occasion.payload, "prompt") if prompt is None else prompt
         self._earlier = earlier
         self._is_alone = is_alone
+        self._place = place
 
     @property
     def keeps_texts(self) -> bool:
@@ -45,6 +52,13 @@ class Turn:
         settings = self.occasion.settings
         is_doubtful = any(_may_be_about_prompts(name) for name in settings.left_out)
         return bool(settings["surfacing.log_prompts"]) and not is_doubtful
+
+    def place(self) -> int:
+        """Return the prompt's place in its session, from 1; 1 where that is not known. Raises StoreError."""
+        if self._place is None:
+            known = sessions.find(self.occasion.state, self.occasion.session) if self.occasion.session else None
+            self._place = known.prompts + 1 if known else 1
+        return self._place
 
     def earlier(self) -> "Earlier | None":
         """Return what the session's prompt before was about, None where that is not known. Raises StoreError."""

@@ -114,10 +114,15 @@ def discount_marked(hits: "Sequence[Hit]", prompt: str, store: Store, index: "Ca
         marks.discount_marked(hits, called_wrong, prompt, index())
 
 
-def weigh_for_intent(hits: "Sequence[Hit]", intent: "Intent", tuning: "Tuning") -> None:
-    """Weigh the hits for a prompt of this intent: how surely it asks, and which namespaces suit its type."""
+def weigh_for_prompt(hits: "Sequence[Hit]", intent: "Intent", place: int, tuning: "Tuning") -> None:
+    """Weigh the hits for a prompt of this intent: how surely it asks, and which namespaces suit its type.
+
+    place: of the prompt in its session, from 1. What a trigger or a condition has brought is wanted at any place.
+    """
     for hit in hits:
         hit.terms = relevance.with_intent(hit.terms, intent.confidence)
+        if not hit.is_exact:
+            hit.terms = logit.with_place(hit.terms, place)
         hit.probability = logit.probability(hit.terms)
         hit.prior = prior.prior_of(hit.memory.namespace, intent.type, tuning.prior)
 

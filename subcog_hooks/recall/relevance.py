@@ -82,6 +82,7 @@ NAMES = {  # what each evidence is
     "length": "its length",
     "chronicle": "it reports what was done, rather than what holds",
     "prose": "how many words the prompt has: in a long one nothing matches as well by chance",
+    "begun": "how far the session has gone: what is worth knowing is wanted at its beginning",
     "part": "it was compared with one sentence of the prompt alone",
     "asked_like": "the prompt is like a question that it answers",
     "keyword": "the prompt names one of its keywords, the rarer the more",

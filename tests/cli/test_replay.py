@@ -193,3 +193,16 @@ def test_it_goes_through_the_hooks_own_code(subcog: Run, asked: Ask, monkeypatch
     monkeypatch.setattr("subcog_hooks.hooks.dry_run.decide", noted)
     assert "nothing has changed" in subcog("replay").out
     assert seen == [QUESTION]
+
+
+def test_a_prompt_is_replayed_at_its_place_in_the_session(subcog: Run, asked: Ask) -> None:
+    question = "Why are the signing keys of the release service rotated every quarter?"
+    asked(question, "short")
+    first = told(subcog)["is"]["candidates"][0]
+    for _ in range(4):
+        asked("ok, thanks", "long")
+    asked(question, "long")
+    later = told(subcog)
+    assert later["changes"] == []
+    assert later["is"]["candidates"][0]["terms"] == later["was"]["candidates"][0]["terms"]
+    assert later["is"]["candidates"][0]["raw"] < first["raw"]

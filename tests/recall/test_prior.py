@@ -31,7 +31,7 @@ def test_of_two_memories_that_fit_alike_the_one_of_a_suiting_namespace_comes_fir
     def order(factor: float, asked: str) -> list[str]:
         of = Sources(index, store, tuning=Tuning(prior=factor))
         hits = pipeline.for_prompt("how is the queue drained", of, Eligibility(audiences_of(), now_ms()), Deadline(10_000)).hits
-        pipeline.weigh_for_intent(hits, Intent(asked, 0.8), of.tuning)
+        pipeline.weigh_for_prompt(hits, Intent(asked, 0.8), 1, of.tuning)
         return [hit.memory.id for hit in pipeline.ordered(hits)]
 
     usual = float(KEYS["relevance.prior"].default)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.recall import logit, pipeline, query, relevance
-from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, PART
+from subcog_hooks.recall.logit import ASKED_LIKE, BEGUN, CHANNELS, KEYWORD, PART
 from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, AskedTerms, Standings
 from tests.recall.shelf import Shelf, handed, memory, tuned
 
@@ -148,7 +148,7 @@ def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[i
 
 
 def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
-    assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {ASKED_LIKE, KEYWORD, PART}
+    assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {ASKED_LIKE, BEGUN, KEYWORD, PART}
     assert WORDS_ALONE.keys() == WITH_MEANING.keys() - {"margin", "word_rank", "meaning_rank"}
     assert len(WITH_MEANING) <= 24
 
@@ -175,7 +175,7 @@ def test_a_surer_intent_makes_all_more_relevant(shelf: Shelf) -> None:
     hits = handed(shelf.by_words(), "does the SPA use PKCE or the implicit flow").hits
     of = []
     for sure in (0.0, 0.5, 0.9, 0.0):
-        pipeline.weigh_for_intent(hits, Intent("general", sure), tuned())
+        pipeline.weigh_for_prompt(hits, Intent("general", sure), 1, tuned())
         of.append(hits[0].relevance)
     assert of[0] < of[1] < of[2]
     assert of[3] == of[0]  # of the last intent alone

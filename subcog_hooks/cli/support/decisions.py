@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import dropwhile
 from typing import NamedTuple
 
 from rich.console import Group, JustifyMethod, RenderableType
@@ -128,6 +129,17 @@ def given_before(state: State, decision: Decision) -> set[str]:
     given = {id_ for other in before for id_ in other.injected}
     given -= set(decision.injected)  # it had been forgotten by then, as after a compaction
     return given | {candidate.id for candidate in decision.candidates if candidate.outcome == outcomes.GIVEN}
+
+
+def place_of(state: State, decision: Decision) -> int:
+    """Return the place of a decision's prompt in its session, from 1, as far as those before are kept. Raises StoreError."""
+    return place_among(decision_log.latest(state, MAX_DECISIONS, event=PROMPT_EVENT), decision) if decision.session else 1
+
+
+def place_among(prompts: Sequence[Decision], decision: Decision) -> int:
+    """Return the place of a decision's prompt in its session, from 1. prompts: those that are kept, newest first."""
+    before = dropwhile(lambda other: other.id != decision.id, prompts)
+    return max(1, sum(bool(decision.session) and other.session == decision.session for other in before))
 
 
 def described(decision: Decision) -> dict[str, object]:

@@ -59,7 +59,7 @@ def _require_person(memory: Memory) -> None:
 def _told(was: Decision, memory: Memory, state: State, store: Store, *, dry_run: bool) -> Learned | None:
     """Say what kept a memory away, and what would bring it. Return the question that does."""
     index = session.index_of(store)
-    rerun = Rerun(was, decisions.given_before(state, was), state)
+    rerun = Rerun(was, decisions.given_before(state, was), decisions.place_of(state, was), state)
     now = rerun.decide(session.home())
     candidate = remedies.candidate_of(now, memory.id)
     words = remedies.words_of(was, memory, index)
@@ -82,11 +82,12 @@ def _told(was: Decision, memory: Memory, state: State, store: Store, *, dry_run:
 def _others(copy: Trial, was: Decision, memory: Memory, state: State) -> Iterator[tuple[Decision, bool]]:
     """Yield the latest other prompts, each with whether the memory comes to it on the copy, and did not do so before."""
     seen = {was.prompt}
-    for other in decision_log.latest(state, MAX_DECISIONS, event=PROMPT_EVENT):
+    of_prompts = decision_log.latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
+    for other in of_prompts:
         if other.prompt is None or other.prompt in seen or other.outcome not in decisions.DECIDED_BY_RELEVANCE:
             continue
         seen.add(other.prompt)
-        rerun = Rerun(other, set(), state)
+        rerun = Rerun(other, set(), decisions.place_among(of_prompts, other), state)
         yield other, _brings(rerun.decide(copy.home), memory) and not _brings(rerun.decide(session.home()), memory)
         if len(seen) > OTHERS:
             return

@@ -64,10 +64,10 @@ class Rerun:
 
     __slots__ = ("asked", "here", "settings", "state")
 
-    def __init__(self, was: Decision, given: set[str], state: State) -> None:
-        """given: ids that the session is taken to have been given; state: read, never written."""
+    def __init__(self, was: Decision, given: set[str], place: int, state: State) -> None:
+        """given: ids that the session is taken to have been given; place: of the prompt in it; state: read, never written."""
         earlier = Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0) if was.borrowed else None
-        self.asked = Asked(was.prompt or "", was.session, given if was.session else set(), earlier)
+        self.asked = Asked(was.prompt or "", was.session, given if was.session else set(), earlier, place)
         self.here = _project(was.project)
         self.settings: Settings = loading.load(session.home(), self.here.root if self.here and self.here.root else None)
         self.state = state
