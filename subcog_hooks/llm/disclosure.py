@@ -46,8 +46,10 @@ _PREFIXES = frozenset(
     """.split()
 )
 _LEAST_BEHIND = 8  # characters of a token behind its prefix: words and names begin so, too
-# And those that names begin with as well: what follows is judged. Their first two letters find most texts that have none.
+# And those that names begin with as well: what follows is judged. By a sign that they have: most texts have not many signs.
 _OTHER_PREFIXES = {prefix for prefix, _ in (*prefixes.opaque(), *prefixes.wide())} - _PREFIXES
+_OTHERS_BY_SIGN = [(sign, [prefix for prefix in _OTHER_PREFIXES if sign in prefix]) for sign in "_-."]
+_OTHERS_BY_SIGN.append(("", [prefix for prefix in _OTHER_PREFIXES if not any(sign in prefix for sign in "_-.")]))
 _LONGEST_TOKEN = 60  # characters of a token that are judged
 # What stands in nothing but a secret, or beside one; in small letters.
 _TELLTALES = (
@@ -80,6 +82,7 @@ _ELSEWHERE = (
     *("토큰", "пароль", "токен", "mot de passe", "clave", "senha", "palavra-passe", "hasło", "wachtwoord", "lösenord"),
     *("adgangskode", "passord", "salasana", "parola", "heslo", "jelszó", "şifre", "mật khẩu", "kata sandi"),
 )
+_COLONS_OF_PGPASS = 4
 _PINS = ("pin", "passcode", "pincode", "pin-code")
 _PARAMETERS = ("sig", "signature", "code", "sid", "session", "session_id", "sessionid", "hmac", "auth", "security-token")
 
@@ -126,8 +129,14 @@ def may_hold_secret(text: str) -> bool:
         or _has_login(text)
         or _is_assigned(text, lowered)
         or any(_is_drawn(word) for word in text.translate(_WORDS).split() if len(word) >= _SHORT)
-        or any(map(_may_be_drawn, text.translate(_QUOTES).split()))
-        or any(_begins_drawn(text, prefix) for prefix in _OTHER_PREFIXES if prefix in text)
+        or any(_may_be_drawn(run) for run in text.translate(_QUOTES).split() if len(run) >= SHORTEST_JUDGED)
+        or any(
+            _begins_drawn(text, prefix)
+            for sign, others in _OTHERS_BY_SIGN
+            if sign in text
+            for prefix in others
+            if prefix in text
+        )
         or _is_told(text, lowered)
     )
 
@@ -153,10 +162,8 @@ def _is_inside_word(text: str, at: int) -> bool:
 def _may_be_drawn(run: str) -> bool:
     """Return whether a run of characters, or its part behind a sign, may be drawn by lot; a short hash is not.
 
-    run: it stands between blanks and quotes.
+    run: of SHORTEST_JUDGED characters at least, between blanks and quotes.
     """
-    if len(run) < SHORTEST_JUDGED:
-        return False
     parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
     for part in parts:
         value = part.strip(".:!?*\\").removeprefix("0x")
@@ -208,10 +215,12 @@ def _is_told_by_a_word(lowered: str) -> bool:
     That is a line of .pgpass, a PIN, or a word that may be the password that another language names.
     """
     words = lowered.split()
-    if any(map(_is_line_of_pgpass, words)):
+    if lowered.count(":") >= _COLONS_OF_PGPASS and any(map(_is_line_of_pgpass, words)):
         return True
     if any(name in lowered for name in _ELSEWHERE) and any(len(word) > 3 and any(map(str.isdigit, word)) for word in words):
         return True
+    if not any(name in lowered for name in _PINS):
+        return False
     names = {word.strip("\"'`:=") for word in words} | {word.partition(sign)[0] for word in words for sign in ":="}
     return not names.isdisjoint(_PINS) and any(
         piece.isdigit() and 4 <= len(piece) <= 8 for piece in lowered.translate(_WORDS).split()
@@ -240,8 +249,8 @@ def _is_hook(word: str) -> bool:
 
 
 def _is_line_of_pgpass(word: str) -> bool:
-    fields = word.split(":", 4)
-    return len(fields) == 5 and (fields[1].isdigit() or fields[1] == "*") and len(fields[4]) > 3
+    fields = word.split(":", _COLONS_OF_PGPASS)
+    return len(fields) > _COLONS_OF_PGPASS and (fields[1].isdigit() or fields[1] == "*") and len(fields[4]) > 3
 
 
 def _has_odd_login(after_scheme: str) -> bool:

@@ -31,10 +31,11 @@ LABELS_DEPTH = 5  # memories that labels lift (S3's cap for keywords)
 class Sources:
     """The stores that recall reads.
 
-    space: where meaning is compared, None for words alone; note: why there is none.
+    space: where meaning is compared, None for words alone; note: why there is none; texts: the words of the memories that were
+    looked at last.
     """
 
-    __slots__ = ("index", "note", "space", "store", "tuning")
+    __slots__ = ("index", "note", "space", "store", "texts", "tuning")
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Sources:
         self.space = space
         self.tuning = tuning or Tuning()
         self.note = note
+        self.texts = relevance.MemoryTexts(index.analysers)
 
 
 class Net:
@@ -145,6 +147,7 @@ class Candidates:
         "_semantic",
         "_standings",
         "_strategy_of",
+        "_texts",
         "cosines",
         "failures",
         "full_words",
@@ -160,6 +163,7 @@ class Candidates:
         self,
         asked: query.Query,
         index: LexicalIndex,
+        texts: relevance.MemoryTexts,
         found: "Sequence[channel.Found]",
         named: dict[str, float],
         semantic: Semantic | None = None,
@@ -190,6 +194,7 @@ class Candidates:
         self._asked = relevance.AskedTerms(asked, index.analysers)
         self._standings: relevance.Standings | None = None  # made when cosines have been looked up
         self._index = index
+        self._texts = texts
         self._semantic = semantic
 
     def __iter__(self) -> "Iterator[int]":
@@ -217,7 +222,7 @@ class Candidates:
         Its terms stand for its score where no score tells anything.
         """
         seq = memory.seq
-        found = self._asked.found_in(memory, self._index.analysers)
+        found = self._asked.found_in(self._texts.of(memory))
         share = None
         if not is_indexed or self._asked.is_unspaced:  # BM25 makes little of bigrams, most of which are no words
             share = found["covered"] / max(self._asked.total, relevance.LEAST_ASKED)
@@ -315,7 +320,7 @@ def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int
         found += [carried] if carried.ranked or carried.failure else []  # tags of other projects have no say
     found += request.further
     full_words = lexical.full_score(index, asked)
-    candidates = Candidates(asked, index, found, named, semantic, full_words=full_words, is_complete=is_complete)
+    candidates = Candidates(asked, index, sources.texts, found, named, semantic, full_words=full_words, is_complete=is_complete)
     if semantic is not None:
         try:
             candidates.look_up(list(candidates))

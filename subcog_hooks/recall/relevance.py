@@ -97,6 +97,7 @@ NAMES = {  # what each evidence is
 NEUTRAL_INTENT = 0.8  # of a query that was typed to be answered
 MAX_RELEVANCE_TEXT = 4_000  # characters of a memory that are looked at: 50 µs a thousand
 OPENING = 50  # words
+MOST_TEXTS = 100  # whose words are kept: some more than a prompt looks at
 LONGEST_TITLE = 8  # words; a longer first line says something
 BIGRAM = 0.25  # of a word: what two characters of a script without spaces count; a word has several, and they overlap
 LEAST_ASKED = 1.5  # two rare words: "fix the build" can not be covered, whatever has these words
@@ -108,6 +109,57 @@ USUAL_WORDS, MOST_WORDS = 12, 40  # of a prompt: most titles have fewer, and mor
 TENTH = 9  # the place, from 0, of the tenth memory: a closeness is measured against its
 USUAL_TENTH = 0.2  # its closeness at most, where fewer are found
 CHRONICLES = frozenset("change changes changelog history release releases".split())  # namespaces
+
+
+class MemoryText:
+    """The words of a memory, as queries are compared with them.
+
+    folded: text, tags and keywords; stems: in their order; has, opening, title: those of all of it, of its first words and of
+    its title line; chronicle: 1.0 for a report of what was done, else 0.0.
+    """
+
+    __slots__ = ("_analysers", "_whole", "chronicle", "folded", "has", "opening", "stems", "title")
+
+    def __init__(self, memory: Memory, analysers: analysis.Analysers) -> None:
+        text = memory.content[:MAX_RELEVANCE_TEXT]
+        self.folded = analysis.fold(
+            " ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text
+        )
+        self.stems = analysers.body.analyze(analysis.spread(self.folded))
+        self.has = frozenset(self.stems)
+        self.opening = frozenset(self.stems[:OPENING])
+        line, _, rest = text.partition("\n")
+        has_title = bool(rest) and len(line.split()) <= LONGEST_TITLE
+        self.title = frozenset(analysers.body.analyze(analysis.spread(analysis.fold(line))) if has_title else ())
+        self.chronicle = float(memory.namespace.lower() in CHRONICLES)
+        self._analysers = analysers
+        self._whole: frozenset[str] | None = None
+
+    def whole_tokens(self) -> frozenset[str]:
+        """Return its whole tokens; few queries have identifiers, which are compared with these."""
+        if self._whole is None:
+            self._whole = frozenset(self._analysers.exact.analyze(analysis.exact_view(self.folded)))
+        return self._whole
+
+
+class MemoryTexts:
+    """The words of the memories that were looked at last: each part of a prompt finds much the same ones."""
+
+    __slots__ = ("_analysers", "_known")
+
+    def __init__(self, analysers: analysis.Analysers) -> None:
+        self._analysers = analysers
+        self._known: dict[tuple[object, ...], MemoryText] = {}
+
+    def of(self, memory: Memory) -> MemoryText:
+        """Return the words of a memory, worked out once."""
+        key = (memory.content, memory.namespace, memory.tags, memory.keywords)
+        text = self._known.get(key)
+        if text is None:
+            if len(self._known) >= MOST_TEXTS:
+                self._known.clear()
+            text = self._known[key] = MemoryText(memory, self._analysers)
+        return text
 
 
 class AskedTerms:
@@ -151,33 +203,22 @@ class AskedTerms:
         }
         self._of_pairs = sum(self._pairs.values())
 
-    def found_in(self, memory: Memory, analysers: analysis.Analysers) -> "Evidence":
+    def found_in(self, text: "MemoryText") -> "Evidence":
         """Return the evidence for a memory from its words.
 
         Words are compared by their stems, identifiers whole or by their parts, CJK by its bigrams.
         """
-        text = memory.content[:MAX_RELEVANCE_TEXT]
-        folded = analysis.fold(" ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text)
-        stems = analysers.body.analyze(analysis.spread(folded))
-        has = set(stems)
-        opening = set(stems[:OPENING])
-        whole: set[str] = set()
-        if self._has_identifiers:
-            whole = set(analysers.exact.analyze(analysis.exact_view(folded)))
-        title: set[str] = set()
-        line, _, rest = text.partition("\n")
-        if rest and len(line.split()) <= LONGEST_TITLE:
-            title = set(analysers.body.analyze(analysis.spread(analysis.fold(line))))
+        whole = text.whole_tokens() if self._has_identifiers else frozenset()
         covered = in_opening = in_title = 0.0
         found = 0.0
         for term, weight in zip(self._terms, self._weights, strict=True):
-            share = _share(term, has, whole, folded)
+            share = _share(term, text.has, whole, text.folded)
             if share:
                 found += BIGRAM if term.is_cjk else 1.0
                 covered += weight * share
-                if term.is_cjk or term.stems[0] in opening:
+                if term.is_cjk or term.stems[0] in text.opening:
                     in_opening += weight
-                if term.stems and term.stems[0] in title:
+                if term.stems and term.stems[0] in text.title:
                     in_title += weight
         least = max(self.total, LEAST_ASKED)
         return {
@@ -187,9 +228,9 @@ class AskedTerms:
             "terms": log(1.0 + self.count),
             "opening": in_opening / least,
             "title": in_title / least,
-            "phrases": self._side_by_side(stems),
-            "length": log(1.0 + len(stems)),
-            "chronicle": float(memory.namespace.lower() in CHRONICLES),
+            "phrases": self._side_by_side(text.stems),
+            "length": log(1.0 + len(text.stems)),
+            "chronicle": text.chronicle,
             "prose": self._words,
         }
 
@@ -222,7 +263,7 @@ class AskedTerms:
         return sum([self._pairs[pair] for pair in sorted(found)]) / self._of_pairs
 
 
-def _share(term: Term, stems: set[str], whole_tokens: set[str], folded: str) -> float:
+def _share(term: Term, stems: "set[str] | frozenset[str]", whole_tokens: "set[str] | frozenset[str]", folded: str) -> float:
     """Return how much of a term a memory has, 0.0 to 1.0."""
     if term.is_cjk:
         return float(term.whole in folded)

@@ -121,6 +121,8 @@ def is_latin(text: str) -> bool:
     >>> is_latin("caf\\u00e9 42"), is_latin("\\u8a8d\\u8a3c\\u30b5\\u30fc\\u30d0 API"), is_latin("...")
     (True, False, False)
     """
+    if text.isascii():
+        return any(map(str.isalnum, text))
     characters = [character for character in text if character.isalnum()]
     return sum(character < LATIN_END for character in characters) * 2 >= max(1, len(characters))
 

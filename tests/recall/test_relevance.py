@@ -8,7 +8,7 @@ from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.logit import ASKED_LIKE, BEGUN, CHANNELS, KEYWORD, PART
-from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, AskedTerms, Standings
+from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, AskedTerms, MemoryText, Standings
 from tests.recall.shelf import Shelf, handed, memory, tuned
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
@@ -24,7 +24,9 @@ def notes(shelf: Shelf) -> LexicalIndex:
 
 def found(index: LexicalIndex, text: str, content: str, **fields: object) -> dict[str, float]:
     """The evidence in a memory for a query."""
-    return AskedTerms(query.analyse(text, index), index.analysers).found_in(memory(content, **fields), index.analysers)
+    return AskedTerms(query.analyse(text, index), index.analysers).found_in(
+        MemoryText(memory(content, **fields), index.analysers)
+    )
 
 
 def relevances(shelf: Shelf, text: str) -> dict[str, float]:
