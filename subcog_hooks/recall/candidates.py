@@ -136,8 +136,8 @@ class Candidates:
 
     words: the best BM25 score of each memory that a channel of words found, by row number; full_words: that of a memory which
     has all of the query; cosines: of all that have one; lists: the ranks, from 1, by channel; named: the labels that the query
-    names, with their rarities; strategies: what ran; failures: what did not, each in a sentence; is_complete: whether longer
-    lists would bring nobody else.
+    names, with their rarities; sole: the only ones that have a rare identifier of the query, by row number; strategies: what
+    ran; failures: what did not, each in a sentence; is_complete: whether longer lists would bring nobody else.
     """
 
     __slots__ = (
@@ -155,6 +155,7 @@ class Candidates:
         "lists",
         "named",
         "query",
+        "sole",
         "strategies",
         "words",
     )
@@ -185,6 +186,7 @@ class Candidates:
         self.failures = [one.failure for one in found if one.failure is not None]
         self.full_words = full_words
         self.is_complete = is_complete
+        self.sole: list[int] = []
         self.words: dict[int, float] = {}
         for one in ran:
             if one.strategy == LEXICAL:
@@ -222,7 +224,7 @@ class Candidates:
         Its terms stand for its score where no score tells anything.
         """
         seq = memory.seq
-        found = self._asked.found_in(self._texts.of(memory))
+        found = self._asked.found_in(self._texts.words_of(memory))
         share = None
         if not is_indexed or self._asked.is_unspaced:  # BM25 makes little of bigrams, most of which are no words
             share = found["covered"] / max(self._asked.total, relevance.LEAST_ASKED)
@@ -326,6 +328,10 @@ def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int
             candidates.look_up(list(candidates))
         except SubcogError as error:
             candidates.failures.append(f"{SEMANTIC}: {error.message}")
+    if by_words and any(term.is_identifier for term in asked.terms):
+        from subcog_hooks.recall import identifiers  # few queries name one
+
+        candidates.sole = identifiers.sole_holders(asked, index, scope)
     if by_meaning and sources.note:
         candidates.failures.append(sources.note)
     return candidates

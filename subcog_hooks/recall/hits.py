@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one (S1)
 QUESTIONS = "questions"  # the channel of the words of a memory's questions
 STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from here on (DESIGN 7.6)
+IDENTIFIER = "identifier"  # no channel of its own: what lifts the only memory that has a rare identifier of the query
 # what finds without a search: a memory's own triggers, conditions and paths; that it names a thing exactly; that it is pinned
 # to the start of sessions; that the session has been using it
 PATTERN, STATE, PATH, MENTION, PINNED, USED = "pattern", "state", "path", "mention", "pinned", "used"
@@ -114,10 +115,10 @@ class Answer:
     strategies: what ran; note: what did not, or what else there is to know; is_degraded: something that should have run did
     not. stage: the most that any of its hits can be called, which is less when only looser matching found them. query_type,
     read_as, alpha, alpha_reason: how the query was taken, the text whose meaning was compared, and the share that meaning had.
-    corrections: words that were taken for misspelt ones, with what they were taken for; suggestions: words and tags of the
-    store to try instead. by_meaning_alone: nothing else has found any memory. cosines_alone, end: of every
-    result, those of other pages too, by its place from 0 the cosine if meaning alone has found it, else None; and the place
-    behind this page. Nothing and 0, unless the request asked for it.
+    identifiers: those of the query that some memory has as they stand. corrections: words that were taken for misspelt ones,
+    with what they were taken for; suggestions: words and tags of the store to try instead. by_meaning_alone: nothing else has
+    found any memory. cosines_alone, end: of every result, those of other pages too, by its place from 0 the cosine if meaning
+    alone has found it, else None; and the place behind this page. Nothing and 0, unless the request asked for it.
     """
 
     __slots__ = (
@@ -128,6 +129,7 @@ class Answer:
         "cosines_alone",
         "end",
         "hits",
+        "identifiers",
         "is_degraded",
         "note",
         "query_type",
@@ -143,6 +145,7 @@ class Answer:
         strategies: tuple[str, ...],
         note: str | None = None,
         *,
+        identifiers: "Sequence[str]" = (),
         is_degraded: bool = False,
         alpha: float | None = None,
         alpha_reason: str | None = None,
@@ -158,6 +161,7 @@ class Answer:
         self.alpha = alpha
         self.alpha_reason = alpha_reason
         self.corrections = corrections or {}
+        self.identifiers = tuple(identifiers)
         self.suggestions: list[str] = []
         self.by_meaning_alone = False
         self.cosines_alone: dict[int, float | None] = {}

@@ -146,6 +146,16 @@ def search(index: LexicalIndex, words: tantivy.Query | None, wanted: Filter, dep
     return index.search(_within(index, words, wanted), depth) if words is not None else []
 
 
+def as_it_stands(index: LexicalIndex, term: Term) -> tantivy.Query:
+    """Return a query for an identifier, path or version as it stands."""
+    return tantivy.Query.term_query(index.schema, analysis.EXACT, term.whole)
+
+
+def holders(index: LexicalIndex, term: Term) -> int:
+    """Return how many memories of all projects have a term as it stands. Raises IndexUnusable."""
+    return index.document_frequency(analysis.EXACT, term.whole)
+
+
 def count(index: LexicalIndex, wanted: Filter) -> int:
     """Return how many memories of the index are searched. Raises IndexUnusable."""
     return index.count(scope(index, wanted))

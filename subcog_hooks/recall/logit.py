@@ -22,6 +22,8 @@ KEYWORD = "keyword"
 KEYWORD_SHARE = 0.5  # S3's weight
 PART = "part"
 PART_ADDS = -0.8  # more is compared, so more matches by chance; with .4 and with .8 as many are answered, with .8 fewer wrongly
+SIBLING = "sibling"
+SIBLING_ADDS = -3.0  # chosen, not fitted: what is as likely as not becomes one in twenty
 BEGUN = "begun"
 FEW_PROMPTS = 3
 EARLY = 0.65  # of BEGUN_ADDS, at the second prompt and the third
@@ -60,6 +62,11 @@ def with_channels(terms: "Terms", channels: "Iterable[str]") -> "Terms":
 def with_part_of_prompt(terms: "Terms") -> "Terms":
     """Return the terms of a memory that was compared with one sentence of a prompt alone."""
     return (*terms, (PART, 1.0, PART_ADDS))
+
+
+def with_sibling(terms: "Terms") -> "Terms":
+    """Return the terms of a memory that has a sibling of the identifier which the query names, and another memory has."""
+    return terms if any(name == SIBLING for name, _, _ in terms) else (*terms, (SIBLING, 1.0, SIBLING_ADDS))
 
 
 def with_place(terms: "Terms", place: int) -> "Terms":

@@ -92,7 +92,17 @@ def for_needs(
             if known is None or (not known.is_exact and known.relevance < hit.relevance):
                 best[hit.memory.seq] = hit
     whole.hits = sorted(best.values(), key=_order_by_relevance)[: max(PROMPT_CANDIDATES, len(whole.hits))]
+    _discount_siblings(whole, sources)
+    whole.hits.sort(key=_order_by_relevance)
     return whole
+
+
+def _discount_siblings(answer: Answer, sources: Sources) -> None:
+    """Discount the hits that are about the sibling of an identifier which the query names."""
+    if answer.identifiers:
+        from subcog_hooks.recall import identifiers  # few queries name one
+
+        identifiers.discount_siblings(answer.hits, answer.identifiers, sources.texts)
 
 
 def _with_exact(hits: list[Hit], exact: "Exact", found: Candidates, unwanted: set[int]) -> list[Hit]:
@@ -201,6 +211,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
     order = diversity.apart([memory.content for memory, _, _ in kept], [score for _, score, _ in kept], tuning.mmr)
     page = [kept[place] for place in order[offset:end]]
     answer = _answer([described.hit(memory, score, factor) for memory, score, factor in page], described, alpha, why)
+    _discount_siblings(answer, sources)
     if request.is_explained:
         _tell_contributions(answer.hits, fusions, tuning)
         alone = [found.cosine_alone(kept[place][0].seq) for place in order]
@@ -286,11 +297,17 @@ def _filter(request: Request, store: Store, now: int) -> "Callable[[Memory], boo
 
 
 def _answer(hits: list[Hit], found: Candidates, alpha: float, why: str) -> Answer:
+    named: list[str] = []
+    if any(term.is_identifier for term in found.query.terms):
+        from subcog_hooks.recall import identifiers  # few queries name one
+
+        named = [term.whole for term in identifiers.named_in(found.query)]
     return Answer(
         hits,
         found.strategies,
         "; ".join(found.failures) or None,
         is_degraded=bool(found.failures),
+        identifiers=named,
         alpha=alpha,
         alpha_reason=why,
         corrections={term.typed: term.whole for term in found.query.terms if term.typed is not None},

@@ -82,6 +82,7 @@ NAMES = {  # what each evidence is
     "length": "its length",
     "chronicle": "it reports what was done, rather than what holds",
     "prose": "how many words the prompt has: in a long one nothing matches as well by chance",
+    "sibling": "it has a sibling of the identifier that is asked for, which another memory has",
     "begun": "how far the session has gone: what is worth knowing is wanted at its beginning",
     "part": "it was compared with one sentence of the prompt alone",
     "asked_like": "the prompt is like a question that it answers",
@@ -151,7 +152,7 @@ class MemoryTexts:
         self._analysers = analysers
         self._known: dict[tuple[object, ...], MemoryText] = {}
 
-    def of(self, memory: Memory) -> MemoryText:
+    def words_of(self, memory: Memory) -> MemoryText:
         """Return the words of a memory, worked out once."""
         key = (memory.content, memory.namespace, memory.tags, memory.keywords)
         text = self._known.get(key)

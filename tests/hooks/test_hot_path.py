@@ -116,6 +116,7 @@ OWN = SILENT | {
         "recall.recency",
     ),
     *("recall.relevance", "recall.semantic", "recall.tuning"),
+    "recall.identifiers",  # QUESTION names one
 }
 
 OF_FEW_WORDS = {"intent.follow_up"}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.recall import logit, pipeline, query, relevance
-from subcog_hooks.recall.logit import ASKED_LIKE, BEGUN, CHANNELS, KEYWORD, PART
+from subcog_hooks.recall.logit import ASKED_LIKE, BEGUN, CHANNELS, KEYWORD, PART, SIBLING
 from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, AskedTerms, MemoryText, Standings
 from tests.recall.shelf import Shelf, handed, memory, tuned
 
@@ -150,7 +150,7 @@ def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[i
 
 
 def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
-    assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {ASKED_LIKE, BEGUN, KEYWORD, PART}
+    assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {ASKED_LIKE, BEGUN, KEYWORD, PART, SIBLING}
     assert WORDS_ALONE.keys() == WITH_MEANING.keys() - {"margin", "word_rank", "meaning_rank"}
     assert len(WITH_MEANING) <= 24
 

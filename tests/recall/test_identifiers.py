@@ -1,0 +1,136 @@
+"""Identifiers that a query names: no sibling comes for them, and the only memory that has a rare one is among the first."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.recall import exact, pipeline
+from subcog_hooks.recall.candidates import Request, Sources
+from subcog_hooks.recall.eligibility import Eligibility
+from subcog_hooks.recall.hits import IDENTIFIER, Hit
+from subcog_hooks.recall.logit import SIBLING
+from tests.recall.shelf import Shelf, memory
+
+PAIRS = {
+    "ros1": "The ROS1 workspace is built with catkin_make and sourced before anything is launched",
+    "ros2": "The ROS2 workspace is built with colcon and sourced before anything is launched",
+    "inc1": "INC-4211: the queue filled up because the consumer was stopped during the migration",
+    "inc2": "INC-4212: the queue filled up because the retry limit was unbounded",
+    "py2": "Scripts of the Python2 toolchain run under pyenv until the billing export is ported",
+    "py3": "Scripts of the Python3 toolchain run under uv with the lock file",
+}
+NEAR = "The session token of the web client lives in the cookie of the browser, shelf {number}"
+RARE = "QXF_TIMEOUT_MS must stay above 4000, else the scanner at the gate gives up"
+LONG = "Where does the web client keep the session token, in which cookie of the browser, and is QXF_TIMEOUT_MS involved?"
+
+
+@pytest.fixture
+def pairs(shelf: Shelf) -> Sources:
+    shelf.add(PAIRS)
+    shelf.fill()
+    return shelf.by_meaning_too()
+
+
+def handed(sources: Sources, prompt: str, parts: Sequence[str] = ()) -> dict[str, Hit]:
+    eligible = Eligibility(audiences_of(), now_ms())
+    answer = pipeline.for_needs(prompt, parts, sources, eligible, Deadline(60_000))
+    assert not answer.is_degraded, answer.note
+    return {hit.memory.id: hit for hit in answer.hits}
+
+
+def is_lowered(hit: Hit) -> bool:
+    return any(name == SIBLING for name, _, _ in hit.terms)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked", "sibling"),
+    [
+        ("How do we build the ROS2 workspace?", "ros2", "ros1"),
+        ("How do we build the ros1 workspace?", "ros1", "ros2"),
+        ("What was the cause of INC-4211 with the queue?", "inc1", "inc2"),
+        ("Which interpreter runs the scripts of the Python2 toolchain?", "py2", "py3"),
+    ],
+)
+def test_a_sibling_is_something_else(pairs: Sources, prompt: str, asked: str, sibling: str) -> None:
+    hits = handed(pairs, prompt)
+    assert not is_lowered(hits[asked])
+    assert is_lowered(hits[sibling])
+    assert hits[sibling].relevance < 0.15
+    assert hits[asked].relevance > 0.5
+
+
+def test_where_nothing_else_is_known_a_sibling_is_better_than_nothing(pairs: Sources) -> None:
+    hits = handed(pairs, "How is the ROS3 workspace built?")
+    assert not any(map(is_lowered, hits.values()))
+    assert hits["ros2"].relevance > 0.5
+
+
+def test_of_two_that_are_compared_neither_is_lowered(pairs: Sources) -> None:
+    hits = handed(pairs, "Is the workspace of ROS1 or of ROS2 built with colcon?")
+    assert not is_lowered(hits["ros1"])
+    assert not is_lowered(hits["ros2"])
+
+
+def test_a_part_of_the_prompt_does_not_bring_the_sibling_back(pairs: Sources) -> None:
+    part = "How is the workspace built and sourced?"
+    hits = handed(pairs, f"I am on the ROS2 branch today. {part}", [part])
+    assert is_lowered(hits["ros1"])
+
+
+def test_numbers_and_versions_have_no_siblings(shelf: Shelf) -> None:
+    shelf.add({"old": "The runner has 3.11 of the interpreter, 40 workers", "new": "The runner has 3.12 of it, 20 workers"})
+    shelf.fill()
+    hits = handed(shelf.by_meaning_too(), "Does the runner have 3.12 of the interpreter and 20 workers?")
+    assert {"old", "new"} <= hits.keys()
+    assert not any(map(is_lowered, hits.values()))
+
+
+def test_what_a_trigger_brings_is_not_lowered(shelf: Shelf) -> None:
+    shelf.add({"ros2": PAIRS["ros2"]})
+    shelf.add(None, memory(PAIRS["ros1"], id="ros1", triggers=("workspace",)))
+    shelf.fill()
+    sources = shelf.by_meaning_too()
+    eligible = Eligibility(audiences_of(), now_ms())
+    prompt = "How do we build the ROS2 workspace?"
+    brought = exact.match_prompt(prompt, None, sources.store, eligible, Deadline(60_000))
+    hits = pipeline.for_needs(prompt, [], sources, eligible, Deadline(60_000), exact=brought).hits
+    assert {"ros1", "ros2"} <= {hit.memory.id for hit in hits}
+    assert not any(map(is_lowered, hits))
+
+
+@pytest.fixture
+def near(shelf: Shelf) -> Shelf:
+    shelf.add({f"near{number}": NEAR.format(number=number) for number in range(12)} | {"rare": RARE})
+    return shelf
+
+
+def searched(sources: Sources, query: str) -> list[Hit]:
+    return pipeline.search(Request(query, Filter(), is_explained=True), sources, Deadline(60_000), 10).hits
+
+
+@pytest.mark.parametrize("numbers", [{}, {"mode": "rrf"}], ids=["weighted", "rrf"])
+def test_the_only_memory_with_a_rare_identifier_is_among_the_first_three(near: Shelf, numbers: dict[str, str]) -> None:
+    near.fill()
+    hits = searched(near.by_meaning_too(**numbers), LONG)
+    place = [hit.memory.id for hit in hits].index("rare")
+    assert place < 3
+    lifted = hits[place]
+    assert lifted.contributions[IDENTIFIER] > 0.0
+    told = sum(lifted.contributions.values()) * lifted.agreement_factor * lifted.recency
+    assert told == pytest.approx(lifted.score, abs=1e-6)
+
+
+def test_one_of_several_that_have_it_is_not_lifted(near: Shelf) -> None:
+    near.add({"other": "QXF_TIMEOUT_MS is read once at the start of the gate"})
+    near.fill()
+    assert all(IDENTIFIER not in hit.contributions for hit in searched(near.by_meaning_too(), LONG))
+
+
+def test_nothing_is_lifted_for_a_query_of_words(near: Shelf) -> None:
+    near.fill()
+    assert all(
+        IDENTIFIER not in hit.contributions for hit in searched(near.by_meaning_too(), "session token of the web client")
+    )
