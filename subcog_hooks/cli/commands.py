@@ -4,6 +4,7 @@ MODULES = {  # in the order of the help page
     "remember": ("remember",),
     "search": ("search",),
     "intent": ("intent",),
+    "evaluate": ("eval",),
     "listing": ("list", "show"),
     "change": ("edit", "forget", "supersede"),
     "import_export": ("import", "export", "reindex"),

@@ -42,6 +42,7 @@ def examples() -> list[str]:
 def prepared(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     (tmp_path / "rows.jsonl").write_text(MEMORIES)
     (tmp_path / "notes.jsonl").write_text('{"content": "Ropes are replaced every spring."}\n')
+    (tmp_path / "queries.jsonl").write_text('{"query": "refresh of tokens", "ids": ["1m7x59aaaaaaaa"]}\n')
     shutil.copytree(ROOT / "tests" / "data" / "adr", tmp_path / "docs" / "adr")
     monkeypatch.setenv("EDITOR", "true")
     assert subcog("import", "rows.jsonl").code == 0

@@ -24,19 +24,35 @@ def rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple
     field: the name of the text in a line; optional: the name of another one that a line may have. Raises UsageError naming the
     first line that does not hold.
     """
-    name = "standard input" if source == STDIN else source
     shown = f'{{"id", "{field}"' + (f', "{optional}"?}}' if optional else "}")
+    for number, row in objects(source, shown):
+        key, text, other = row.get("id"), row.get(field), row.get(optional) if optional else None
+        if "id" not in row or not isinstance(text, str) or not isinstance(other, str | None):
+            raise UsageError(f"{name_of(source)} line {number}: expected {shown}", "correct the line")
+        yield key, readable(text), other
+
+
+def objects(source: str, expected: str) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the number and the JSON object of each line of a file, or of standard input, but of empty ones.
+
+    expected: what a line has to be, for the error. Raises UsageError naming the first line that is no object.
+    """
+    name = name_of(source)
     for number, line in enumerate(_lines(source, name), 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            key, text, other = row["id"], row[field], row.get(optional) if optional else None
-            if not isinstance(text, str) or not isinstance(other, str | None):
+            if not isinstance(row, dict):
                 raise TypeError
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise UsageError(f"{name} line {number}: expected {shown}", "correct the line") from error
-        yield key, readable(text), other
+        except (ValueError, TypeError, RecursionError) as error:
+            raise UsageError(f"{name} line {number}: expected {expected}", "correct the line") from error
+        yield number, row
+
+
+def name_of(source: str) -> str:
+    """Return what a file is called in an error."""
+    return "standard input" if source == STDIN else source
 
 
 def files_of(paths: list[str] | None, root: str | None) -> list[str]:

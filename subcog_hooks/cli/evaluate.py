@@ -1,0 +1,163 @@
+"""`subcog eval`: how well one's own queries find one's own memories, and which share of meaning would find them best."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from subcog_hooks.cli.support import inputs, session, sources
+from subcog_hooks.cli.support.measures import Mean, hit_rate, mean_of, ndcg, reciprocal_rank
+from subcog_hooks.cli.support.output import DIM, plain_table, safe, terminal
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.errors import NoMemory, UsageError
+from subcog_hooks.memory.project import identity_of
+from subcog_hooks.memory.store import Filter, Store, audiences_of
+from subcog_hooks.recall.candidates import Request, Sources
+from subcog_hooks.settings.loading import Settings
+
+DEPTH = 10  # results that count
+SHARES = tuple(tenth / 10 for tenth in range(11))  # of meaning, that are tried
+NEED = '{"query", "ids", "project"?}'
+TIED = 0.02  # of nDCG: less than that apart, a hundred queries can not tell two shares
+
+
+class JudgedQuery(NamedTuple):
+    """A query, and the ids of the memories that answer it. project: "" for all of them."""
+
+    query: str
+    ids: frozenset[str]
+    project: str = ""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("eval")(evaluate)
+
+
+def evaluate(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help=f"Your queries as JSONL, or - for standard input. A line is {NEED}; without a project all are searched.",
+        ),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Search as the hook does, without the neural model.")] = False,
+) -> None:
+    """Measure how well your own queries find your own memories, and try other shares of meaning (`fusion.alpha`).
+
+    Brackets hold 95 % intervals over the queries. Nothing is changed.
+
+    Example: subcog eval queries.jsonl --fast
+    """
+    rows = _rows(file)
+    settings = session.settings()
+    with session.reading() as store:
+        if store is None:
+            raise NoMemory("there are no memories", "`subcog remember` makes the first")
+        _require_known(rows, store)
+        with sources.opened(store, settings, fast=fast) as opened:
+            measured = _measured([_ranked(one, opened, settings) for one in rows], rows)
+            by_share = _swept(rows, opened, settings) if opened.space is not None else {}
+    if as_json:
+        told = {name: {part: round(value, 4) for part, value in mean._asdict().items()} for name, mean in measured.items()}
+        shares = {f"{share:.1f}": round(mean.mean, 4) for share, mean in by_share.items()}
+        terminal.json({"queries": len(rows), "measures": told, f"ndcg@{DEPTH} by fusion.alpha": shares}, indent=1)
+        return
+    _show(rows, measured, by_share, settings)
+
+
+def _rows(source: str) -> list[JudgedQuery]:
+    """Return the queries of a file. Raises UsageError naming the first line that does not hold, or where there is none."""
+    rows = []
+    for number, row in inputs.objects(source, NEED):
+        asked = _judged_query(row)
+        if asked is None:
+            raise UsageError(f"{inputs.name_of(source)} line {number}: expected {NEED}", "correct the line")
+        rows.append(asked)
+    if not rows:
+        raise UsageError(f"{inputs.name_of(source)} has no query", f"a line is {NEED}")
+    return rows
+
+
+def _judged_query(row: Mapping[str, object]) -> JudgedQuery | None:
+    """Return the query that a line is, None where it is none."""
+    query, ids, project = row.get("query"), row.get("ids"), row.get("project") or ""
+    if not isinstance(query, str) or not query.strip() or not isinstance(ids, list) or not isinstance(project, str):
+        return None
+    named = frozenset(id_ for id_ in ids if isinstance(id_, str))
+    return JudgedQuery(inputs.readable(query), named, project) if named and len(named) == len({*map(str, ids)}) else None
+
+
+def _require_known(rows: Sequence[JudgedQuery], store: Store) -> None:
+    """Raise NoMemory naming an id that no memory has: what can not be found would count as missed."""
+    wanted = sorted({id_ for row in rows for id_ in row.ids})
+    known = {id_ for id_, memory in store.by_ids(wanted).items() if memory.status == "active"}
+    if lacking := [id_ for id_ in wanted if id_ not in known]:
+        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        raise NoMemory(f"no active memory has the id {safe(lacking[0])[:80]}{more}", "correct the file")
+
+
+def _ranked(asked: JudgedQuery, opened: Sources, settings: Settings) -> list[str]:
+    """Return the ids that a query finds, best first."""
+    scope = Filter(audiences=audiences_of(identity_of(asked.project)) if asked.project else None)
+    deadline = Deadline(float(settings["search.timeout_ms"]))
+    answer = sources.search(Request(asked.query, scope, is_typed=True), opened, deadline, DEPTH)
+    return [hit.memory.id for hit in answer.hits]
+
+
+def _measured(ranked: Sequence[Sequence[str]], rows: Sequence[JudgedQuery]) -> dict[str, Mean]:
+    """Return the means of the measures over all queries, by name."""
+    pairs = [(ids, row.ids) for ids, row in zip(ranked, rows, strict=True)]
+    return {
+        "hit rate@1": mean_of([hit_rate(ids, relevant, 1) for ids, relevant in pairs]),
+        "hit rate@5": mean_of([hit_rate(ids, relevant, 5) for ids, relevant in pairs]),
+        f"hit rate@{DEPTH}": mean_of([hit_rate(ids, relevant, DEPTH) for ids, relevant in pairs]),
+        f"MRR@{DEPTH}": mean_of([reciprocal_rank(ids, relevant) for ids, relevant in pairs]),
+        f"nDCG@{DEPTH}": mean_of([ndcg(ids, relevant, DEPTH) for ids, relevant in pairs]),
+    }
+
+
+def _swept(rows: Sequence[JudgedQuery], opened: Sources, settings: Settings) -> dict[float, Mean]:
+    """Return the nDCG that each share of meaning has."""
+    gains: dict[float, list[float]] = {share: [] for share in SHARES}
+    usual = opened.tuning.alpha
+    for row in rows:  # a query is embedded once for all shares
+        for share, values in gains.items():
+            opened.tuning.alpha = share
+            values.append(ndcg(_ranked(row, opened, settings), row.ids, DEPTH))
+    opened.tuning.alpha = usual
+    return {share: mean_of(values) for share, values in gains.items()}
+
+
+def _show(
+    rows: Sequence[JudgedQuery], measured: Mapping[str, Mean], by_share: Mapping[float, Mean], settings: Settings
+) -> None:
+    table = plain_table()
+    for name in (f"{len(rows)} queries", "", ""):
+        table.add_column(name, no_wrap=True)
+    for name, mean in measured.items():
+        table.add_row(name, f"{mean.mean:.3f}", _interval(mean))
+    parts: list[RenderableType] = [table]
+    if by_share:
+        shares = plain_table()
+        for name in ("fusion.alpha", f"nDCG@{DEPTH}", ""):
+            shares.add_column(name, no_wrap=True)
+        for share, mean in by_share.items():
+            shares.add_row(f"{share:.1f}", f"{mean.mean:.3f}", _interval(mean))
+        parts += ["", shares, "", Text(_verdict(by_share, measured[f"nDCG@{DEPTH}"], settings), style=DIM)]
+    terminal.page(Group(*parts))
+
+
+def _interval(mean: Mean) -> str:
+    return f"[{mean.low:.3f}, {mean.high:.3f}]"
+
+
+def _verdict(by_share: Mapping[float, Mean], now: Mean, settings: Settings) -> str:
+    """Return in a sentence what the sweep says of the share that is set."""
+    best = max(by_share, key=lambda share: by_share[share].mean)
+    if by_share[best].mean - now.mean < TIED:
+        return f"fusion.alpha is {settings['fusion.alpha']}; no other share finds notably more of them"
+    return f"`subcog config set fusion.alpha {best}` would find more of these; try it on queries that were not measured here"
