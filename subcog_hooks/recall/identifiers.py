@@ -33,11 +33,12 @@ def sole_holders(query: "Query", index: "LexicalIndex", scope: "Filter") -> list
 
     Raises IndexUnusable.
     """
-    found = []
+    found: dict[int, None] = {}  # one memory may have several
     for term in [term for term in named_in(query) if lexical.holders(index, term) <= RARE][:MOST_RARE]:
         have = lexical.search(index, lexical.as_it_stands(index, term), scope, 2)
-        found += [seq for _, seq in have] if len(have) == 1 else []
-    return found
+        if len(have) == 1:
+            found[have[0][1]] = None
+    return list(found)
 
 
 def lift(holders: "Collection[int]", scores: "Mapping[int, float]", factors: "Mapping[int, float]") -> dict[int, float]:

@@ -7,7 +7,7 @@ import pytest
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.recall import exact, pipeline
+from subcog_hooks.recall import exact, identifiers, pipeline, query
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.hits import IDENTIFIER, Hit
@@ -121,6 +121,14 @@ def test_the_only_memory_with_a_rare_identifier_is_among_the_first_three(near: S
     assert lifted.contributions[IDENTIFIER] > 0.0
     told = sum(lifted.contributions.values()) * lifted.agreement_factor * lifted.recency
     assert told == pytest.approx(lifted.score, abs=1e-6)
+
+
+def test_a_memory_with_two_rare_identifiers_takes_one_place(near: Shelf) -> None:
+    near.add({"both": "XQA_PORT and XQA_HOST are read from the shelf of the gate"})
+    near.fill()
+    index = near.index()
+    asked = query.analyse("Are XQA_PORT and XQA_HOST read at the gate?", index)
+    assert len(identifiers.sole_holders(asked, index, Filter())) == 1
 
 
 def test_one_of_several_that_have_it_is_not_lifted(near: Shelf) -> None:
