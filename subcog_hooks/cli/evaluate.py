@@ -8,13 +8,16 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from subcog_hooks.cli.support import inputs, session, sources
+from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.measures import Mean, hit_rate, mean_of, ndcg, reciprocal_rank
 from subcog_hooks.cli.support.output import DIM, plain_table, safe, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import NoMemory, UsageError
+from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.recall.candidates import Request, Sources
+from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.settings.loading import Settings
 
 DEPTH = 10  # results that count
@@ -58,9 +61,14 @@ def evaluate(
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
         _require_known(rows, store)
-        with sources.opened(store, settings, fast=fast) as opened:
-            measured = _measured([_ranked(one, opened, settings) for one in rows], rows)
+        notes: dict[str, None] = {}
+        with sources.opened(
+            store, settings, SEMANTIC, fast=fast
+        ) as opened:  # also where meaning has no share: the sweep gives it
+            measured = _measured([_ranked(one, opened, settings, notes) for one in rows], rows)
             by_share = _swept(rows, opened, settings) if opened.space is not None else {}
+    for note in notes:
+        terminal.say(note)
     if as_json:
         told = {name: {part: round(value, 4) for part, value in mean._asdict().items()} for name, mean in measured.items()}
         shares = {f"{share:.1f}": round(mean.mean, 4) for share, mean in by_share.items()}
@@ -87,24 +95,35 @@ def _judged_query(row: Mapping[str, object]) -> JudgedQuery | None:
     query, ids, project = row.get("query"), row.get("ids"), row.get("project") or ""
     if not isinstance(query, str) or not query.strip() or not isinstance(ids, list) or not isinstance(project, str):
         return None
-    named = frozenset(id_ for id_ in ids if isinstance(id_, str))
-    return JudgedQuery(inputs.readable(query), named, project) if named and len(named) == len({*map(str, ids)}) else None
+    named = frozenset(inputs.readable(id_) for id_ in ids if isinstance(id_, str))
+    return (
+        JudgedQuery(inputs.readable(query), named, inputs.readable(project))
+        if named and len(named) == len({*map(str, ids)})
+        else None
+    )
 
 
 def _require_known(rows: Sequence[JudgedQuery], store: Store) -> None:
-    """Raise NoMemory naming an id that no memory has: what can not be found would count as missed."""
-    wanted = sorted({id_ for row in rows for id_ in row.ids})
-    known = {id_ for id_, memory in store.by_ids(wanted).items() if memory.status == "active"}
-    if lacking := [id_ for id_ in wanted if id_ not in known]:
-        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        raise NoMemory(f"no active memory has the id {safe(lacking[0])[:80]}{more}", "correct the file")
+    """Raise NoMemory naming an id that its query can not find: that would count as missed."""
+    known = store.by_ids(sorted({id_ for row in rows for id_ in row.ids}))
+    now = now_ms()
+    for row in rows:
+        for id_ in sorted(row.ids):
+            memory = known.get(id_)
+            if memory is None or memory.status != "active" or (memory.expires_at is not None and memory.expires_at <= now):
+                raise NoMemory(f"no active memory has the id {safe(id_)[:80]}", "correct the file")
+            audiences = audiences_of(identity_of(row.project)) if row.project else None
+            if audiences and session.audience(memory) not in audiences:
+                raise NoMemory(f"{safe(id_)[:80]} is not of the project {safe(row.project)[:80]}", "correct the file")
 
 
-def _ranked(asked: JudgedQuery, opened: Sources, settings: Settings) -> list[str]:
-    """Return the ids that a query finds, best first."""
+def _ranked(asked: JudgedQuery, opened: Sources, settings: Settings, notes: dict[str, None] | None = None) -> list[str]:
+    """Return the ids that a query finds, best first. notes: what did not run is added to them."""
     scope = Filter(audiences=audiences_of(identity_of(asked.project)) if asked.project else None)
     deadline = Deadline(float(settings["search.timeout_ms"]))
     answer = sources.search(Request(asked.query, scope, is_typed=True), opened, deadline, DEPTH)
+    if notes is not None and answer.is_degraded and answer.note:
+        notes[answer.note] = None
     return [hit.memory.id for hit in answer.hits]
 
 
@@ -136,7 +155,7 @@ def _show(
     rows: Sequence[JudgedQuery], measured: Mapping[str, Mean], by_share: Mapping[float, Mean], settings: Settings
 ) -> None:
     table = plain_table()
-    for name in (f"{len(rows)} queries", "", ""):
+    for name in (counted(len(rows), "query", "queries"), "", ""):
         table.add_column(name, no_wrap=True)
     for name, mean in measured.items():
         table.add_row(name, f"{mean.mean:.3f}", _interval(mean))

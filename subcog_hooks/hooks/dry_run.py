@@ -1,6 +1,7 @@
 """A prompt decided as the hook would decide it now, with nothing handed over, kept or counted: what explains a decision."""
 
-from subcog_hooks.hooks import delivery, record
+from subcog_hooks.hooks import delivery, record, surfacing
+from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.occasion import Occasion
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.turn import Turn
@@ -57,11 +58,15 @@ def decide_dry(
     plain = _without_llm(settings)
     occasion = Occasion(payload, asked.session, here, plain, state, home, deadline, given=asked.given)
     turn = Turn(occasion, asked.prompt, asked.earlier, asked.place, is_alone=asked.earlier is None)
-    verdict = decide(turn)
-    if verdict.error is not None:
-        raise verdict.error
-    would_be = delivery.preview(occasion, verdict.offer) if verdict.offer else None
-    return record.decision_of_prompt(turn, verdict, would_be)
+    try:
+        verdict = decide(turn)
+        if verdict.error is not None:
+            raise verdict.error
+        would_be = delivery.preview(occasion, verdict.offer) if verdict.offer else None
+        return record.decision_of_prompt(turn, verdict, would_be)
+    finally:  # this process goes on, maybe with a hundred more
+        occasions.close_left_open()
+        surfacing.close_left_open()
 
 
 def _without_llm(settings: Settings) -> Settings:

@@ -33,6 +33,12 @@ LEAST_WAIT_MS = 20.0  # for a file that another process is writing, also where n
 _left_open: list[State | Store] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
 
 
+def close_left_open() -> None:
+    """Close what calls in this process have left open: where it goes on, as after a dry run."""
+    while _left_open:
+        _left_open.pop().close()
+
+
 class Stages:
     """The stages that are over. rows: each a name and its milliseconds."""
 

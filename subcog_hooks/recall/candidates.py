@@ -136,8 +136,9 @@ class Candidates:
 
     words: the best BM25 score of each memory that a channel of words found, by row number; full_words: that of a memory which
     has all of the query; cosines: of all that have one; lists: the ranks, from 1, by channel; named: the labels that the query
-    names, with their rarities; sole: the only ones that have a rare identifier of the query, by row number; strategies: what
-    ran; failures: what did not, each in a sentence; is_complete: whether longer lists would bring nobody else.
+    names, with their rarities; identifiers: those of the query that memories of the scope have; sole: the memories that alone
+    have a rare one, by row number; strategies: what ran; failures: what did not, each in a sentence; is_complete: whether
+    longer lists would bring nobody else.
     """
 
     __slots__ = (
@@ -151,6 +152,7 @@ class Candidates:
         "cosines",
         "failures",
         "full_words",
+        "identifiers",
         "is_complete",
         "lists",
         "named",
@@ -186,6 +188,7 @@ class Candidates:
         self.failures = [one.failure for one in found if one.failure is not None]
         self.full_words = full_words
         self.is_complete = is_complete
+        self.identifiers: list[str] = []
         self.sole: list[int] = []
         self.words: dict[int, float] = {}
         for one in ran:
@@ -331,7 +334,7 @@ def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int
     if by_words and any(term.is_identifier for term in asked.terms):
         from subcog_hooks.recall import identifiers  # few queries name one
 
-        candidates.sole = identifiers.sole_holders(asked, index, scope)
+        candidates.identifiers, candidates.sole = identifiers.look_up(asked, index, scope)
     if by_meaning and sources.note:
         candidates.failures.append(sources.note)
     return candidates

@@ -115,10 +115,11 @@ class Answer:
     strategies: what ran; note: what did not, or what else there is to know; is_degraded: something that should have run did
     not. stage: the most that any of its hits can be called, which is less when only looser matching found them. query_type,
     read_as, alpha, alpha_reason: how the query was taken, the text whose meaning was compared, and the share that meaning had.
-    identifiers: those of the query that some memory has as they stand. corrections: words that were taken for misspelt ones,
-    with what they were taken for; suggestions: words and tags of the store to try instead. by_meaning_alone: nothing else has
-    found any memory. cosines_alone, end: of every result, those of other pages too, by its place from 0 the cosine if meaning
-    alone has found it, else None; and the place behind this page. Nothing and 0, unless the request asked for it.
+    identifiers: those of the query that memories of its scope have as they stand. corrections: words that were taken for
+    misspelt ones, with what they were taken for; suggestions: words and tags of the store to try instead. by_meaning_alone:
+    nothing else has found any memory. cosines_alone, end: of every result, those of other pages too, by its place from 0 the
+    cosine if meaning alone has found it, else None; and the place behind this page. Nothing and 0, unless the request asked for
+    it.
     """
 
     __slots__ = (

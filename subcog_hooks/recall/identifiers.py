@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from subcog_hooks.memory.index import LexicalIndex
+    from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Filter
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.recall.query import Query, Term
     from subcog_hooks.recall.relevance import MemoryTexts
 
-RARE = 5  # memories, of all projects, that have it at most, so that one of them may be the only one here
-MOST_RARE = 2  # identifiers of a query whose memory is looked for: each is a search
+RARE = 5  # memories, of all projects, that have it at most
+MOST_NAMED = 4  # identifiers of a query whose memories are looked for: each is a search
 FIRST = 3  # places
 LEAST_LETTERS = 2  # of what has a sibling: 3.11 and 3.12, h1 and h2 are mere numbers
 _ABOVE = 1e-6  # the score of the one whose place is taken
@@ -28,54 +29,67 @@ def named_in(query: "Query") -> "list[Term]":
     return [term for term in query.terms if term.is_identifier and term.is_whole_known and any(map(str.isalpha, term.whole))]
 
 
-def sole_holders(query: "Query", index: "LexicalIndex", scope: "Filter") -> list[int]:
-    """Return the row numbers of the memories that are the only ones in a scope with a rare identifier of a query.
+def look_up(query: "Query", index: "LexicalIndex", scope: "Filter") -> "tuple[list[str], list[int]]":
+    """Return the identifiers of a query that memories of a scope have, and the row numbers of those that alone have a rare one.
 
     Raises IndexUnusable.
     """
-    found: dict[int, None] = {}  # one memory may have several
-    for term in [term for term in named_in(query) if lexical.holders(index, term) <= RARE][:MOST_RARE]:
+    here: list[str] = []
+    sole: dict[int, None] = {}  # one memory may have several
+    for term in named_in(query)[:MOST_NAMED]:
         have = lexical.search(index, lexical.as_it_stands(index, term), scope, 2)
-        if len(have) == 1:
-            found[have[0][1]] = None
-    return list(found)
+        if have:
+            here.append(term.whole)
+        if len(have) == 1 and lexical.holders(index, term) <= RARE:
+            sole[have[0][1]] = None
+    return here, list(sole)
 
 
-def lift(holders: "Collection[int]", scores: "Mapping[int, float]", factors: "Mapping[int, float]") -> dict[int, float]:
-    """Return what has to be added to the scores of memories so that each is among the FIRST of all.
+def lift(holders: "Collection[int]", scores: "Mapping[int, float]") -> dict[int, float]:
+    """Return the scores of these memories, by row number, with which each is among the FIRST of all, where it is not yet.
 
-    holders: by row number; factors: by which what is added is multiplied.
-
-    >>> {seq: round(amount, 3) for seq, amount in lift([7, 1], {1: 0.9, 2: 0.8, 3: 0.7, 4: 0.6, 7: 0.2}, {7: 1.0}).items()}
-    {7: 0.5}
+    >>> lift([7, 1], {1: 0.9, 2: 0.8, 3: 0.7, 4: 0.6, 7: 0.2})
+    {7: 0.700001}
     """
     others = sorted((score for seq, score in scores.items() if seq not in holders), reverse=True)
     place = FIRST - min(FIRST, len(holders))
     if len(others) <= place:
         return {}
     least = others[place] + _ABOVE
-    return {seq: (least - scores.get(seq, 0.0)) / factors[seq] for seq in holders if scores.get(seq, 0.0) < least}
+    return {seq: least for seq in holders if seq in scores and scores[seq] < least}
 
 
 def discount_siblings(hits: "Sequence[Hit]", named: "Sequence[str]", texts: "MemoryTexts") -> None:
-    """Discount hits that have a sibling of an identifier, where another hit has the one that the query names.
+    """Discount hits that have a sibling of an identifier, and not the one that the query names and another memory has.
 
-    One of several that are compared ("ROS1 or ROS2") is enough. What a trigger or a condition has brought stays as it is.
+    One of several that are compared ("ROS1 or ROS2") is enough, also as a part ("ros2_control"), beyond the words that are
+    compared, or in a question. What a trigger or a condition has brought stays as it is.
     """
-    by_shape: dict[str, set[str]] = {}
+    by_shape: dict[str, list[str]] = {}
     for asked in named:
         if shape := _shape(asked):
-            by_shape.setdefault(shape, set()).add(asked)
-    if not by_shape:
-        return
-    tokens = [texts.words_of(hit.memory).whole_tokens() for hit in hits]
-    for shape, asked_for in by_shape.items():
-        if all(asked_for.isdisjoint(has) for has in tokens):
+            by_shape.setdefault(shape, []).append(asked)
+    for hit in hits if by_shape else ():
+        if hit.is_exact:
             continue
-        for hit, has in zip(hits, tokens, strict=True):
-            if asked_for.isdisjoint(has) and not hit.is_exact and shape in map(_shape, has):
-                hit.terms = logit.with_sibling(hit.terms)
-                hit.probability = logit.probability(hit.terms)
+        shapes = set(map(_shape, texts.words_of(hit.memory).whole_tokens()))
+        siblings = [shape for shape in by_shape if shape in shapes]
+        if siblings and not any(_mentions(hit.memory, asked) for shape in siblings for asked in by_shape[shape]):
+            hit.terms = logit.with_sibling(hit.terms)
+            hit.probability = logit.probability(hit.terms)
+
+
+def _mentions(memory: "Memory", asked: str) -> bool:
+    """Return whether a memory has an identifier anywhere, by itself or at the beginning of a longer one."""
+    questions = [question.text for question in memory.questions]
+    text = " ".join((memory.content, *memory.tags, *memory.keywords, *questions)).lower()
+    at = text.find(asked)
+    while at >= 0:
+        end = at + len(asked)
+        if not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum():
+            return True
+        at = text.find(asked, end)
+    return False
 
 
 def _shape(token: str) -> str:

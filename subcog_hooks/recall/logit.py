@@ -23,7 +23,7 @@ KEYWORD_SHARE = 0.5  # S3's weight
 PART = "part"
 PART_ADDS = -0.8  # more is compared, so more matches by chance; with .4 and with .8 as many are answered, with .8 fewer wrongly
 SIBLING = "sibling"
-SIBLING_ADDS = -3.0  # chosen, not fitted: what is as likely as not becomes one in twenty
+SIBLING_ADDS = -3.0  # chosen, not fitted: what is as likely as not, or likelier, becomes one in twenty
 BEGUN = "begun"
 FEW_PROMPTS = 3
 EARLY = 0.65  # of BEGUN_ADDS, at the second prompt and the third
@@ -65,8 +65,17 @@ def with_part_of_prompt(terms: "Terms") -> "Terms":
 
 
 def with_sibling(terms: "Terms") -> "Terms":
-    """Return the terms of a memory that has a sibling of the identifier which the query names, and another memory has."""
-    return terms if any(name == SIBLING for name, _, _ in terms) else (*terms, (SIBLING, 1.0, SIBLING_ADDS))
+    """Return the terms of a memory that has a sibling of the identifier which the query names, and another memory has.
+
+    However like the query it is otherwise, it is as good as out of the question.
+
+    >>> [probability(with_sibling((("intercept", 1.0, logit),))) for logit in (-4.0, 0.0, 8.0)]
+    [0.0009, 0.0474, 0.0474]
+    """
+    if any(name == SIBLING for name, _, _ in terms):
+        return terms
+    adds = SIBLING_ADDS - max(0.0, sum([adds for _, _, adds in terms]))
+    return (*terms, (SIBLING, 1.0, round(adds, _DIGITS)))
 
 
 def with_place(terms: "Terms", place: int) -> "Terms":

@@ -7,7 +7,7 @@ from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.recall import diversity, lexical, logit, prior, ranking, relevance
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather
-from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE, Answer, Hit
+from subcog_hooks.recall.hits import IDENTIFIER, PATTERN, SEMANTIC, STATE, Answer, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PROMPT_CANDIDATES = 15  # whose relevance the hook looks at (DESIGN section 7)
 ROWS = 20  # that are read at a time: some more than the hook looks at, for what has expired
+_LEAST_LIFT = 1e-7  # of a score: what is less was lost by rounding
 LAGGING = 64  # memories newer than the index that the hook looks through by itself
 
 
@@ -53,7 +54,7 @@ def for_prompt(
     newer = [memory for memory in _not_indexed(sources.index, store) if memory.id not in left_out and eligible.allows(memory)]
     unwanted.update(memory.seq for memory in newer)
     scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in unwanted}
-    best = islice(_in_order(scores, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES)
+    best = islice(_in_order(scores, found.sole, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES)
     hits = [found.hit(memory, score, factor) for memory, score, factor in best]
     if exact:
         hits = _with_exact(hits, exact, found, unwanted)
@@ -194,7 +195,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
         before = {memory.seq for memory, _, _ in ordered}
         scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in before}
         fusions.append((scores, found, alpha))
-        more = _in_order(scores, store, tuning, now, may_be_shown)
+        more = _in_order(scores, found.sole, store, tuning, now, may_be_shown)
         wanted = None if request.is_explained else needed
         places = islice(diversity.distinct(_texts(ordered, more), tuning.near_duplicate), wanted)
         kept = [ordered[place] for place in places]
@@ -233,6 +234,9 @@ def _tell_contributions(hits: "Sequence[Hit]", fusions: "Sequence[_Fusion]", tun
             seq = hit.memory.seq
             hit.contributions = {name: amounts[seq] for name, amounts in by_channel.items() if amounts.get(seq)}
             hit.agreement_factor = ranking.agreement_factor(seq, found, tuning)
+            told = sum(hit.contributions.values())
+            if seq in found.sole and (lifted := hit.score / (hit.agreement_factor * hit.recency) - told) > _LEAST_LIFT:
+                hit.contributions[IDENTIFIER] = lifted
 
 
 def _texts(ordered: "list[_Placed]", more: "Iterator[_Placed]") -> "Iterator[str]":
@@ -245,18 +249,27 @@ def _texts(ordered: "list[_Placed]", more: "Iterator[_Placed]") -> "Iterator[str
 
 
 def _in_order(
-    scores: "Mapping[int, float]", store: Store, tuning: "Tuning", now: int, may_be_shown: "Callable[[Memory], bool]"
+    scores: "Mapping[int, float]",
+    sole: "Sequence[int]",
+    store: Store,
+    tuning: "Tuning",
+    now: int,
+    may_be_shown: "Callable[[Memory], bool]",
 ) -> "Iterator[_Placed]":
     """Yield the memories that `may_be_shown` with their aged scores, best first, then newest, then by id.
 
-    Raises StoreError.
+    sole: the only ones that have a rare identifier of the query, which stand among the first. Raises StoreError.
 
     Rows are read a few at a time: a common word brings hundreds, of which ten are wanted.
     """
-    placed = []
-    for seq, (created_at, id_) in store.ages(list(scores)).items():
-        score, factor = ranking.aged(scores[seq], created_at, now, tuning)
-        placed.append((-score, -created_at, id_, seq, factor))
+    ages = store.ages(list(scores))
+    aged = {seq: ranking.aged(scores[seq], created_at, now, tuning) for seq, (created_at, _) in ages.items()}
+    if sole:
+        from subcog_hooks.recall import identifiers  # few queries name one
+
+        for seq, score in identifiers.lift(sole, {seq: score for seq, (score, _) in aged.items()}).items():
+            aged[seq] = (score, aged[seq][1])
+    placed = [(-score, -ages[seq][0], ages[seq][1], seq, factor) for seq, (score, factor) in aged.items()]
     placed.sort()
     for start in range(0, len(placed), ROWS):
         rows = store.by_seqs([seq for _, _, _, seq, _ in placed[start : start + ROWS]])
@@ -297,17 +310,12 @@ def _filter(request: Request, store: Store, now: int) -> "Callable[[Memory], boo
 
 
 def _answer(hits: list[Hit], found: Candidates, alpha: float, why: str) -> Answer:
-    named: list[str] = []
-    if any(term.is_identifier for term in found.query.terms):
-        from subcog_hooks.recall import identifiers  # few queries name one
-
-        named = [term.whole for term in identifiers.named_in(found.query)]
     return Answer(
         hits,
         found.strategies,
         "; ".join(found.failures) or None,
         is_degraded=bool(found.failures),
-        identifiers=named,
+        identifiers=found.identifiers,
         alpha=alpha,
         alpha_reason=why,
         corrections={term.typed: term.whole for term in found.query.terms if term.typed is not None},

@@ -1,7 +1,7 @@
 """From candidates to an order: fusion of the lists, agreement, recency (DESIGN 7.3, 7.4). No searching here."""
 
 from subcog_hooks.recall import fusion, recency
-from subcog_hooks.recall.hits import IDENTIFIER, LABELS, LEXICAL, PATTERN, SEMANTIC, STATE
+from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE
 from subcog_hooks.recall.labels import MANY, MANY_FACTOR
 
 TYPE_CHECKING = False
@@ -32,12 +32,8 @@ def alpha_of(found: "Candidates", tuning: "Tuning", corpus: "Callable[[], int | 
 
 def fused(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[int, float]:
     """Return the score of every candidate, by row number: its lists fused, raised by as much as its channels agree on it."""
-    return _summed(contributions(found, tuning, alpha), found, tuning)
-
-
-def _summed(by_channel: dict[str, dict[int, float]], found: "Candidates", tuning: "Tuning") -> dict[int, float]:
     scores: dict[int, float] = {}
-    for amounts in by_channel.values():
+    for amounts in contributions(found, tuning, alpha).values():
         for seq, amount in amounts.items():
             scores[seq] = scores.get(seq, 0.0) + amount
     if tuning.agreement:
@@ -47,20 +43,6 @@ def _summed(by_channel: dict[str, dict[int, float]], found: "Candidates", tuning
 
 def contributions(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[str, dict[int, float]]:
     """Return by channel what it adds to the score of each memory, by row number. Exact and relaxed words are one channel.
-
-    The only memory that has a rare identifier of the query gets what it lacks to be among the first.
-    """
-    by_channel = _amounts_of_lists(found, tuning, alpha)
-    if found.sole:
-        from subcog_hooks.recall import identifiers  # few queries name one
-
-        factors = {seq: agreement_factor(seq, found, tuning) for seq in found.sole}
-        by_channel[IDENTIFIER] = identifiers.lift(found.sole, _summed(by_channel, found, tuning), factors)
-    return by_channel
-
-
-def _amounts_of_lists(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[str, dict[int, float]]:
-    """Return by channel what its list adds.
 
     The list of labels weighs as much as its rarest label is rare: a tag that every other memory carries tells nothing (with it,
     devmem's nDCG@10 fell by .007).

@@ -74,11 +74,33 @@ def test_a_person_reads_a_table_and_what_it_says(subcog: Run, file: Path) -> Non
 
 def test_a_project_is_searched_by_itself(subcog: Run, ask: Ask, tmp_path: Path) -> None:
     ask.remember(project="git.example/one", keys=TEXTS["keys"])
+    ask.remember(project="git.example/two", **{f"keys{i}": f"{TEXTS['keys']} See runbook {i}." for i in range(12)})
     path = tmp_path / "rows.jsonl"
-    for project, found in (("git.example/one", 1.0), ("git.example/two", 0.0), ("", 1.0)):
-        path.write_text(json.dumps({"query": "signing keys", "ids": ["keys"], "project": project}), "utf-8")
+    firsts = []
+    for project in ("git.example/one", ""):
+        path.write_text(json.dumps({"query": "signing keys runbook", "ids": ["keys"], "project": project}), "utf-8")
         told = json.loads(subcog("eval", str(path), "--fast", "--json").out)
-        assert told["measures"]["hit rate@10"]["mean"] == found
+        firsts.append(told["measures"]["hit rate@1"]["mean"])
+    assert firsts == [1.0, 0.0]
+    for project, shown in (("git.example/two", "git.example/two"), ("\ud800", "?")):
+        path.write_text(json.dumps({"query": "keys", "ids": ["keys"], "project": project}), "utf-8")
+        done = subcog("eval", str(path), "--fast")
+        assert (done.code, done.err) == (1, f"subcog: keys is not of the project {shown}; correct the file\n")
+
+
+def test_a_share_of_nothing_is_swept_too(subcog: Run, file: Path) -> None:
+    assert subcog("config", "set", "fusion.alpha", "0").code == 0
+    told = json.loads(subcog("eval", str(file), "--fast", "--json").out)
+    by_share = told["ndcg@10 by fusion.alpha"]
+    assert told["measures"]["nDCG@10"]["mean"] == by_share["0.0"]
+    assert len(by_share) == 11
+
+
+def test_an_expired_memory_can_not_be_found(subcog: Run, file: Path, home: Home) -> None:
+    with Store.writer(home) as store:
+        store.modify(["keys"], lambda memory: memory.replaced(expires_at=1))
+    done = subcog("eval", str(file), "--fast")
+    assert (done.code, done.err) == (1, "subcog: no active memory has the id keys; correct the file\n")
 
 
 @pytest.mark.usefixtures("file")
@@ -90,11 +112,8 @@ def test_a_project_is_searched_by_itself(subcog: Run, ask: Ask, tmp_path: Path) 
         ('{"query": "x"}', 2, NO_QUERY),
         ('{"query": "x", "ids": []}', 2, NO_QUERY),
         ('{"query": "x", "ids": [1]}', 2, NO_QUERY),
-        (
-            '{"query": " ", "ids": ["keys"]}',
-            2,
-            NO_QUERY,
-        ),
+        ('{"query": " ", "ids": ["keys"]}', 2, NO_QUERY),
+        ('{"query": "x", "ids": ["\\ud800"]}', 1, "no active memory has the id ?; correct the file"),
         ("", 2, 'standard input has no query; a line is {"query", "ids", "project"?}'),
         ('{"query": "x", "ids": ["nobody", "keys"]}', 1, "no active memory has the id nobody; correct the file"),
     ],

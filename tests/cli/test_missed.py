@@ -83,6 +83,42 @@ def test_undo_without_a_decision_finds_the_only_question_that_was_learned(subcog
     assert questions_of(home) == []
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: Ask, home: Home, is_named: bool) -> None:
+    decision = latest(subcog)
+    subcog("why", "--missed", "rule")
+    subcog("config", "set", "surfacing.log_prompts", "false")
+    silent("Where do the cranes stand at night?", "later")  # takes the texts away that were kept
+    done = subcog("why", "--missed", "rule", *([decision] if is_named else []), "--undo")
+    assert (done.code, done.err) == (0, f"no longer a question that rule answers: {PROMPT!r}\n")
+    assert questions_of(home) == []
+
+
+def test_undo_works_without_any_decision(subcog: Run, silent: Ask, home: Home) -> None:
+    subcog("why", "--missed", "rule")
+    Path(home.state_db).unlink()
+    assert subcog("why", "--missed", "rule", "--undo").code == 0
+    assert questions_of(home) == []
+
+
+def test_a_forgotten_memory_says_so_and_nothing_is_tried(subcog: Run, silent: Ask, home: Home) -> None:
+    subcog("forget", "rule")
+    done = subcog("why", "--missed", "rule")
+    assert done.code == 0
+    assert "it is deleted" in done.out
+    assert "its text says something else" not in done.out
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts open files as Linux lists them")
+def test_many_other_prompts_leave_no_file_open(subcog: Run, silent: Ask) -> None:
+    for number in range(12):
+        silent(f"Which berth has crane {number} at night?", f"many{number}")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    decision = next(line.split()[0] for line in subcog("why", "-n", "40").out.splitlines() if line.endswith(PROMPT))
+    assert subcog("why", "--missed", "rule", decision, "--dry-run").code == 0
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before + 2
+
+
 def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, home: Home) -> None:
     silent("When does the harbour office close its books?", "later")
     other = latest(subcog)

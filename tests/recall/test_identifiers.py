@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.model import AnsweredQuestion, now_ms
 from subcog_hooks.memory.store import Filter, audiences_of
 from subcog_hooks.recall import exact, identifiers, pipeline, query
 from subcog_hooks.recall.candidates import Request, Sources
@@ -80,6 +80,51 @@ def test_a_part_of_the_prompt_does_not_bring_the_sibling_back(pairs: Sources) ->
     assert is_lowered(hits["ros1"])
 
 
+def test_a_sibling_does_not_come_however_like_the_prompt_it_is(shelf: Shelf) -> None:
+    shelf.add(
+        {
+            "asked": "INC-9002 is closed",
+            "like": "INC-9001 outage of the search cluster was caused by a full disk on the primary node",
+        }
+    )
+    shelf.fill()
+    prompt = "What caused the INC-9002 outage of the search cluster, a full disk on the primary node?"
+    assert handed(shelf.by_meaning_too(), prompt)["like"].relevance < 0.1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ros2_control replaces the controller manager of ROS1",
+        "The controller manager of ROS1 is gone. " + "It was replaced by another one. " * 200 + "That is ROS2.",
+    ],
+    ids=["as a part", "far behind"],
+)
+def test_what_has_the_identifier_somewhere_is_no_sibling(shelf: Shelf, text: str) -> None:
+    shelf.add({"right": text, "other": "ROS2 is installed on the lab machines"})
+    shelf.fill()
+    hits = handed(shelf.by_meaning_too(), "What replaces the controller manager in ROS2?")
+    assert not is_lowered(hits["right"])
+
+
+def test_what_answers_a_question_about_the_identifier_is_no_sibling(shelf: Shelf) -> None:
+    asked = (AnsweredQuestion("what replaces the controller manager in ROS2"),)
+    shelf.add(None, memory("The controller manager of ROS1 is gone", id="right", questions=asked))
+    shelf.add({"other": "ROS2 is installed on the lab machines"})
+    shelf.fill()
+    hits = handed(shelf.by_meaning_too(), "What replaces the controller manager in ROS2?")
+    assert not is_lowered(hits["right"])
+
+
+def test_a_memorys_relevance_does_not_depend_on_the_page(pairs: Sources) -> None:
+    def of_ros1(limit: int, offset: int) -> float:
+        request = Request("how is the ROS2 workspace built", Filter())
+        hits = pipeline.search(request, pairs, Deadline(60_000), limit, offset).hits
+        return next(hit.relevance for hit in hits if hit.memory.id == "ros1")
+
+    assert of_ros1(10, 0) == of_ros1(1, 1)
+
+
 def test_numbers_and_versions_have_no_siblings(shelf: Shelf) -> None:
     shelf.add({"old": "The runner has 3.11 of the interpreter, 40 workers", "new": "The runner has 3.12 of it, 20 workers"})
     shelf.fill()
@@ -123,12 +168,26 @@ def test_the_only_memory_with_a_rare_identifier_is_among_the_first_three(near: S
     assert told == pytest.approx(lifted.score, abs=1e-6)
 
 
+def test_an_old_one_is_among_the_first_three_too(shelf: Shelf) -> None:
+    now = now_ms()
+    for number in range(12):
+        shelf.add(None, memory(NEAR.format(number=number), id=f"near{number}", created_at=now))
+    shelf.add(None, memory(RARE, id="rare", created_at=now - 3 * 365 * 86_400_000))
+    shelf.fill()
+    hits = searched(shelf.by_meaning_too(decay=30.0, floor=0.5), LONG)
+    lifted = next(hit for hit in hits[:3] if hit.memory.id == "rare")
+    assert lifted.recency < 0.6
+    told = sum(lifted.contributions.values()) * lifted.agreement_factor * lifted.recency
+    assert told == pytest.approx(lifted.score, abs=1e-6)
+
+
 def test_a_memory_with_two_rare_identifiers_takes_one_place(near: Shelf) -> None:
     near.add({"both": "XQA_PORT and XQA_HOST are read from the shelf of the gate"})
     near.fill()
     index = near.index()
     asked = query.analyse("Are XQA_PORT and XQA_HOST read at the gate?", index)
-    assert len(identifiers.sole_holders(asked, index, Filter())) == 1
+    named, sole = identifiers.look_up(asked, index, Filter())
+    assert (sorted(named), len(sole)) == (["xqa_host", "xqa_port"], 1)
 
 
 def test_one_of_several_that_have_it_is_not_lifted(near: Shelf) -> None:

@@ -436,7 +436,7 @@ def missed_view(
     candidate = next((one for one in now.candidates if one.id == memory.id), None)
     bar = now.bars.needed if now.bars else 0.0
     if candidate is None:
-        told = "it is not among what the prompt finds" + _why_not_found(memory, was)
+        told = "it is not among what the prompt finds" + why_not_found(memory, was)
     elif candidate.outcome == outcomes.INJECTED:
         told = f"asked again, the prompt brings it, with {candidate.relevance:.2f}"
     elif candidate.outcome in (outcomes.BELOW, outcomes.INTENT):
@@ -455,7 +455,7 @@ def missed_view(
     return Group(*parts)
 
 
-def _why_not_found(memory: Memory, was: Decision) -> str:
+def why_not_found(memory: Memory, was: Decision) -> str:
     """Return what keeps a memory from being looked at, whatever its words are; empty where nothing does."""
     if memory.status != "active":
         return f": it is {memory.status}"

@@ -7,7 +7,7 @@ from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.cli.support.remedies import Learned, Rerun
 from subcog_hooks.cli.support.trial import Trial
-from subcog_hooks.errors import UsageError
+from subcog_hooks.errors import NoDecision, UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.memory.model import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory
 from subcog_hooks.memory.store import Store
@@ -63,7 +63,8 @@ def _told(was: Decision, memory: Memory, state: State, store: Store, *, dry_run:
     now = rerun.decide(session.home())
     candidate = remedies.candidate_of(now, memory.id)
     words = remedies.words_of(was, memory, index)
-    if (candidate is not None and candidate.outcome == INJECTED) or not decisions.may_come(candidate):
+    is_there = candidate is not None and candidate.outcome == INJECTED
+    if is_there or not decisions.may_come(candidate) or decisions.why_not_found(memory, was):
         terminal.page(decisions.missed_view(was, now, memory, words, None))
         return None
     with trial.begun() as copy:
@@ -113,7 +114,8 @@ def _tell_others(others: list[tuple[Decision, bool]]) -> None:
 def unlearn(id_: str, decision: str | None) -> None:
     """Take away the questions that a memory has learned from the prompt of a decision. Raises NoDecision, NoMemory, UsageError.
 
-    Without a decision: from the latest prompt; where that taught it none, the only one that it has learned.
+    Without a decision: from the latest prompt. Where that taught it none, or the prompt is not kept any more: the only one that
+    it has learned.
     """
     session.require_store(id_)
     with session.writing() as store:
@@ -122,18 +124,25 @@ def unlearn(id_: str, decision: str | None) -> None:
         learned = [question for question in memory.questions if question.by == LEARNED]
         if not learned:
             raise UsageError(f"{memory.id} has learned no question", "`subcog why --missed MEMORY` teaches it one")
-        with decisions.opened() as state:
-            asked = remedies.needs_of(decisions.find_prompt(state, decision, ONLY_PROMPTS))
-        gone = [question for question in learned if question.text in asked]
-        if not gone and decision is None and len(learned) == 1:
+        needs = _needs_at(decision)
+        gone = [question for question in learned if question.text in (needs or ())]
+        if not gone and (decision is None or needs is None) and len(learned) == 1:
             gone = learned
         if not gone:
-            raise UsageError(
-                f"{memory.id} has learned nothing from that prompt",
-                f"`subcog edit {memory.id}` shows its questions, and changes them",
-            )
+            what = "learned nothing from that prompt" if needs is not None else f"learned {len(learned)} questions"
+            raise UsageError(f"{memory.id} has {what}", f"`subcog edit {memory.id}` shows its questions, and changes them")
         left = tuple(question for question in memory.questions if question not in gone)
         amend(memory, lambda stored: changed(stored, {"questions": left}), store, [])
         session.follow(store)
     for question in gone:
         terminal.say(f"no longer a question that {memory.id} answers: {question.text!r}")
+
+
+def _needs_at(decision: str | None) -> list[str] | None:
+    """Return what may have been learned from the prompt of a decision; None where it is not kept. Raises StoreError."""
+    try:
+        with decisions.opened() as state:
+            was = decisions.find_prompt(state, decision, ONLY_PROMPTS)
+    except NoDecision:
+        return None
+    return remedies.needs_of(was) if was.prompt is not None else None
