@@ -23,7 +23,7 @@ from subcog_hooks.settings.loading import Settings
 DEPTH = 10  # results that count
 SHARES = tuple(tenth / 10 for tenth in range(11))  # of meaning, that are tried
 NEED = '{"query", "ids", "project"?}'
-TIED = 0.02  # of nDCG: less than that apart, a hundred queries can not tell two shares
+TIED = 0.02  # of nDCG: a smaller gain may be chance
 
 
 class JudgedQuery(NamedTuple):

@@ -7,8 +7,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.support import completion, decisions, session
-from subcog_hooks.cli.support.decisions import RIGHT, WRONG
+from subcog_hooks.cli.support import completion, decision_view, decisions, session
+from subcog_hooks.cli.support.decision_view import RIGHT, WRONG
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.remedies import Rerun
 from subcog_hooks.errors import NoMemory, UsageError
@@ -119,7 +119,7 @@ def _told(candidate: Candidate | None) -> dict[str, object] | None:
 def _view(was: Decision, now: Decision, changes: list[Change], same: int, memories: dict[str, Memory]) -> RenderableType:
     parts: list[RenderableType] = [
         Text(f"{was.id}  {decisions.moment(was.at)}", style=DIM),
-        Text(decisions.prompt_of(was, decisions.PREVIEW)),
+        Text(decisions.prompt_of(was, decision_view.PREVIEW)),
         "",
         Text.assemble(("was  ", DIM), decisions.sentence(was)),
         Text.assemble(("is   ", DIM), (decisions.sentence(now), RIGHT if now.outcome == SPOKE else "yellow")),
@@ -129,7 +129,7 @@ def _view(was: Decision, now: Decision, changes: list[Change], same: int, memori
     for change in changes:
         style = RIGHT if _is_injected(change.now) else WRONG if _is_injected(change.was) else ""
         head = Text.assemble((f"{safe(change.id)}  ", ACCENT), (f"{_short(change.was)} -> {_short(change.now)}", style))
-        parts += [head, decisions.indented(decisions.words_of(memories.get(change.id)))]
+        parts += [head, decision_view.indented(decision_view.words_of(memories.get(change.id)))]
     parts += ["", Text(_summary(changes, same), style=DIM)]
     return Group(*parts)
 

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from subcog_hooks.cli.support import bars, session, usage
-from subcog_hooks.cli.support.decisions import GONE, WORDS, counted, moment
+from subcog_hooks.cli.support.decision_view import GONE
+from subcog_hooks.cli.support.decisions import WORDS, counted, moment
 from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, safe, terminal
 from subcog_hooks.cli.support.usage import FoundBy, Usage
 from subcog_hooks.errors import UsageError

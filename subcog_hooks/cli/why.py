@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.support import bad_marks, completion, decisions, hidden, remedies, session
+from subcog_hooks.cli.support import bad_marks, completion, decision_view, decisions, hidden, remedies, session
 from subcog_hooks.cli.support import missed as missed_memory
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.cli.support.remedies import Remedy, Rerun
@@ -114,7 +114,7 @@ def why(
             terminal.raw(json.dumps(decisions.described(found), indent=1) + "\n")
             return
         with session.reading() as store:
-            terminal.page(decisions.view(found, _shown_of(found, given, state, store, is_explained=explain)))
+            terminal.page(decision_view.view(found, _shown_of(found, given, state, store, is_explained=explain)))
             _tell_hidden(found, store)
 
 
@@ -154,21 +154,21 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
 
 def _shown_of(
     decision: Decision, given: dict[str, str], state: State, store: Store | None, *, is_explained: bool
-) -> decisions.Shown:
+) -> decision_view.Shown:
     """Return what there is to say of a decision: the words of its prompt, and what would have made the best memory come."""
     if store is None:
-        return decisions.Shown({}, given, is_explained=is_explained)
+        return decision_view.Shown({}, given, is_explained=is_explained)
     memories = store.by_ids([candidate.id for candidate in decision.candidates])
     live = {id_: memory for id_, memory in memories.items() if memory.status != "deleted"}
     if decision.prompt is None:
-        return decisions.Shown(memories, given, is_explained=is_explained)
+        return decision_view.Shown(memories, given, is_explained=is_explained)
     index = session.index_of(store)
     words = {id_: remedies.words_of(decision, memory, index) for id_, memory in live.items()}
     helped: dict[str, list[Remedy]] = {}
     nearest = decisions.nearly_given(decision)
     if nearest and nearest.id in live:
         helped = {nearest.id: _tried(decision, live[nearest.id], state, index)}
-    return decisions.Shown(memories, given, words, {id_: found for id_, found in helped.items() if found}, is_explained)
+    return decision_view.Shown(memories, given, words, {id_: found for id_, found in helped.items() if found}, is_explained)
 
 
 def _tried(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:

@@ -2,7 +2,7 @@
 
 `redact` knows more, but takes 100 ms to load: this is for the hook. It does not find where a secret ends, only that there may
 be one, and refuses too much rather than too little, 1 of 100 real prompts: without an LLM, its words tell what one asks for.
-Linear, without `re`: .3 ms for 2,000 characters, 12 ms for 100,000.
+Linear, without `re`: 1 ms for 2,000 characters, 50 ms for 100,000.
 """
 
 from itertools import pairwise

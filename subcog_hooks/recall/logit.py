@@ -28,7 +28,7 @@ BEGUN = "begun"
 FEW_PROMPTS = 3
 EARLY = 0.65  # of BEGUN_ADDS, at the second prompt and the third
 # Fitted, beside the probability that the prompt alone gives, to which memories help at or are about 478 prompts of six people:
-# 34 % of first prompts need a memory, 13 % of the second and third, 4 % of later ones.
+# 31 % of first prompts need a memory, 14 % of the second and third, 6 % of later ones.
 BEGUN_ADDS = -1.85
 ASKED_LIKE = "asked_like"
 # Chosen on half of the projects of development prompts whose memories have questions, of weights 5 to 15: as often silent on

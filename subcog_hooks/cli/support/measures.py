@@ -6,7 +6,7 @@ from math import log2
 from statistics import fmean
 from typing import NamedTuple
 
-DRAWS = 1_000  # of a bootstrap: an interval's ends move by .01 at most from seed to seed
+DRAWS = 1_000  # of a bootstrap
 SEED = 20260101  # the same file has the same interval
 _TAILS = (0.025, 0.975)
 

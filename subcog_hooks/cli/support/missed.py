@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from subcog_hooks.cli.support import author, decisions, embedding, remedies, session, trial
+from subcog_hooks.cli.support import author, decision_view, decisions, embedding, remedies, session, trial
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.cli.support.remedies import Learned, Rerun
@@ -63,15 +63,14 @@ def _told(was: Decision, memory: Memory, state: State, store: Store, *, dry_run:
     now = rerun.decide(session.home())
     candidate = remedies.candidate_of(now, memory.id)
     words = remedies.words_of(was, memory, index)
-    is_there = candidate is not None and candidate.outcome == INJECTED
-    if is_there or not decisions.may_come(candidate) or decisions.why_not_found(memory, was):
-        terminal.page(decisions.missed_view(was, now, memory, words, None))
+    if _brings(now, memory) or not decisions.may_come(candidate) or decisions.why_not_found(memory, was):
+        terminal.page(decision_view.missed_view(was, now, memory, words, None))
         return None
     with trial.begun() as copy:
         learned = remedies.question_that_helps(copy, rerun, was, memory)
         others = list(_others(copy, was, memory, state)) if learned else []
     found = remedies.tried(rerun, was, memory, index) if dry_run or not learned else None
-    terminal.page(decisions.missed_view(was, now, memory, words, found))
+    terminal.page(decision_view.missed_view(was, now, memory, words, found))
     if learned:
         terminal.result(f"with the question {learned.question!r} it comes, relevance {learned.relevance:.2f}; tried on a copy")
         _tell_others(others)
