@@ -62,16 +62,15 @@ def evaluate(
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
         _require_known(rows, store)
         notes: dict[str, None] = {}
-        with sources.opened(
-            store, settings, SEMANTIC, fast=fast
-        ) as opened:  # also where meaning has no share: the sweep gives it
+        # with meaning also where that has no share: the sweep gives it one
+        with sources.opened(store, settings, SEMANTIC, fast=fast) as opened:
             measured = _measured([_ranked(one, opened, settings, notes) for one in rows], rows)
             by_share = _swept(rows, opened, settings) if opened.space is not None else {}
     for note in notes:
         terminal.say(note)
     if as_json:
-        told = {name: {part: round(value, 4) for part, value in mean._asdict().items()} for name, mean in measured.items()}
-        shares = {f"{share:.1f}": round(mean.mean, 4) for share, mean in by_share.items()}
+        told = {name: {part: round(value, 4) for part, value in one._asdict().items()} for name, one in measured.items()}
+        shares = {f"{share:.1f}": round(one.mean, 4) for share, one in by_share.items()}
         terminal.json({"queries": len(rows), "measures": told, f"ndcg@{DEPTH} by fusion.alpha": shares}, indent=1)
         return
     _show(rows, measured, by_share, settings)
@@ -96,11 +95,9 @@ def _judged_query(row: Mapping[str, object]) -> JudgedQuery | None:
     if not isinstance(query, str) or not query.strip() or not isinstance(ids, list) or not isinstance(project, str):
         return None
     named = frozenset(inputs.readable(id_) for id_ in ids if isinstance(id_, str))
-    return (
-        JudgedQuery(inputs.readable(query), named, inputs.readable(project))
-        if named and len(named) == len({*map(str, ids)})
-        else None
-    )
+    if not named or not all(isinstance(id_, str) for id_ in ids):
+        return None
+    return JudgedQuery(inputs.readable(query), named, inputs.readable(project))
 
 
 def _require_known(rows: Sequence[JudgedQuery], store: Store) -> None:
@@ -157,21 +154,21 @@ def _show(
     table = plain_table()
     for name in (counted(len(rows), "query", "queries"), "", ""):
         table.add_column(name, no_wrap=True)
-    for name, mean in measured.items():
-        table.add_row(name, f"{mean.mean:.3f}", _interval(mean))
+    for name, one in measured.items():
+        table.add_row(name, f"{one.mean:.3f}", _interval(one))
     parts: list[RenderableType] = [table]
     if by_share:
         shares = plain_table()
         for name in ("fusion.alpha", f"nDCG@{DEPTH}", ""):
             shares.add_column(name, no_wrap=True)
-        for share, mean in by_share.items():
-            shares.add_row(f"{share:.1f}", f"{mean.mean:.3f}", _interval(mean))
+        for share, one in by_share.items():
+            shares.add_row(f"{share:.1f}", f"{one.mean:.3f}", _interval(one))
         parts += ["", shares, "", Text(_verdict(by_share, measured[f"nDCG@{DEPTH}"], settings), style=DIM)]
     terminal.page(Group(*parts))
 
 
-def _interval(mean: Mean) -> str:
-    return f"[{mean.low:.3f}, {mean.high:.3f}]"
+def _interval(measured: Mean) -> str:
+    return f"[{measured.low:.3f}, {measured.high:.3f}]"
 
 
 def _verdict(by_share: Mapping[float, Mean], now: Mean, settings: Settings) -> str:
