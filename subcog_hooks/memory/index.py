@@ -26,8 +26,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-INDEX_FORMAT = 4  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
-READABLE_FROM = 3  # the earliest format that a hook can do with until a command has rebuilt it: it has no questions
+INDEX_FORMAT = 5  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
+READABLE_FROM = 3  # the earliest format that a hook can do with until a command has rebuilt it
+QUESTIONS_FROM = 4  # the earliest one that has questions
 LABELS = "labels"  # the field of tags and keywords, as words
 LABEL = "label"  # of each tag and keyword whole
 ASKED = "asked"  # the field of all questions of a memory, as words: how many memories have a word there
@@ -92,7 +93,8 @@ def _schema() -> tantivy.Schema:
 class LexicalIndex:
     """An open index, a snapshot of one commit.
 
-    folder: where it lies, "" in memory; place: the same in words, for messages; is_current: it has the format of this version.
+    folder: where it lies, "" in memory; place: the same in words, for messages; is_current: it has the format of this version;
+    has_questions: it has one with questions.
     """
 
     __slots__ = (
@@ -104,6 +106,7 @@ class LexicalIndex:
         "_watermark",
         "analysers",
         "folder",
+        "has_questions",
         "is_current",
         "place",
         "schema",
@@ -114,7 +117,9 @@ class LexicalIndex:
         self.analysers.register(index)
         self.folder = folder
         self.place = folder or "the index in memory"
-        self.is_current = not folder or _format_of(os.path.basename(folder)) == INDEX_FORMAT
+        format_ = _format_of(os.path.basename(folder)) if folder else INDEX_FORMAT
+        self.is_current = format_ == INDEX_FORMAT
+        self.has_questions = format_ >= QUESTIONS_FROM
         self.schema = index.schema
         self._index = index
         self._searcher = index.searcher()
@@ -245,7 +250,7 @@ class LexicalIndex:
     @property
     def most_questions(self) -> int:
         """The most questions that a memory has, 0 where none has any. Raises IndexUnusable."""
-        if not self.is_current:
+        if not self.has_questions:
             return 0
         if self._most_questions is None:
             places = range(1, MAX_QUESTIONS + 1)
@@ -271,7 +276,7 @@ class LexicalIndex:
             addresses = [address for _, address in everything]
             for field in ("seq", "created", "expires"):
                 self._searcher.fast_field_values(field, addresses)
-            for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK, *([ASKED] if self.is_current else [])):
+            for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK, *([ASKED] if self.has_questions else [])):
                 for first in "abcdefghijklmnopqrstuvwxyz0123456789":
                     terms = [term for term, _ in self._searcher.terms_with_prefix(field, first, limit=20)]
                     for term in terms:
@@ -344,7 +349,7 @@ def _document(memory: Memory) -> tantivy.Document:
     folded = analysis.fold(memory.content)
     document = tantivy.Document()
     document.add_integer("seq", memory.seq)
-    document.add_text(analysis.BODY, analysis.spread(folded))
+    document.add_text(analysis.BODY, analysis.with_stems(memory.content))
     document.add_text(analysis.EXACT, analysis.exact_view(folded))
     cjk = analysis.cjk_view(folded)
     if cjk:
@@ -352,8 +357,7 @@ def _document(memory: Memory) -> tantivy.Document:
     if memory.tags or memory.keywords:
         document.add_text(LABELS, analysis.spread(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
     for place, question in enumerate(memory.questions, 1):
-        asked = analysis.fold(question.text)
-        words = f"{analysis.spread(asked)} {analysis.cjk_view(asked)}"
+        words = f"{analysis.with_stems(question.text)} {analysis.cjk_view(analysis.fold(question.text))}"
         document.add_text(_PLACE, str(place))
         document.add_text(ASKED, words)
         document.add_text(ASKED_AT[place - 1], words)

@@ -4,7 +4,7 @@ How much of the query a question has says little more than the closeness does, w
 beside it on development prompts, that had no weight, and how much of the question is asked had the most.
 """
 
-from subcog_hooks.text import analysis
+from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.stopwords import STOP
 
 TYPE_CHECKING = False
@@ -53,6 +53,10 @@ def _stems(text: str, analysers: analysis.Analysers) -> set[str]:
     """Return the stems of a text without its function words, and the bigrams of what is written without spaces."""
     folded = analysis.fold(text)
     words = analysis.wholes(folded)
+    if language := languages.language_of(text):
+        stems = languages.stems_by_word(text, language)
+        silent = languages.function_words(text, language)
+        words = [stems.get(word.lower(), word) for word in words if word.lower() not in silent]
     telling = [word for word in words if word.lower() not in STOP and not analysis.unspaced_runs(word)]
     pairs = {pair for run in analysis.unspaced_runs(folded) for pair in analysis.bigrams(run)[: max(1, len(run) - 1)]}
     return {*analysers.body.analyze(analysis.spread(" ".join(telling or ([] if pairs else words)))), *pairs}

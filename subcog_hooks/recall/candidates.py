@@ -227,7 +227,7 @@ class Candidates:
         Its terms stand for its score where no score tells anything.
         """
         seq = memory.seq
-        found = self._asked.found_in(self._texts.words_of(memory))
+        found = self._asked.found_in(self._texts.words_of(memory, self.query.language))
         share = None
         if not is_indexed or self._asked.is_unspaced:  # BM25 makes little of bigrams, most of which are no words
             share = found["covered"] / max(self._asked.total, relevance.LEAST_ASKED)

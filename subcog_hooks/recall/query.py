@@ -6,13 +6,13 @@ No ranking here.
 from math import log
 
 from subcog_hooks.memory.index import ASKED, LABELS, LexicalIndex
-from subcog_hooks.text import analysis
+from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.stopwords import EVERYDAY, STOP
 from subcog_hooks.text.typed import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import tantivy
 
@@ -67,10 +67,11 @@ class Query:
 
     terms: what it asks for, the ones that the store knows first, heaviest first; glue: its function words, which are no
     evidence, but tell one memory from another where the terms do not ("how do I write a unit test"); phrases: the stems of each
-    quoted phrase; meant: the text that is embedded, corrected, with acronyms spelled out.
+    quoted phrase; language: as `languages.language_of` tells it, "" for English; meant: the text that is embedded, corrected,
+    with acronyms spelled out.
     """
 
-    __slots__ = ("any_of", "glue", "meant", "phrases", "terms", "text")
+    __slots__ = ("any_of", "glue", "language", "meant", "phrases", "terms", "text")
 
     def __init__(
         self,
@@ -78,11 +79,13 @@ class Query:
         terms: "Sequence[Term]",
         glue: "Sequence[Term]" = (),
         phrases: "Sequence[tuple[str, ...]]" = (),
+        language: str = "",
     ) -> None:
         self.text = text
         self.terms = tuple(terms)
         self.glue = tuple(glue)
         self.phrases = tuple(phrases)
+        self.language = language
         self.meant = text
         self.any_of: tantivy.Query | None = None  # as lexical.any_of has built it
 
@@ -112,20 +115,25 @@ def analyse(
     """
     text = ends_of(text)
     terms = _terms(text, index.analysers)
-    chosen = [term for term in terms if term.is_identifier or term.is_cjk or term.whole not in STOP] or terms
+    language = languages.language_of(text)
+    glueing = STOP | languages.function_words(text, language) if language else STOP
+    chosen = [term for term in terms if term.is_identifier or term.is_cjk or term.whole not in glueing] or terms
     glue = [term for term in terms if term not in chosen][:MAX_GLUE]
     for term in (*chosen, *glue):
         _weigh(term, index)
+    if language:
+        _inflect(chosen, languages.stems_by_word(text, language), index)
     if correct:
         _correct(chosen, index, within)
+    said = " ".join([term.whole for term in chosen if term.known]) if language else text
     meant = _expand(chosen, index, within)
     abbreviated = _abbreviate(text, chosen, index, within)
     chosen += abbreviated
     chosen.sort(key=lambda term: (not term.known, -term.weight, term.whole))
     known = [term for term in chosen if term.known][:limit]
     unknown = [term for term in chosen if not term.known][:limit]
-    asked = Query(text, (*known, *unknown), glue, _phrases(text, index))
-    asked.meant = " ".join((text, *meant, *(term.whole.upper() for term in abbreviated)))
+    asked = Query(text, (*known, *unknown), glue, _phrases(text, index), language)
+    asked.meant = " ".join((said or text, *meant, *(term.whole.upper() for term in abbreviated)))
     return asked
 
 
@@ -137,6 +145,21 @@ def _phrases(text: str, index: LexicalIndex) -> "list[tuple[str, ...]]":
     spaced = [phrase for phrase in quotes.phrases(text) if not analysis.unspaced_runs(phrase)]  # others have no words to follow
     phrases = [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]
     return [phrase for phrase in phrases if phrase]
+
+
+def _inflect(terms: list[Term], stems: "Mapping[str, str]", index: LexicalIndex) -> None:
+    """Give words of another language their stem in it, where more memories have that one than the English one.
+
+    stems: of the words of the text.
+    """
+    for term in terms:
+        stem = index.analysers.body.analyze(stems.get(term.whole, ""))
+        if len(stem) == 1 and len(term.stems) == 1 and not term.is_identifier:
+            other = Term(term.whole, tuple(stem), is_identifier=False, is_cjk=False)
+            _weigh(other, index)
+            if other.known and (not term.known or other.weight < term.weight):
+                term.stems, term.weight, term.known, term.labels = other.stems, other.weight, True, other.labels
+                term.is_whole_known = other.is_whole_known
 
 
 def _correct(terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> None:

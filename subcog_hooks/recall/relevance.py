@@ -10,7 +10,7 @@ from math import log
 
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
-from subcog_hooks.text import analysis
+from subcog_hooks.text import analysis, languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ class MemoryText:
 
     __slots__ = ("_analysers", "_whole", "chronicle", "folded", "has", "opening", "stems", "title")
 
-    def __init__(self, memory: Memory, analysers: analysis.Analysers) -> None:
+    def __init__(self, memory: Memory, analysers: analysis.Analysers, language: str = "") -> None:
+        """language: of the queries that it is compared with; its words have the stems of it, too, where it is its own."""
         text = memory.content[:MAX_RELEVANCE_TEXT]
         self.folded = analysis.fold(
             " ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text
@@ -132,6 +133,11 @@ class MemoryText:
         line, _, rest = text.partition("\n")
         has_title = bool(rest) and len(line.split()) <= LONGEST_TITLE
         self.title = frozenset(analysers.body.analyze(analysis.spread(analysis.fold(line))) if has_title else ())
+        if language and languages.language_of(text) == language:
+            inflected = languages.stems_by_word(text, language)
+            self.has |= frozenset(analysers.body.analyze(" ".join(inflected.values())))
+            opening = analysis.fold(" ".join(text.split()[:OPENING])).lower().split()
+            self.opening |= frozenset(analysers.body.analyze(" ".join(filter(None, map(inflected.get, opening)))))
         self.chronicle = float(memory.namespace.lower() in CHRONICLES)
         self._analysers = analysers
         self._whole: frozenset[str] | None = None
@@ -152,14 +158,14 @@ class MemoryTexts:
         self._analysers = analysers
         self._known: dict[tuple[object, ...], MemoryText] = {}
 
-    def words_of(self, memory: Memory) -> MemoryText:
-        """Return the words of a memory, worked out once."""
-        key = (memory.content, memory.namespace, memory.tags, memory.keywords)
+    def words_of(self, memory: Memory, language: str = "") -> MemoryText:
+        """Return the words of a memory, worked out once. language: of the query."""
+        key = (memory.content, memory.namespace, memory.tags, memory.keywords, language)
         text = self._known.get(key)
         if text is None:
             if len(self._known) >= MOST_TEXTS:
                 self._known.clear()
-            text = self._known[key] = MemoryText(memory, self._analysers)
+            text = self._known[key] = MemoryText(memory, self._analysers, language)
         return text
 
 

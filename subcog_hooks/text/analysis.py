@@ -5,8 +5,11 @@ and versions whole, not stemmed. `cjk`: bigrams of scripts that are written with
 The tokenizers run inside tantivy; what they can not do (humps of camelCase, bigrams with positions) is done to the text before.
 """
 
+from itertools import pairwise
+
 import tantivy
 
+from subcog_hooks.text import languages
 from subcog_hooks.text.irregular import BASES
 
 TYPE_CHECKING = False
@@ -20,6 +23,10 @@ CJK = "cjk"
 
 _BREAKS = str.maketrans(dict.fromkeys('()[]{}<>"`,;!?=|*&^~%:\u00b4\u2018\u201c\u201d\u2013\u2014\u2026', " "))
 _TRIM = "./\\-@_'"  # at the ends of a whole token; inside they join it: src/app/db.py, v2.1, parse_args
+
+_ELIDED = frozenset("c d dell j l m n nell qu s sull t".split())
+_LAST_OF_ELIDED = frozenset("cdjlmnstu")
+_OPENING = '([{<"\u00ab\u201c\u201e'
 
 _UNSPACED = (  # code point ranges of scripts written without spaces between words
     (0x0E00, 0x0EFF),  # Thai, Lao
@@ -104,8 +111,26 @@ def fold(text: str) -> str:
 
 
 def _closed(text: str) -> str:
-    first, *rest = text.split("'")
-    return first + "".join([piece[1:] if piece[:1] in "sS" and not piece[1:2].isalnum() else piece for piece in rest])
+    """Return `text` without apostrophes.
+
+    >>> _closed("the user's, don't, l'index qu'il n'utilise, d'Argo")
+    'the user, dont, l index qu il n utilise, d Argo'
+    """
+    pieces = text.split("'")
+    written = pieces[:1]
+    for before, piece in pairwise(pieces):
+        is_possessive = piece[:1] in "sS" and not piece[1:2].isalnum()
+        if not is_possessive and piece[:1].isalpha() and _is_elided(before):
+            written.append(" ")
+        written.append(piece[1:] if is_possessive else piece)
+    return "".join(written)
+
+
+def _is_elided(before: str) -> bool:
+    """Return whether what stands before an apostrophe is an article or a pronoun of French or Italian that lost its vowel."""
+    if before[-1:].lower() not in _LAST_OF_ELIDED:
+        return False
+    return before.rsplit(None, 1)[-1].lstrip(_OPENING).lower() in _ELIDED
 
 
 def _apart(text: str) -> str:
@@ -143,6 +168,17 @@ def spread(text: str) -> str:
             written += found
             bases += [BASES[piece] for piece in (*_stretches(word), *map(str.lower, found)) if piece in BASES]
     return " ".join(written + bases)
+
+
+def with_stems(text: str) -> str:
+    """Return a raw text folded and spread; behind one in another language than English the stems of that language.
+
+    >>> with_stems("Die Buchungen der G\u00e4ste und wie wir sie sperren")
+    'Die Buchungen der Gaste und wie wir sie sperren buchung gast sperr'
+    """
+    words = spread(fold(text))
+    language = languages.language_of(text)
+    return " ".join((words, *dict.fromkeys(languages.stems_by_word(text, language).values()))) if language else words
 
 
 def _stretches(word: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 A busy machine can make any one run of the hook late, and its answer with it: whatever it then does must be harmless, but it
 shows nothing. What became of a run is told by its metrics; where they are missing, the deadline has ended it. Runs are repeated
-until what is to be shown was seen.
+until what is to be shown was seen. Where it was not, the hook is timed with no LLM: what that leaves too little time for is
+skipped, because nothing but the machine was shown.
 """
 
 import sys
@@ -36,7 +37,8 @@ from tests.e2e.machine import (
 from tests.llm_server import Behaviour, LlmServer, fails, says
 
 BUDGET_S = 0.2  # DESIGN section 10
-RUNS, MAX_RUNS = 3, 60  # of one case; more than RUNS only on a busy machine
+RUNS, MANY_RUNS, MAX_RUNS = 3, 15, 60  # of one case: as a rule, until it is asked whether the machine is busy, and at most
+ENOUGH_S = 0.12  # what the hook may take with no LLM, so that there is time for one: 80 ms on an idle machine
 ORDER = "rename the cookie of the session token"  # the words alone ask for nothing
 UNRELATED = "it is still the blue one"  # and these name nothing that there is, either
 
@@ -111,21 +113,40 @@ class Track:
         runs: list[Run] = []
         while len(runs) < RUNS or (len(runs) < MAX_RUNS and not enough(runs)):
             runs.append(self.run(prompt))
+            if len(runs) % MANY_RUNS == 0 and not enough(runs):
+                self.skip_if_busy()
         return runs
 
     def seen(self, status: str, prompt: str = QUESTION) -> Run:
-        """A run whose call ended so."""
-        for _ in range(MAX_RUNS):
-            run = self.run(prompt)
-            if run.status == status:
-                return run
+        """The run whose call ended so. It is the last one."""
+        for _ in range(MAX_RUNS // MANY_RUNS):
+            for _ in range(MANY_RUNS):
+                run = self.run(prompt)
+                if run.status == status:
+                    return run
+            self.skip_if_busy()
         raise AssertionError(f"no call in {MAX_RUNS} ended as {status!r}")
+
+    def skip_if_busy(self) -> None:
+        """Skip the test where the hook is too slow with no LLM to wait for one. What is not too slow has to show its case."""
+        with self.no_llm():
+            slowest = max(self.run().done.seconds for _ in range(RUNS))
+        if slowest > ENOUGH_S:
+            pytest.skip(f"busy machine: the hook takes {slowest * 1000:.0f} ms with no LLM to ask")
+
+    @contextmanager
+    def no_llm(self) -> Iterator[None]:
+        """Nobody is asked, whatever else is set."""
+        before = dict(self.machine.environment)
+        self.machine.environment["SUBCOG_SEARCH_INTENT_USE_LLM"] = "false"
+        yield
+        self.machine.environment.clear()
+        self.machine.environment.update(before)
 
     def words_alone(self, prompt: str = QUESTION) -> Done:
         """What the hook does with no LLM."""
-        self.machine.environment["SUBCOG_SEARCH_INTENT_USE_LLM"] = "false"
-        runs = self.runs(lambda runs: any(run.metrics for run in runs), prompt)
-        del self.machine.environment["SUBCOG_SEARCH_INTENT_USE_LLM"]
+        with self.no_llm():
+            runs = self.runs(lambda runs: any(run.metrics for run in runs), prompt)
         assert {run.status for run in runs} == {""}
         return max((run.done for run in runs), key=lambda done: len(done.stdout))
 
@@ -287,7 +308,8 @@ def fail_three_times(track: Track) -> None:
         track.machine.prompt(QUESTION)
         if sum(count for name, count in track.metrics().items() if name.startswith(COMPLETED)) >= breaker.FAILURES:
             return
-    raise AssertionError("the hook was too slow")
+    track.skip_if_busy()
+    raise AssertionError("no three failures were noted")
 
 
 def test_after_three_failures_no_request_reaches_the_server(machine: Machine) -> None:
@@ -316,6 +338,8 @@ def test_after_its_rest_one_request_finds_out_whether_the_server_is_well(machine
             machine.prompt(QUESTION)
             if breaker.open_until(state, provider.identity) is None:
                 break
+        else:
+            track.skip_if_busy()
         assert breaker.open_until(state, provider.identity) is None
         state.close()
 

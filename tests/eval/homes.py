@@ -42,7 +42,7 @@ def home_of(memories: Path, kept: Path) -> Home:
 
 def _indexer() -> str:
     """A digest of the sources that make an index."""
-    sources = sorted((ROOT / "subcog_hooks" / "memory").glob("*.py"))
+    sources = sorted(path for folder in ("memory", "text") for path in (ROOT / "subcog_hooks" / folder).glob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 

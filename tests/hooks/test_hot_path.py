@@ -103,7 +103,7 @@ HANDED_OVER = (RECORDED - {"hooks.turn"}) | {  # by these two
 OWN = SILENT | {
     *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
     *("hooks.block", "hooks.delivery", "hooks.gate", "hooks.sanitise", "hooks.surfacing", "recall", "recall.eligibility"),
-    *("memory.index", "memory.vector_file", "text.analysis", "text.irregular", "text.stopwords"),
+    *("memory.index", "memory.vector_file", "text.analysis", "text.irregular", "text.languages", "text.stopwords"),
     *("memory.vectors", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
     *(
         "recall.labels",
