@@ -117,7 +117,7 @@ def pull(
 
     Example: subcog models pull BAAI/bge-small-en-v1.5 --from bge-small
     """
-    from subcog_hooks.embed.pull import pull as pull_model  # with fastembed, 600 ms
+    from subcog_hooks.embed.pull import pull as pull_model  # with fastembed, 900 ms
 
     home = session.home()
     home.create()

@@ -140,7 +140,7 @@ def _is_wanted(home: Home, space: "Space") -> bool:
 
 def _finish(home: Home, store: Store, space: "Space") -> bool:
     """Make a space's pending vectors. Return whether the model has shown that it works, or had nothing to do."""
-    from subcog_hooks.embed.documents import DocumentEmbedder  # 600 ms with its libraries
+    from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
 
     with spaces.open_following(home, store, space, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         done = catch_up.embed_pending(

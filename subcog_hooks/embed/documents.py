@@ -1,15 +1,18 @@
-"""The neural side of an embedding space: texts in, int8 vectors out, through fastembed. Never loaded by a hook."""
+"""The neural side of an embedding space: texts in, int8 vectors out. Never loaded by a hook.
+
+The packaged model is run as it is (`packaged`), any other through fastembed.
+"""
 
 import os
 import warnings
 
 from subcog_hooks.embed import passages
 from subcog_hooks.errors import ModelError
-from subcog_hooks.quiet_imports import first_line, text_embedding
+from subcog_hooks.quiet_imports import first_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from fastembed.common.types import NumpyArray
     from tokenizers import Tokenizer
@@ -25,35 +28,52 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 class DocumentEmbedder:
     """A loaded model. It may be used from one thread at a time; inside, it uses `threads`."""
 
-    __slots__ = ("_model", "_reads", "_splitter", "_threads", "space")
+    __slots__ = ("_of_document", "_of_query", "_reads", "_splitter", "_threads", "_tokenizer", "space")
 
     def __init__(self, space: "Space", threads: int = 1) -> None:
-        """Load the model of `space`: .1 s for the packaged one, behind .6 s for the libraries. Raises ModelError."""
-        library = text_embedding()
+        """Load the model of `space`: .5 s for the packaged one, 1 s and more for others, with libraries. Raises ModelError."""
         self.space = space
         self._threads = threads
+        self._of_document: Callable[[str], NumpyArray]
+        self._of_query: Callable[[str], NumpyArray]
+        self._tokenizer: Tokenizer | None
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # advice for those who choose among models
-                model = library(
-                    space.model,
-                    cache_dir=_HERE,  # it makes this folder, or one under /tmp: one that is there
-                    specific_model_path=space.folder,
-                    providers=["CPUExecutionProvider"],
-                    threads=1,  # ours are outside: its own spin, 85 documents a second on two busy cores, 190 with ours
-                )
+            if space.is_packaged:
+                self._load_packaged()
+            else:
+                self._load_by_fastembed()
+        except ModelError:
+            raise
         except Exception as error:  # every library below has its own
             raise ModelError(
                 f"{space.model} can not be loaded from {space.folder}: {first_line(error)}", space.remedy
             ) from error
-        self._model = model
         self._reads = self._tokens()
         self._splitter: Tokenizer | None = None
 
-    @property
-    def _tokenizer(self) -> "Tokenizer | None":
-        found: Tokenizer | None = getattr(self._model.model, "tokenizer", None)  # of every text model of fastembed 0.9
-        return found
+    def _load_packaged(self) -> None:
+        from subcog_hooks.embed.packaged import PackagedModel
+
+        model = PackagedModel(self.space.folder)
+        self._tokenizer = model.tokenizer
+        self._of_document = self._of_query = model.embed
+
+    def _load_by_fastembed(self) -> None:
+        from subcog_hooks.quiet_imports import text_embedding
+
+        library = text_embedding()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # advice for those who choose among models
+            model = library(
+                self.space.model,
+                cache_dir=_HERE,  # it makes this folder, or one under /tmp: one that is there
+                specific_model_path=self.space.folder,
+                providers=["CPUExecutionProvider"],
+                threads=1,  # ours are outside: its own spin, 85 documents a second on two busy cores, 190 with ours
+            )
+        self._tokenizer = getattr(model.model, "tokenizer", None)  # of every text model of fastembed 0.9
+        self._of_document = lambda text: next(iter(model.passage_embed([text])))
+        self._of_query = lambda text: next(iter(model.query_embed([text])))
 
     def _tokens(self) -> int:
         """Return how many tokens of a text are read.
@@ -100,12 +120,12 @@ class DocumentEmbedder:
 
     def query(self, text: str) -> bytes:
         """Return the vector of a question, in the space of the texts. Raises ModelError when the model fails."""
-        return self._vector(self._model.query_embed, text)
+        return self._vector(self._of_query, text)
 
     def _document(self, text: str) -> bytes:
-        return self._vector(self._model.passage_embed, text)
+        return self._vector(self._of_document, text)
 
-    def _vector(self, embed: "Callable[[list[str]], Iterable[NumpyArray]]", text: str) -> bytes:
+    def _vector(self, embed: "Callable[[str], NumpyArray]", text: str) -> bytes:
         """Return the vector of one text, embedded alone.
 
         An int8 model scales its numbers by the largest of the batch, so that in batches of 8 a vector depends on its neighbours
@@ -115,7 +135,7 @@ class DocumentEmbedder:
         if not ready:
             return bytes(self.space.dimension)
         try:
-            vector = next(iter(embed([ready])))
+            vector = embed(ready)
         except Exception as error:  # every library below has its own
             raise ModelError(f"{self.space.model} can not embed: {first_line(error)}", self.space.remedy) from error
         if vector.shape != (self.space.dimension,):
@@ -140,7 +160,7 @@ def quantised(vector: "NumpyArray") -> bytes:
     >>> quantised(np.array([0.0, np.nan], np.float32))
     b'\\x00\\x00'
     """
-    import numpy as np  # 65 ms, which fastembed has spent by now
+    import numpy as np  # 65 ms, which the model's libraries have spent by now
 
     largest = float(np.abs(vector).max(initial=0.0))
     if not 0.0 < largest < float("inf"):  # NaN as well

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from subcog_hooks.embed.documents import CHARACTERS_A_TOKEN, DocumentEmbedder, quantised
+from subcog_hooks.embed.packaged import PackagedModel
 from subcog_hooks.embed.space import Space
 from subcog_hooks.errors import ModelError
+from subcog_hooks.quiet_imports import text_embedding
 from tests.embed.conftest import SPACE, Counting
 
 TEXTS = (
@@ -52,6 +54,24 @@ def test_a_question_lies_near_its_answer(embedder: Counting) -> None:
     near, far, _ = (cosine(question, vector) for vector in embedder.embed(TEXTS))
     assert near > 0.5
     assert far < 0.2
+
+
+def test_the_packaged_model_gives_what_fastembed_gives_bit_for_bit(tmp_path: Path) -> None:
+    ours = PackagedModel(SPACE.folder)
+    library = text_embedding()(SPACE.model, str(tmp_path), specific_model_path=SPACE.folder, threads=1)
+    tokenizer: Tokenizer = vars(library.model)["tokenizer"]
+    assert tokenizer.to_str() == ours.tokenizer.to_str()
+    for text in (*TEXTS, "quay " * 300, "Überweisung, 日本のマリーナ", "a", "🎉"):
+        assert ours.embed(text).tobytes() == next(iter(library.embed([text]))).tobytes()
+
+
+def test_only_another_model_loads_fastembed() -> None:
+    script = (
+        "import sys; from subcog_hooks.embed import documents, space; documents.DocumentEmbedder(space.PACKAGED).query('a');"
+    )
+    script += "print('fastembed' in sys.modules, 'huggingface_hub' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8")
+    assert done.stdout == "False False\n"
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "quay " * 300])

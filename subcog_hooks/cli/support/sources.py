@@ -91,7 +91,7 @@ def _neural(store: Store, space: Space) -> semantic.SearchSpace:
 
 
 def _query_of(space: Space) -> Callable[[str], bytes]:
-    from subcog_hooks.embed.documents import DocumentEmbedder  # 600 ms with its libraries
+    from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
 
     try:
         return DocumentEmbedder(space).query
