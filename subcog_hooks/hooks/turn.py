@@ -96,7 +96,7 @@ class Read:
             return []
         from subcog_hooks.text.needs import MOST_PARTS, parts_of  # .2 ms, and many prompts are one sentence
 
-        failure = [prepared.error] if prepared.error else []
+        failure = [prepared.failure] if prepared.error else []
         return [*failure, *parts_of(prepared.text)][:MOST_PARTS]
 
     def topics(self, rarity: "Callable[[str], float | None] | None" = None) -> tuple[str, ...]:

@@ -73,6 +73,26 @@ def goes_on(before: str, line: str, bare: str) -> bool:
     return not any(map(_is_plain, words))
 
 
+def is_command(bare: str) -> bool:
+    """Return whether a line is a command behind a shell's prompt, so that its output follows.
+
+    >>> is_command("$ make proto"), is_command("admin@hub:~$ which go"), is_command("$ is the dollar here")
+    (True, True, False)
+    """
+    lowered = bare.lower()
+    if lowered.startswith(_SHELLS):
+        return not _is_talk(lowered[2:])
+    first = lowered.partition(" ")[0]
+    return lowered.startswith("root@") or ("@" in first and first[-1:] in "$#%")
+
+
+def is_output(bare: str) -> bool:
+    """Return whether a line below a command may be what the command has printed: it asks nobody anything."""
+    lowered = bare.lower()
+    first = lowered.partition(" ")[0].rstrip(",")
+    return bool(bare) and not _addresses(lowered) and (first not in _ORDERS or first.endswith("ing"))
+
+
 def is_prose(written: str) -> bool:
     """Return whether a line, without its edges, is nothing but plain words, or a sentence."""
     bare = written.lower()

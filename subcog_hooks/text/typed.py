@@ -4,7 +4,8 @@ Every step is linear in what is read of the text, and no more than its head and 
 are counted. No regular expressions: importing them would take longer than the whole detection.
 """
 
-from subcog_hooks.text.pasted import DIFFS, goes_on, is_pasted, is_prose
+from subcog_hooks.text.failures import more_telling, said_by
+from subcog_hooks.text.pasted import DIFFS, goes_on, is_command, is_output, is_pasted, is_prose
 
 LATIN_END = "\u0250"  # the first letter behind Latin Extended-B
 EMOJI = "\ufe0f"  # a mark that makes an emoji of the sign before it
@@ -31,13 +32,6 @@ CONTEXT, REQUEST = "# Context from my IDE setup", "## My request for Codex:"  # 
 STAND_INS = ("[image #", "[image: ", "[pasted text #")  # what a terminal shows in place of what was pasted
 
 FENCES = ("```", "~~~")
-TELLING = (  # in a pasted line: something went wrong
-    *("error", "exception", "traceback", "fatal", "panic", "failed", "failure", "err!", "enoent", "segmentation fault"),
-    *("exit code", "exited with", "cannot ", "can't ", "could not ", "not found", "undefined", "denied", "refused"),
-    *("timed out", "unexpected", "fail "),
-)
-FINE = ("no errors", " 0 errors", " 0 failed", " 0 failures", "without error")  # nothing did, for all that
-NAMING = ("error: ", "exception: ", "error]: ", "errno ", "panic: ", "fatal: ", "exit code ")
 
 _PLAIN = str.maketrans(
     {
@@ -70,6 +64,11 @@ class Prompt:
         self.error = error
         self.pasted = pasted
 
+    @property
+    def failure(self) -> str:
+        """The error without what a log notes beside it: times, levels, addresses; "" where there is none."""
+        return said_by(self.error) if self.error else ""
+
 
 def ends_of(prompt: str) -> str:
     """Return the prompt, or head and tail of a long one.
@@ -93,7 +92,7 @@ def asked_in(prompt: str, prepared: Prompt | None = None) -> str:
     ('It fails:', 'TypeError: x is undefined')
     """
     prepared = prepared or prepare(prompt)
-    return prepared.text or prepared.error or ends_of(prompt)
+    return prepared.text or prepared.failure or ends_of(prompt)
 
 
 def is_typed(prompt: str) -> bool:
@@ -160,7 +159,7 @@ def prepare(prompt: str) -> Prompt:
     others: list[str] = []  # pasted without one
     error, pasted = "", 0
     fence = before = ""  # before: the line above, when it was pasted
-    in_diff = False
+    in_diff = in_output = False  # the latter: behind a command of a shell, up to the next empty line
     for line in _without_added(text).split("\n"):
         bare = line.strip()
         if fence:
@@ -180,10 +179,12 @@ def prepare(prompt: str) -> Prompt:
             bare = _without_stand_ins(bare)
             in_diff = bare.startswith(DIFFS) or (in_diff and line.startswith(("+", "-", " ", "index ")))
             taken = in_diff or (bool(bare) and (is_pasted(line, bare) or (before != "" and goes_on(before, line, bare))))
+            taken = taken or (in_output and is_output(bare))
+            in_output = taken and bool(bare) and (in_output or is_command(bare))
         before = line if taken else ""
         if taken:
             pasted += 1
-            error = _more_telling(error, bare[:MAX_PASTED_LINE])
+            error = more_telling(error, bare[:MAX_PASTED_LINE])
             if not fence:
                 others.append(bare)
         elif bare := _without_links(bare):
@@ -216,19 +217,6 @@ def _head_and_tail(prompt: str) -> str:
     whole = prompt.strip()
     between = whole.count(FENCES[0], MAX_TYPED_END, len(whole) - MAX_TYPED_END)
     return f"{text[:MAX_TYPED_END]}\n{FENCES[0]}{text[MAX_TYPED_END:]}" if between % 2 else text
-
-
-def _more_telling(known: str, line: str) -> str:
-    """Return the line of two that says what went wrong.
-
-    It is the first that names an error and says more behind a colon, else the first.
-    """
-    said, lowered = known.lower(), line.lower()
-    if any(name in said for name in NAMING) or not any(word in lowered for word in TELLING):
-        return known
-    if any(word in lowered for word in FINE) or (line.startswith("===") and not any(map(str.isdigit, line))):
-        return known
-    return line if not known or any(name in lowered for name in NAMING) else known
 
 
 def _composed(text: str) -> str:

@@ -165,7 +165,7 @@ def needs_of(decision: Decision) -> list[str]:
     typed = asked_in(decision.prompt or "", prepared)
     parts = needs.parts_of(typed)
     borrowed = [" ".join((typed, *decision.borrowed))] if decision.borrowed else []
-    texts = [*borrowed, *filter(needs.asks, parts), typed, *parts, prepared.error]
+    texts = [*borrowed, *filter(needs.asks, parts), typed, *parts, prepared.failure]
     return list(dict.fromkeys(_shortened(" ".join(text.split())) for text in texts if text.strip()))
 
 
