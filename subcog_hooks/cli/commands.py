@@ -5,6 +5,7 @@ MODULES = {  # in the order of the help page
     "search": ("search",),
     "intent": ("intent",),
     "evaluate": ("eval",),
+    "brief": ("brief",),
     "listing": ("list", "show"),
     "change": ("edit", "forget", "supersede"),
     "import_export": ("import", "export", "reindex"),

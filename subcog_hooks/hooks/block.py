@@ -67,15 +67,15 @@ class _Line:
         self.units = units
 
 
-def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_units: int) -> Rendered:
+def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_units: int, is_brief: bool = False) -> Rendered:
     """Return the block of DESIGN section 8 with as many of `entries`, the best first, as fit into `max_units` UTF-16 units.
 
     about: attributes, whose values are cut to the alphabet of ids. An entry is whole if it fits its fair share of the room,
     otherwise cut with " …"; one that would be left with less than MIN_TEXT_UNITS is left out, unless it is the first.
-    HARD_CAP_UNITS holds over `max_units`.
+    HARD_CAP_UNITS holds over `max_units`. is_brief: the block says how many there are, and that others come later.
     """
     told = "".join(f' {name}="{_label(value)}"' for name, value in about.items())
-    begin = f'<subcog-memories source="the user\'s own notes, recalled by subcog"{told}>'
+    begin = _begin(len(entries) if is_brief else 0, told)
     room = min(max_units, HARD_CAP_UNITS) - len(begin) - len(_END) - 1
     placed, room = _place(entries, room)
     share = _fair_share([line.units for line in placed], room)
@@ -91,8 +91,26 @@ def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_un
             ids.append(line.id)
     if not ids:
         return Rendered("", ())
+    if is_brief:
+        rows[0] = _begin(len(ids), told)
     rows.append(_END)
     return Rendered("\n".join(rows), tuple(ids))
+
+
+def frame_units(entries: int) -> int:
+    """Return the UTF-16 units that a brief of so many entries has around them."""
+    return len(_begin(entries, "")) + len(_END) + 1
+
+
+def line_units(entry: Entry, most: int) -> int:
+    """Return the UTF-16 units of an entry's line and its end, of a text that is longer than `most` with so many of it."""
+    return len(_head(entry)) + 1 + min(most, utf16_units(_harmless(entry.content, _RAW_PER_UNIT * most + _RAW_MARGIN)))
+
+
+def _begin(entries: int, told: str) -> str:
+    """Return the first line. entries: of a brief, 0 for what was asked for."""
+    more = f"; {entries} now, others when they matter" if entries else ""
+    return f'<subcog-memories source="the user\'s own notes, recalled by subcog{more}"{told}>'
 
 
 def to_hook_output(event: str, context: str) -> bytes:
@@ -109,7 +127,7 @@ def _place(entries: Sequence[Entry], room: int) -> tuple[list[_Line], int]:
     bound = _RAW_PER_UNIT * max(room, 0) // max(len(entries), 1) + _RAW_MARGIN
     needed = 0
     for entry in entries:
-        head = f"[{_label(entry.namespace)} {_day(entry.date)} {_label(entry.id)}{_told(entry)}] "
+        head = _head(entry)
         left = room - needed - len(head) - 1
         if left < _SHORTEST_TEXT:
             continue
@@ -121,6 +139,10 @@ def _place(entries: Sequence[Entry], room: int) -> tuple[list[_Line], int]:
             room -= len(head) + 1
             needed += least
     return placed, room
+
+
+def _head(entry: Entry) -> str:
+    return f"[{_label(entry.namespace)} {_day(entry.date)} {_label(entry.id)}{_told(entry)}] "
 
 
 def _told(entry: Entry) -> str:

@@ -24,15 +24,21 @@ if TYPE_CHECKING:
 
 
 class Delivery:
-    """The end of an offer: its outcome, and that of each hit; the ids that were printed, and in how many UTF-16 units."""
+    """The end of an offer: its outcome, and that of each hit; the ids that were printed, and in how many UTF-16 units.
 
-    __slots__ = ("ids", "judged", "outcome", "units")
+    text: what would be printed, of a preview alone.
+    """
 
-    def __init__(self, outcome: str, judged: "Sequence[Judged]", ids: tuple[str, ...] = (), units: int = 0) -> None:
+    __slots__ = ("ids", "judged", "outcome", "text", "units")
+
+    def __init__(
+        self, outcome: str, judged: "Sequence[Judged]", ids: tuple[str, ...] = (), units: int = 0, text: str = ""
+    ) -> None:
         self.outcome = outcome
         self.judged = judged
         self.ids = ids
         self.units = units
+        self.text = text
 
 
 def deliver(occasion: "Occasion", event: str, offer: "Offer", write: "Callable[[bytes], None]") -> Delivery:
@@ -69,7 +75,8 @@ def preview(occasion: "Occasion", offer: "Offer") -> Delivery:
     """Return what `deliver` would do now; nothing is written or locked. Raises StoreError."""
     judged = offer.judge(occasion.given())
     block = _render(offer, judged)
-    return Delivery(SPOKE if block.ids else offer.silence(judged), judged, block.ids, utf16_units(block.text))
+    outcome = SPOKE if block.ids else offer.silence(judged)
+    return Delivery(outcome, judged, block.ids, utf16_units(block.text), block.text)
 
 
 def _lock(occasion: "Occasion") -> bool:
@@ -101,6 +108,7 @@ def _render(offer: "Offer", judged: "Sequence[Judged]") -> Rendered:
         [_entry(one.hit, tells_relevance=offer.tells_relevance) for one in wanted],
         about=offer.about,
         max_units=offer.units,
+        is_brief=offer.is_brief,
     )
     for one in wanted:
         if one.hit.memory.id not in block.ids:

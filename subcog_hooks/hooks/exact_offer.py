@@ -19,10 +19,10 @@ class Terms:
 
     least: the relevance that a memory needs; most: how many; units: UTF-16 units that they have room in; nearly: from which
     likeness on one repeats another; about: what the block says of itself; again: whether what the session has been given is
-    given again.
+    given again; is_brief: whether a session begins with it.
     """
 
-    __slots__ = ("about", "again", "least", "most", "nearly", "units")
+    __slots__ = ("about", "again", "is_brief", "least", "most", "nearly", "units")
 
     def __init__(
         self,
@@ -33,7 +33,9 @@ class Terms:
         about: "Mapping[str, str] | None" = None,
         *,
         again: bool = False,
+        is_brief: bool = False,
     ) -> None:
+        self.is_brief = is_brief
         self.least = least
         self.nearly = nearly
         self.most = most
@@ -52,7 +54,7 @@ def offer_exact(occasion: "Occasion", found: "Exact", terms: Terms, reason: str)
     hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))
 
     def distinct(relevant: "Sequence[Hit]") -> "Sequence[Hit]":
-        if len(relevant) < 2:
+        if len(relevant) < 2 or terms.is_brief:  # a brief has looked itself, without tantivy
             return relevant
         from subcog_hooks.recall import diversity  # with tantivy, for its words
 
@@ -66,6 +68,7 @@ def offer_exact(occasion: "Occasion", found: "Exact", terms: Terms, reason: str)
         distinct,
         about=terms.about,
         again=terms.again,
+        is_brief=terms.is_brief,
     )
     return Verdict(
         reason=reason,

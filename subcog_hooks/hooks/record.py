@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hooks.turn import Turn
     from subcog_hooks.hooks.verdict import Verdict
     from subcog_hooks.intent.detection import Examined
+    from subcog_hooks.recall.hits import Hit
 
 MAX_MASKED = 100_000  # characters of a prompt that is looked through for secrets; of a longer one nothing is kept
 MAX_SIGNALS = 20
@@ -83,6 +84,10 @@ def _keep_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") 
         verdict.detected.count(verdict.examined, state)
         verdict.detected.learn(state, settings, keeps_answers=turn.keeps_texts)
     sessions.note_prompt(state, occasion.session, occasion.project, occasion.at)
+    if judged := delivery.judged if delivery else verdict.judged:
+        from subcog_hooks.state import sought  # of many prompts nothing is near
+
+        sought.note(state, occasion.project, [(one.hit.memory.id, _at_any_time(one.hit)) for one in judged], occasion.at)
     if not turn.keeps_texts and kept_texts.may_exist(state):
         kept_texts.forget_some(state)
     try:
@@ -100,6 +105,18 @@ def _keep_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") 
         sessions.keep_topics(state, occasion.session, earlier, occasion.at)
     elif decision.outcome in UNREAD or (verdict.examined is not None and verdict.examined.intent.topics):
         sessions.forget_topics(state, occasion.session)  # what comes next would go on from this one, of which nothing is kept
+
+
+def _at_any_time(hit: "Hit") -> float:
+    """Return the relevance that a hit would have at the first prompt of a session."""
+    from subcog_hooks.recall.hits import BEGUN, relevance_of  # has been loaded by whoever made the hit
+
+    if not any(name == BEGUN for name, _, _ in hit.terms):
+        return hit.relevance
+    from subcog_hooks.recall import logit  # as above
+
+    probability = logit.probability(tuple([term for term in hit.terms if term[0] != BEGUN]))
+    return relevance_of(probability, hit.prior, hit.marked, hit.present)
 
 
 # ---- what is kept ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""SessionStart: what holds when a session begins, and after a compaction what it had been given.
+"""SessionStart: the brief. What is pinned, what holds, after a compaction what was in use, then what is worth knowing anyway.
 
 `clear` starts a session with an id of its own. A resumed session hears what it heard last, byte for byte, which the client then
 does not add again.
@@ -7,8 +7,8 @@ does not add again.
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.payload import START_EVENT, text_of
-from subcog_hooks.recall.hits import PINNED, STATE, USED
-from subcog_hooks.state import ledger, pause, sessions
+from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
+from subcog_hooks.state import ledger, pause, sessions, sought
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
 
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.hooks.delivery import Delivery
     from subcog_hooks.hooks.occasion import Occasion
+    from subcog_hooks.hooks.verdict import Verdict
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.paths import Home
 
-COMPACT, RESUME = "compact", "resume"  # of the payload's sources
-MOST_UNITS = 1_500  # UTF-16 units: they stay in the context for the whole session
+STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # of the payload's sources
+CHARACTERS = "surfacing.brief_characters"
+MOST_UNITS = 1_500  # UTF-16 units of what is given whatever the brief has room for: it stays in the context for the session
 MOST_PINNED = 5
 MOST_USED = 6
-MOST_MEMORIES = 14  # memories: those, and three whose conditions hold
+MOST_MEMORIES = 100  # more than have room in the longest brief
 
 
 def respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
@@ -39,9 +42,9 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     source = text_of(payload, "source")
     used = _forgotten(occasion) if source == COMPACT else []
     said = sessions.find_said(occasion.state, occasion.session) if source == RESUME else None
-    is_silent = _is_silent(occasion)
+    is_silent = bool(why_silent(occasion))
     facts = _facts(occasion) if said is None and not is_silent else None
-    _note(occasion, lambda: sessions.begin(occasion.state, occasion.session, occasion.project, source, occasion.at))
+    _note(occasion, lambda: _begin(occasion, source))
     if is_silent:
         return
     found = {USED: _live(said, occasion)} if said is not None else _found(occasion, facts, used)
@@ -54,29 +57,50 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
         _note(occasion, lambda: sessions.keep_said(occasion.state, occasion.session, ids))
 
 
+def preview(occasion: "Occasion") -> "Delivery":
+    """Return what a session that begins now would be given, whatever silences it. Raises StoreError."""
+    from subcog_hooks.hooks import delivery  # as below
+
+    verdict = _offered(occasion, _found(occasion, _facts(occasion), []), STARTUP)
+    assert verdict.offer is not None
+    return delivery.preview(occasion, verdict.offer)
+
+
 def _hand_over(
     occasion: "Occasion", found: "Mapping[str, Sequence[Memory]]", source: str, write: "Callable[[bytes], None]"
 ) -> tuple[str, ...]:
     """Hand over what was found, record it, and return the ids of what was printed. Raises StoreError."""
-    from subcog_hooks.hooks import record  # most sessions begin with nothing
+    from subcog_hooks.hooks import record  # some sessions begin with nothing
     from subcog_hooks.hooks.delivery import deliver
-    from subcog_hooks.hooks.exact_offer import Terms, offer_exact
-    from subcog_hooks.recall.exact import Exact
 
-    units = min(MOST_UNITS, int(occasion.settings["surfacing.max_characters"]))
-    terms = Terms(0.0, MOST_MEMORIES, units, float(occasion.settings["diversity.near_duplicate"]), again=True)
-    verdict = offer_exact(occasion, Exact(found), terms, source)
+    verdict = _offered(occasion, found, source)
     assert verdict.offer is not None
     delivery = deliver(occasion, START_EVENT, verdict.offer, write)
     record.keep(occasion, START_EVENT, verdict, delivery)
     return delivery.ids
 
 
-def _is_silent(occasion: "Occasion") -> bool:
-    settings = occasion.settings
-    return (
-        not settings["surfacing.enabled"] or not settings["surfacing.session_start"] or pause.is_on(occasion.state, occasion.at)
-    )
+def _offered(occasion: "Occasion", found: "Mapping[str, Sequence[Memory]]", source: str) -> "Verdict":
+    from subcog_hooks.hooks.exact_offer import Terms, offer_exact  # as above
+    from subcog_hooks.recall.exact import Exact
+
+    least = min(MOST_UNITS, int(occasion.settings["surfacing.max_characters"]))
+    units = max(least, int(occasion.settings[CHARACTERS]))
+    terms = Terms(0.0, MOST_MEMORIES, units, float(occasion.settings["diversity.near_duplicate"]), again=True, is_brief=True)
+    return offer_exact(occasion, Exact(found), terms, source)
+
+
+def _begin(occasion: "Occasion", source: str) -> None:
+    sessions.begin(occasion.state, occasion.session, occasion.project, source, occasion.at)
+    sought.prune(occasion.state)
+
+
+def why_silent(occasion: "Occasion") -> str:
+    """Return the setting or the pause that keeps a session's start silent, "" where none does. Raises StoreError."""
+    for name in ("surfacing.enabled", "surfacing.session_start"):
+        if not occasion.settings[name]:
+            return f"{name} is false"
+    return "paused; `subcog resume` ends it" if pause.is_on(occasion.state, occasion.at) else ""
 
 
 def _forgotten(occasion: "Occasion") -> list[str]:
@@ -116,7 +140,18 @@ def _found(occasion: "Occasion", facts: "Mapping[str, Scalar] | None", used: "Se
         if note:
             occasion.log(note)
     found[USED] = [memory for memory in _live(used, occasion) if occasion.holds(memory)]
+    if room := int(occasion.settings[CHARACTERS]):
+        known = {memory.id: memory for some in found.values() for memory in some}
+        found[BRIEF] = _worth_knowing(occasion, tuple(known.values()), room)
     return found
+
+
+def _worth_knowing(occasion: "Occasion", known: "Sequence[Memory]", room: int) -> "list[Memory]":
+    """Return what else is worth knowing and fits into a brief of so many characters. Raises StoreError."""
+    from subcog_hooks.hooks import block, brief  # where a brief is wanted
+
+    ordered = [one.memory for one in brief.ranked(occasion)]
+    return brief.fitting(ordered, room - block.frame_units(MOST_MEMORIES), known)
 
 
 def _live(ids: "Sequence[str]", occasion: "Occasion") -> "list[Memory]":

@@ -20,10 +20,22 @@ class Offer:
     they have room in; distinct: of hits, those that do not repeat a better one; about: what the block says of itself; again:
     whether what the session has been given is given again; tells_relevance: whether the block names it, since something was
     asked; is_enough: whether the intent is sure; others: hits that are held
-    back whatever becomes of these.
+    back whatever becomes of these; is_brief: a session begins with it.
     """
 
-    __slots__ = ("about", "again", "distinct", "hits", "is_enough", "least", "most", "others", "tells_relevance", "units")
+    __slots__ = (
+        "about",
+        "again",
+        "distinct",
+        "hits",
+        "is_brief",
+        "is_enough",
+        "least",
+        "most",
+        "others",
+        "tells_relevance",
+        "units",
+    )
 
     def __init__(
         self,
@@ -38,6 +50,7 @@ class Offer:
         tells_relevance: bool = False,
         is_enough: bool = True,
         others: "Sequence[Judged]" = (),
+        is_brief: bool = False,
     ) -> None:
         self.hits = hits
         self.least = least
@@ -49,6 +62,7 @@ class Offer:
         self.tells_relevance = tells_relevance
         self.is_enough = is_enough
         self.others = tuple(others)
+        self.is_brief = is_brief
 
     def judge(self, given: "AbstractSet[str]") -> "list[Judged]":
         """Return what becomes of each hit. given: ids that the session has been given."""

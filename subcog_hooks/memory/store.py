@@ -314,6 +314,14 @@ class Store:
             return []
         return list(self._memories(cue_tables.pinned(audiences, now_ms), (*audiences, limit)))
 
+    def newest(self, audience: str, limit: int) -> list[Memory]:
+        """Return the active memories of one audience that were stored last, the last first, expired ones too."""
+        scope, _, project = audience.partition(":")
+        where = (
+            "INDEXED BY memories_by_project WHERE project IS ? AND status = 'active' AND scope = ? ORDER BY seq DESC LIMIT ?"
+        )
+        return list(self._memories(where, (project or None, scope, limit)))
+
     def room(self) -> cue_tables.Room:
         """Return the room for triggers without a literal."""
         return cue_tables.Room(cue_tables.count_unkeyed(self._run))

@@ -2,7 +2,7 @@
 
 from math import exp, log
 
-from subcog_hooks.recall.hits import MENTION, PATH, PATTERN, PINNED, STATE, USED
+from subcog_hooks.recall.hits import BEGUN, BRIEF, MENTION, PATH, PATTERN, PINNED, STATE, USED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     Terms = tuple[tuple[str, float, float], ...]  # of a probability: name, value, what it adds to the logit
 
 CHANNELS = {  # the share of the doubt that each takes (S3's order of weights)
+    BRIEF: 0.5,
     MENTION: 0.6,
     PATTERN: 0.8,
     PATH: 0.9,
@@ -24,7 +25,6 @@ PART = "part"
 PART_ADDS = -0.8  # more is compared, so more matches by chance; with .4 and with .8 as many are answered, with .8 fewer wrongly
 SIBLING = "sibling"
 SIBLING_ADDS = -3.0  # chosen, not fitted: what is as likely as not, or likelier, becomes one in twenty
-BEGUN = "begun"
 FEW_PROMPTS = 3
 EARLY = 0.65  # of BEGUN_ADDS, at the second prompt and the third
 # Fitted, beside the probability that the prompt alone gives, to which memories help at or are about 478 prompts of six people:

@@ -93,6 +93,7 @@ NAMES = {  # what each evidence is
     "mention": "it names this file, command or symbol",
     "pinned": "its priority puts it at the start of every session",
     "used": "the session was using it",
+    "brief": "it is worth knowing whatever comes",
 }
 
 NEUTRAL_INTENT = 0.8  # of a query that was typed to be answered

@@ -32,6 +32,7 @@ ONE_WAY = {
     "surfacing.enabled": LOWER,
     "surfacing.tools": LOWER,
     "surfacing.session_start": LOWER,
+    "surfacing.brief_characters": LOWER,
     "surfacing.min_relevance": RAISE,
     "surfacing.max_memories": LOWER,
     "surfacing.max_characters": LOWER,
@@ -293,6 +294,13 @@ KEYS = {
             "Whether memories are given when a tool is about to touch a file or run a command",
         ),
         Key("surfacing.session_start", True, False, True, "Whether memories are given when a session begins"),
+        Key(
+            "surfacing.brief_characters",
+            1500,
+            0,
+            6000,
+            "The most characters (UTF-16 units) of the brief that a session begins with; 0 for no brief",
+        ),
         Key(
             "surfacing.min_relevance", 0.22, 0.0, 1.0, "How relevant a memory must be to be given to the agent (a probability)"
         ),

@@ -72,7 +72,14 @@ INSERT INTO sessions SELECT session, max(project), '', min(at), max(at), count(*
 FROM decisions WHERE session <> '' AND event = 'UserPromptSubmit' GROUP BY session;
 """
 
-SCHEMA = database.Schema(migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4), synchronous="NORMAL")
+# what the prompts of a project were near to: the sum of a memory's relevances
+_VERSION_5 = """
+CREATE TABLE sought (
+  project TEXT NOT NULL, memory TEXT NOT NULL, weight REAL NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (project, memory)
+) STRICT, WITHOUT ROWID;
+"""
+
+SCHEMA = database.Schema(migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5), synchronous="NORMAL")
 
 
 class State:

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.e2e.machine import NO_BRIEF
 from tests.e2e.messages_api import MessagesAPI, Request, ToolCall
 
 PACKAGE = "@anthropic-ai/claude-code"
@@ -137,6 +138,7 @@ class Sandbox:
             "TERM": "dumb",
             "SUBCOG_HOME": str(self.memories),
             "SUBCOG_BACKGROUND": "0",  # nothing works on behind a test's back
+            NO_BRIEF: "0",  # what prompts bring is not known before them, unless a test wants it so
             "CLAUDE_CONFIG_DIR": str(self.config),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_MAX_RETRIES": "1",

@@ -33,6 +33,7 @@ PROJECT = "github.com/tidepool/harbour"
 REMOTE = "git@github.com:tidepool/harbour.git"
 OTHER_REMOTE = "https://github.com/acme/shop"
 
+NO_BRIEF = "SUBCOG_SURFACING_BRIEF_CHARACTERS"  # 0 for none
 MAX_UNITS = 2_000  # UTF-16 units of what one prompt is given
 LONG_SECONDS = 5.0  # many times the hook's deadline of 200 ms: a process that takes longer hangs
 ATTEMPTS = 8  # a busy machine may need more than those 200 ms; the hook is silent then
@@ -68,6 +69,7 @@ class Machine:
             "USERPROFILE": str(root / "user"),
             "SUBCOG_HOME": str(self.home),
             "SUBCOG_BACKGROUND": "0",  # nothing works on behind a test's back
+            NO_BRIEF: "0",  # what prompts bring is not known before them, unless a test wants it so
         }
 
     def repository(self, name: str, remote: str) -> Path:

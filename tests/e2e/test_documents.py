@@ -11,7 +11,7 @@ import pytest
 
 from subcog_hooks.paths import Home
 from tests.documents import DOCUMENTS, README, ROOT, TOPICS, Block, blocks, commands_to_run
-from tests.e2e.machine import Machine
+from tests.e2e.machine import NO_BRIEF, Machine
 from tests.e2e.subcog_client import BLOCK, readme_commands
 
 SHELL = shutil.which("sh")
@@ -44,7 +44,8 @@ class Reader:
         shutil.copytree(ROOT / "tests" / "data" / "adr", self.folder / "docs" / "adr")
         path = os.pathsep.join((os.path.dirname(subcog_command), machine.environment["PATH"]))
         self._environment = {**machine.environment, "PATH": path, "EDITOR": "true"}
-        del self._environment["SUBCOG_HOME"]  # it is where a reader has it: in the home
+        for name in ("SUBCOG_HOME", NO_BRIEF):  # it is where a reader has it, in the home, and as he has it
+            del self._environment[name]
 
     def type(self, blocks: list[Block]) -> subprocess.CompletedProcess[str]:
         """Run the blocks by one shell, which ends with the first command that fails."""

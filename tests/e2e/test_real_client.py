@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, Turn, conversation
+from tests.e2e.machine import NO_BRIEF
 from tests.e2e.subcog_client import BLOCK, assert_silent, copied_plugin, events, initialised, model_text
 
 MEMORY = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the security audit."
@@ -121,6 +122,20 @@ def test_hook_runs_once_an_event_and_the_user_sees_nothing_of_it(session: Sessio
     for turn in session:
         assert_silent(turn)
         assert not [hook for hook in turn.hooks if hook.event != "UserPromptSubmit" and hook.stdout]
+
+
+def test_a_session_begins_with_a_brief_that_no_prompt_repeats(client: str, model: str, sandbox: Sandbox) -> None:
+    sandbox.environment = {name: value for name, value in sandbox.environment.items() if name != NO_BRIEF}
+    with conversation(client, sandbox, model) as talk:
+        unrelated, question, clear, after = [talk.say(prompt) for prompt in (UNRELATED, QUESTION, "/clear", UNRELATED)]
+    assert model_text(unrelated).count(MEMORY) == 1
+    assert model_text(unrelated).count(BLOCK) == 1
+    assert "others when they matter" in model_text(unrelated)
+    assert model_text(question).count(MEMORY) == 1  # the client sends the earlier turn again
+    assert events(clear) == ["SessionStart"]
+    assert model_text(after).count(MEMORY) == 1
+    for turn in (unrelated, question, clear, after):
+        assert_silent(turn)
 
 
 def test_question_after_a_compaction_finds_the_memory_there_once(client: str, sandbox: Sandbox) -> None:

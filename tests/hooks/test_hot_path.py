@@ -86,6 +86,7 @@ OF_STARTS = OF_ANY | {
     "state.kept_texts",
     "state.pause",
     "state.sessions",
+    "state.sought",
 }
 HANDED_OVER = (RECORDED - {"hooks.turn"}) | {  # by these two
     *(
@@ -117,6 +118,7 @@ OWN = SILENT | {
     ),
     *("recall.relevance", "recall.semantic", "recall.tuning"),
     "recall.identifiers",  # QUESTION names one
+    "state.sought",
 }
 
 OF_FEW_WORDS = {"intent.follow_up"}
@@ -245,11 +247,21 @@ def test_bookkeeping_loads_the_state_alone_and_nothing_where_there_is_none(event
 
 @pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("source", ["startup", "resume", "compact"])
-def test_a_session_that_begins_with_nothing_loads_neither_re2_nor_tantivy(source: str) -> None:
+def test_a_session_that_begins_with_nothing_loads_neither_re2_nor_tantivy(home: Home, source: str) -> None:
+    Path(home.config).write_text("[surfacing]\nbrief_characters = 0\n", encoding="utf-8")
     run(payload("ok"))
     done = run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": source})
     assert done.out == b""
     assert done.own == OF_STARTS
+    assert_lean(done.modules)
+    assert not {"tantivy", "re2"} & done.modules
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_brief_loads_neither_re2_nor_tantivy() -> None:
+    done = run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"})
+    assert b"PKCE" in done.out
+    assert done.own == OF_STARTS | HANDED_OVER | {"hooks.brief"}
     assert_lean(done.modules)
     assert not {"tantivy", "re2"} & done.modules
 

@@ -4,7 +4,7 @@ import pytest
 
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.recall.logit import BEGUN
+from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.state.decision import SPOKE, Decision
 from tests.conftest import Maker
 from tests.hooks.conftest import follow

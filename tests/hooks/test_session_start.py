@@ -23,8 +23,12 @@ Start = Callable[..., list[bytes]]
 
 
 @pytest.fixture
-def start(home: Home, store: Store, make: Maker, tmp_path: Path) -> Start:
-    """Begins a session in the project `shop`; what is printed. It has a pinned memory, conditions on the branch, and others."""
+def start(home: Home, store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Begins a session in the project `shop`, without a brief; what is printed.
+
+    It has a pinned memory, conditions on the branch, and others.
+    """
+    monkeypatch.setenv("SUBCOG_SURFACING_BRIEF_CHARACTERS", "0")
     shop = tmp_path / "shop"
     (shop / ".git").mkdir(parents=True)
     (shop / ".git" / "HEAD").write_text("ref: refs/heads/release/7\n")
@@ -214,10 +218,10 @@ def test_a_resumed_session_whose_start_was_not_heard_begins_as_a_new_one_and_rep
 def test_a_start_that_had_no_time_is_made_good_when_the_session_is_resumed(
     start: Start, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "PRINT_MS", 60_000.0)
-    assert start() == []
+    with monkeypatch.context() as slow:
+        slow.setattr(delivery, "PRINT_MS", 60_000.0)
+        assert start() == []
     assert [decision.outcome for decision in decisions(home)] == [OUT_OF_TIME]
-    monkeypatch.undo()
     assert shown(start("resume")) == ["pinned", "branch"]
 
 
@@ -292,7 +296,7 @@ def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, stat
 
 
 def test_a_session_is_not_noted_while_somebody_writes_and_nobody_waits(home: Home, store: Store, make: Maker) -> None:
-    store.add([make("Nothing for a start.")])
+    store.add([make("Nothing for a start.", paths=("a.py",))])
     other = State.open(home, 100)
     other.begin()
     deadline = Deadline(60_000)

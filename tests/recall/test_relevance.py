@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.recall import logit, pipeline, query, relevance
-from subcog_hooks.recall.logit import ASKED_LIKE, BEGUN, CHANNELS, KEYWORD, PART, SIBLING
+from subcog_hooks.recall.hits import BEGUN
+from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, PART, SIBLING
 from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, AskedTerms, MemoryText, Standings
 from tests.recall.shelf import Shelf, handed, memory, tuned
 

@@ -15,6 +15,7 @@ LOOSE = (  # key, a value that would loosen its default, one that tightens it
     ("surfacing.session_start", None, False),
     ("surfacing.min_relevance", 0.1, 0.5),
     ("surfacing.max_memories", None, 2),
+    ("surfacing.brief_characters", 6_000, 300),
     ("surfacing.max_characters", 9_900, 300),
     ("search.min_similarity", 0.0, 0.6),
     ("diversity.near_duplicate", 1.0, 0.8),

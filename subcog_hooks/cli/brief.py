@@ -1,0 +1,108 @@
+"""`subcog brief`: what a session that begins here would be given, why, and what stands next. Nothing is stored or counted."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.hooks import brief as briefs
+from subcog_hooks.hooks import occasion as occasions
+from subcog_hooks.hooks import session_start
+from subcog_hooks.hooks.brief import Worth
+from subcog_hooks.hooks.occasion import Occasion
+from subcog_hooks.hooks.payload import START_EVENT
+from subcog_hooks.memory import project
+from subcog_hooks.settings import loading
+from subcog_hooks.state.connection import State
+
+STATE_WAIT_MS = 2_000.0
+MOST_NEXT = 5  # memories that are told of those that have no room
+LONGEST_SHOWN = 80  # characters of each
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(brief)
+
+
+def brief(
+    folder: Annotated[
+        Path | None, typer.Option("--cwd", metavar="DIR", help="Where the session begins; without it, here.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what each memory is worth, and what would come next.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what a session that begins here would be given. The exit code is 1 when that is nothing.
+
+    Example: subcog brief --explain
+    """
+    root = os.path.abspath(folder) if folder else os.getcwd()
+    if not os.path.isdir(root):
+        raise UsageError(f"{root} is no folder", "--cwd takes the folder in which a session would begin")
+    home = session.home()
+    if not session.has_store(home):
+        terminal.say("there are no memories; `subcog remember` makes the first")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    here = project.find(root)
+    settings = loading.load(home, here.root if here else None)
+    state = State.open(home, STATE_WAIT_MS, terminal.say)
+    try:
+        payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
+        occasion = Occasion(payload, "", here, settings, state, home, Deadline(STATE_WAIT_MS))
+        if why := session_start.why_silent(occasion):
+            terminal.say(f"none of it is given now: {why}")
+        would_be = session_start.preview(occasion)
+        worth = briefs.ranked(occasion) if explain or as_json else []
+    finally:
+        occasions.close_left_open()
+        state.close()
+    coming = [one for one in worth if one.memory.id not in would_be.ids][:MOST_NEXT]
+    if as_json:
+        terminal.json(
+            {
+                "ids": list(would_be.ids),
+                "characters": would_be.units,
+                "text": would_be.text,
+                "worth": {one.memory.id: _told(one) for one in worth if one.memory.id in would_be.ids},
+                "next": [{"id": one.memory.id, **_told(one)} for one in coming],
+            },
+            indent=1,
+        )
+    elif would_be.ids:
+        terminal.raw(would_be.text + "\n")
+    if not would_be.ids:
+        is_off = not settings[session_start.CHARACTERS]
+        why = f"{session_start.CHARACTERS} is 0" if is_off else "no memory is for all sessions here"
+        terminal.say(f"a session would begin with nothing: {why}")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    if explain and not as_json:
+        terminal.draw(_explained(worth, would_be.ids, would_be.units, coming))
+
+
+def _told(one: Worth) -> dict[str, float]:
+    parts = {name: round(value, 2) for name, value in briefs.explained(one).items()}
+    return {"worth": round(one.total, 2), **parts}
+
+
+def _explained(worth: list[Worth], given: tuple[str, ...], units: int, coming: list[Worth]) -> Group:
+    known = {one.memory.id: one for one in worth}
+    rows = [Text(""), Text(f"{len(given)} memories in {units:,} characters", style=ACCENT)]
+    rows += [_line(known[id_]) if id_ in known else Text(f"{safe(id_)}  pinned, or its conditions hold") for id_ in given]
+    if coming:
+        rows += [Text(""), Text("no room, next in line", style=DIM)]
+        rows += [_line(one) for one in coming]
+    return Group(*rows)
+
+
+def _line(one: Worth) -> Text:
+    parts = ", ".join(f"{name} {value:+.2f}" for name, value in briefs.explained(one).items())
+    shown = " ".join(one.memory.content.split())[:LONGEST_SHOWN]
+    return Text.assemble((f"{safe(one.memory.id)}  ", ACCENT), f"{one.total:+.2f}  ({parts})  ", (safe(shown), DIM))

@@ -1,0 +1,123 @@
+"""The brief of a session: the memories that are worth knowing whatever comes, as many as fit. Nothing is written here.
+
+What a memory is worth is a sum: what was sought in this project before, what kind of note it is (rules before facts), how new
+it is among the others. The weights are chosen on the histories of six people, by how many of their prompts in need were helped,
+with their own memories alone and among 250 of other work. That short ones come first, and words such as "never" and "always",
+added nothing.
+"""
+
+from math import log
+
+from subcog_hooks.hooks.block import Entry, line_units
+from subcog_hooks.state import sought
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from subcog_hooks.hooks.occasion import Occasion
+    from subcog_hooks.memory.model import Memory
+
+MOST_LOOKED_AT = 200  # of the newest of each audience
+MOST_SOUGHT = 50  # of those that were sought most, however old
+MOST_MISSES = 40  # that do not fit, or repeat what is there, one after the other
+LONGEST_LINE = 400  # UTF-16 units of a memory's text; of a longer one the beginning is given
+LEAST_ROOM = 60  # UTF-16 units, in which no line fits
+SIMILAR = 0.8  # the share of their words that two memories have in common which say nearly the same
+
+SOUGHT, KIND, AGE = 0.5, 2.0, 4.0  # weights
+FAINT = 0.05  # of what was sought: half as much is nothing
+KINDS = {  # what holds in every session, by the namespace that such notes are kept in
+    **dict.fromkeys(("patterns", "pattern", "preferences", "preference", "rules", "rule", "learnings", "learning"), 1.0),
+    **dict.fromkeys(("conventions", "convention", "standards", "standard", "procedures", "procedure"), 1.0),
+    **dict.fromkeys(("decisions", "decision"), 0.5),
+    **dict.fromkeys(("context", "progress", "changelog", "changes", "history", "releases"), 0.0),
+}
+OTHER_KIND = 0.3
+
+
+class Worth:
+    """The worth of a memory at the start of a session.
+
+    sought, kind, age: what each adds; age takes away.
+    """
+
+    __slots__ = ("age", "kind", "memory", "sought")
+
+    def __init__(self, memory: "Memory", weight: float, rank: float) -> None:
+        """weight: of what was sought; rank: by age, 0.0 for the newest of all to 1.0."""
+        self.memory = memory
+        self.sought = SOUGHT * log(1.0 + weight / FAINT)
+        self.kind = KIND * KINDS.get(memory.namespace.lower(), OTHER_KIND)
+        self.age = -AGE * rank
+
+    @property
+    def total(self) -> float:
+        """The sum of all three."""
+        return self.sought + self.kind + self.age
+
+
+def ranked(occasion: "Occasion") -> "list[Worth]":
+    """Return the memories that could be in the brief of a session here, the most worth first. Raises StoreError.
+
+    What has triggers or paths waits for them, and what has conditions comes with these.
+    """
+    eligible, store = occasion.eligible, occasion.store
+    weights = sought.of_project(occasion.state, occasion.project, MOST_SOUGHT)
+    memories = {memory.id: memory for memory in store.by_ids(list(weights)).values()}
+    for audience in eligible.audiences:
+        memories |= {memory.id: memory for memory in store.newest(audience, MOST_LOOKED_AT)}
+    fitting = [memory for memory in memories.values() if is_for_all(memory) and eligible.includes(memory)]
+    fitting.sort(key=lambda memory: (-memory.created_at, memory.id))
+    last = max(1, len(fitting) - 1)
+    found = [Worth(memory, weights.get(memory.id, 0.0), place / last) for place, memory in enumerate(fitting)]
+    found.sort(key=lambda one: (-one.total, -one.memory.created_at, one.memory.id))
+    return found
+
+
+def is_for_all(memory: "Memory") -> bool:
+    """Return whether a memory waits for no moment of its own."""
+    return not (memory.triggers or memory.paths or memory.when)
+
+
+def fitting(ordered: "Iterable[Memory]", room: int, before: "Sequence[Memory]" = ()) -> "list[Memory]":
+    """Return those of the memories that fit, in their order, without those that nearly repeat another.
+
+    room: UTF-16 units, of which `before` takes what it needs: what is given in any case.
+    """
+    chosen: list[Memory] = []
+    told = [_words_of(memory.content) for memory in before]
+    room -= sum(units_of(memory) for memory in before)
+    known = {memory.id for memory in before}
+    misses = 0
+    for memory in ordered:
+        if room < LEAST_ROOM or misses > MOST_MISSES:
+            break
+        words = _words_of(memory.content)
+        units = units_of(memory)
+        if units > room or memory.id in known or any(_likeness(words, other) >= SIMILAR for other in told):
+            misses += 1
+            continue
+        misses = 0
+        chosen.append(memory)
+        told.append(words)
+        room -= units
+    return chosen
+
+
+def units_of(memory: "Memory") -> int:
+    """Return the UTF-16 units that a memory takes in a brief."""
+    return line_units(Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.trust), LONGEST_LINE)
+
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset([bare for word in text[:LONGEST_LINE].lower().split() if (bare := word.strip(".,;:!?()\"'`"))])
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def explained(one: Worth) -> "Mapping[str, float]":
+    """Return what each evidence adds to the worth of a memory, by name."""
+    return {"sought": one.sought, "kind": one.kind, "age": one.age}

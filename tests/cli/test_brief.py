@@ -1,0 +1,58 @@
+"""`subcog brief`: what a session would be given here."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+RULE = "Commit by hand; the agent never pushes."
+
+
+@pytest.fixture
+def filled(subcog: Run) -> Run:
+    for number in range(40):
+        subcog("remember", f"Module m{number} keeps its rows in table t{number}.", "-s", "context", "--user")
+        if number == 20:
+            subcog("remember", RULE, "-s", "preferences", "--user")
+    return subcog
+
+
+def test_it_prints_the_block_that_a_session_begins_with(filled: Run) -> None:
+    done = filled("brief")
+    assert done.code == 0
+    assert done.out.startswith("<subcog-memories source=")
+    assert RULE in done.out
+    assert "others when they matter" in done.out
+
+
+def test_it_says_what_each_is_worth_and_what_comes_next(filled: Run) -> None:
+    done = filled("brief", "--explain")
+    assert "no room, next in line" in done.out
+    (line,) = [line for line in done.out.splitlines() if RULE in line and "kind" in line]
+    assert "kind +2.00" in line
+    known = json.loads(filled("brief", "--json").out)
+    assert len(known["text"]) == known["characters"] <= 1_500
+    assert len(known["next"]) == 5
+    assert set(known["worth"]) == set(known["ids"])
+
+
+def test_what_silences_it_is_said(filled: Run) -> None:
+    for name in ("surfacing.session_start", "surfacing.enabled"):
+        filled("config", "set", name, "false")
+        done = filled("brief")
+        assert done.code == 0
+        assert f"none of it is given now: {name} is false" in done.err
+        filled("config", "set", name, "true")
+    filled("config", "set", "surfacing.brief_characters", "0")
+    assert "surfacing.brief_characters is 0" in filled("brief").err
+
+
+def test_a_store_without_memories_and_a_folder_that_is_none_are_told(subcog: Run, tmp_path: Path) -> None:
+    done = subcog("brief")
+    assert (done.code, done.out) == (1, "")
+    assert "there are no memories" in done.err
+    done = subcog("brief", "--cwd", str(tmp_path / "gone"))
+    assert done.code == 2
+    assert "is no folder" in done.err

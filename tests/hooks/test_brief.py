@@ -1,0 +1,182 @@
+"""The brief that a session begins with: what is worth knowing whatever comes, as many as fit, nothing twice."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.hooks import brief, session_start
+from subcog_hooks.hooks import user_prompt_submit as prompts
+from subcog_hooks.hooks.sanitise import utf16_units
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from subcog_hooks.state import ledger, sought
+from subcog_hooks.state.connection import State
+from tests.conftest import Maker
+from tests.hooks.conftest import follow
+from tests.hooks.recorded import configure, shown
+
+Begin = Callable[..., list[bytes]]
+RULE = "Commit by hand; the agent never pushes."
+HERE = "/tmp"
+
+
+@pytest.fixture
+def begin(home: Home) -> Begin:
+    """Begins a session; what is printed."""
+
+    def begun(source: str = "startup", session: str = "s", cwd: str = HERE) -> list[bytes]:
+        printed: list[bytes] = []
+        payload: dict[str, object] = {
+            "source": source,
+            "session_id": session,
+            "cwd": cwd,
+            "hook_event_name": "SessionStart",
+        }
+        session_start.respond(payload, home, printed.append, Deadline(60_000))
+        return printed
+
+    return begun
+
+
+def context(printed: list[bytes]) -> str:
+    """The block that was printed."""
+    (line,) = printed
+    return str(json.loads(line)["hookSpecificOutput"]["additionalContext"])
+
+
+def add_many(store: Store, make: Maker, count: int) -> None:
+    facts = [f"Fact {n} is about module m{n} and its table t{n}." for n in range(count)]
+    store.add([make(fact, id=f"f{n:03}", created_at=n, namespace="context") for n, fact in enumerate(facts)])
+
+
+def test_all_come_where_all_fit_the_newest_first(store: Store, make: Maker, begin: Begin) -> None:
+    add_many(store, make, 5)
+    printed = begin()
+    assert shown(printed) == ["f004", "f003", "f002", "f001", "f000"]
+    assert context(printed).startswith(
+        '<subcog-memories source="the user\'s own notes, recalled by subcog; 5 now, others when they matter">\n['
+    )
+
+
+@pytest.mark.parametrize("room", [300, 500, 1_000, 1_500, 6_000])
+def test_as_many_come_as_fit_and_none_is_cut(store: Store, make: Maker, home: Home, begin: Begin, room: int) -> None:
+    configure(home, f"[surfacing]\nbrief_characters = {room}")
+    add_many(store, make, 150)
+    text = context(begin())
+    lines = text.split("\n")[1:-1]
+    assert room - 150 < utf16_units(text) <= room
+    assert all(line.endswith(".") for line in lines)
+
+
+def test_nothing_comes_where_it_is_switched_off(store: Store, make: Maker, home: Home, begin: Begin) -> None:
+    add_many(store, make, 5)
+    configure(home, f"[surfacing]\nbrief_characters = {0}")
+    assert begin() == []
+
+
+def test_a_project_may_only_shorten_it(store: Store, make: Maker, home: Home, begin: Begin, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".subcog.toml").write_text("[surfacing]\nbrief_characters = 0\n", encoding="utf-8")
+    add_many(store, make, 5)
+    assert begin(cwd=str(tmp_path)) == []
+    (tmp_path / ".subcog.toml").write_text("[surfacing]\nbrief_characters = 6000\n", encoding="utf-8")
+    configure(home, f"[surfacing]\nbrief_characters = {300}")
+    assert utf16_units(context(begin(cwd=str(tmp_path), session="t"))) <= 300
+
+
+def test_rules_come_before_facts_of_the_same_age(store: Store, make: Maker, begin: Begin, home: Home) -> None:
+    configure(home, f"[surfacing]\nbrief_characters = {250}")
+    add_many(store, make, 30)
+    store.add([make(RULE, id="rule", namespace="preferences", created_at=29)])
+    assert shown(begin())[0] == "rule"
+
+
+def test_what_was_sought_in_this_project_comes_before_what_is_newer(
+    store: Store, make: Maker, begin: Begin, home: Home
+) -> None:
+    configure(home, f"[surfacing]\nbrief_characters = {300}")
+    add_many(store, make, 300)
+    state = State.open(home, 1_000)
+    state.begin()
+    for _ in range(3):
+        sought.note(state, "", [("f005", 0.9), ("f200", 0.01)], 1)
+    sought.note(state, "github.com/acme/shop", [("f006", 0.9)], 1)
+    state.commit()
+    assert sought.of_project(state, "", 10) == {"f005": pytest.approx(2.7)}
+    state.close()
+    weights = {one.memory.id: one for one in _ranked(home)}
+    assert weights["f005"].sought > 1.9
+    assert weights["f299"].sought == 0.0
+    assert "f006" not in weights  # of another project, and too old to be looked at
+
+
+def _ranked(home: Home) -> list[brief.Worth]:
+    from subcog_hooks.hooks.occasion import Occasion
+    from subcog_hooks.settings.loading import Settings
+
+    occasion = Occasion({}, "", None, Settings({}), State.open(home, 1_000), home, Deadline(60_000))
+    return brief.ranked(occasion)
+
+
+def test_what_prompts_were_near_to_is_noted(store: Store, make: Maker, home: Home) -> None:
+    store.add([make("The dredging barge Ellida is moored at pier 7 from November on.", id="barge")])
+    store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(30)])
+    follow(home, store)
+    asked = "Where is the dredging barge Ellida moored?"
+    for session in ("a", "b"):
+        payload: dict[str, object] = {"prompt": asked, "session_id": session, "cwd": HERE}
+        prompts.respond(payload, home, lambda _: None, Deadline(60_000))
+    state = State.open(home, 1_000)
+    assert sought.of_project(state, "", 3)["barge"] > 1.0
+    state.close()
+
+
+def test_what_waits_for_its_moment_is_left_to_it(store: Store, make: Maker, begin: Begin) -> None:
+    store.add([make("Only in a.py.", paths=("a.py",)), make("At a deploy.", triggers=("deploy now",))])
+    store.add([make("On main alone.", when={"branch": "main"})])
+    store.add([make(RULE, id="rule")])
+    assert shown(begin()) == ["rule"]
+
+
+def test_nearly_the_same_is_said_once(store: Store, make: Maker, begin: Begin) -> None:
+    words = "the agent of this repository never ever pushes a commit to the main branch by itself"
+    store.add([make(f"Remember that {words}{end}", id=f"r{n}", created_at=n) for n, end in enumerate((".", "!", "…", ""))])
+    assert shown(begin()) == ["r3"]
+
+
+def test_a_resumed_session_hears_the_same_bytes_whatever_is_new(store: Store, make: Maker, begin: Begin) -> None:
+    add_many(store, make, 60)
+    first = begin()
+    store.add([make(RULE, id="rule", namespace="preferences", created_at=90)])
+    assert begin("resume") == first
+    assert "rule" in shown(begin("startup", "another"))
+
+
+def test_prompts_do_not_repeat_it_and_clear_and_compact_do(store: Store, make: Maker, home: Home, begin: Begin) -> None:
+    asked = "Where is the dredging barge Ellida moored?"
+    store.add([make("The dredging barge Ellida is moored at pier 7 from November on.", id="barge")])
+    store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(30)])
+    follow(home, store)
+    assert "barge" in shown(begin())
+    printed: list[bytes] = []
+    prompts.respond({"prompt": asked, "session_id": "s", "cwd": HERE}, home, printed.append, Deadline(60_000))
+    assert printed == []
+    assert "barge" in shown(begin("compact"))
+    assert "barge" in shown(begin("clear", "after-clear"))
+    state = State.open(home, 1_000)
+    assert "barge" in ledger.given(state, "s")
+    state.close()
+
+
+def test_old_rows_are_pruned(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sought, "MAX_ROWS", 10)
+    home.create()
+    state = State.open(home, 1_000)
+    for at in range(12):
+        sought.note(state, "", [(f"m{at}", 0.5)], at)
+    sought.prune(state)
+    assert set(sought.of_project(state, "", 99)) == {f"m{at}" for at in range(6, 12)}
+    state.close()
