@@ -2,7 +2,7 @@
 
 from subcog_hooks.hooks import gate
 from subcog_hooks.hooks.verdict import Offer, Verdict
-from subcog_hooks.recall.hits import PATH
+from subcog_hooks.recall.hits import BRIEF, PATH
 from subcog_hooks.state.decision import Bars
 
 TYPE_CHECKING = False
@@ -54,11 +54,13 @@ def offer_exact(occasion: "Occasion", found: "Exact", terms: Terms, reason: str)
     hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))
 
     def distinct(relevant: "Sequence[Hit]") -> "Sequence[Hit]":
-        if len(relevant) < 2 or terms.is_brief:  # a brief has looked itself, without tantivy
+        others = [hit for hit in relevant if BRIEF not in hit.ranks]  # a brief has looked itself, without tantivy
+        if len(others) < 2:
             return relevant
         from subcog_hooks.recall import diversity  # with tantivy, for its words
 
-        return [relevant[place] for place in diversity.distinct([hit.memory.content for hit in relevant], terms.nearly)]
+        kept = [others[place] for place in diversity.distinct([hit.memory.content for hit in others], terms.nearly)]
+        return [hit for hit in relevant if BRIEF in hit.ranks or hit in kept]
 
     offer = Offer(
         hits,

@@ -147,6 +147,13 @@ def test_nearly_the_same_is_said_once(store: Store, make: Maker, begin: Begin) -
     assert shown(begin()) == ["r3"]
 
 
+def test_of_pinned_memories_that_say_the_same_one_comes(store: Store, make: Maker, begin: Begin) -> None:
+    rule = "The agent of this repository never pushes a commit to the main branch by itself"
+    store.add([make(f"{rule}{end}", id=f"p{n}", priority=95 - n) for n, end in enumerate((".", "!"))])
+    add_many(store, make, 3)
+    assert shown(begin()) == ["p0", "f002", "f001", "f000"]
+
+
 def test_a_resumed_session_hears_the_same_bytes_whatever_is_new(store: Store, make: Maker, begin: Begin) -> None:
     add_many(store, make, 60)
     first = begin()
