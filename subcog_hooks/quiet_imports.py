@@ -75,8 +75,10 @@ def onnx_runtime() -> "tuple[Any, type[Tokenizer]]":
     """Return the module onnxruntime, silent and offline, and the class of tokenizers; 200 ms. Raises ModelError."""
     os.environ.update(_SWITCHES)
     try:
-        import onnxruntime
-        from tokenizers import Tokenizer
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as below
+            import onnxruntime
+            from tokenizers import Tokenizer
     except (ImportError, OSError) as error:  # no build for this system, or a broken one
         raise ModelError(f"onnxruntime can not be imported: {first_line(error)}", "reinstall subcog") from error
     onnxruntime.set_default_logger_severity(_FATAL_ONLY)

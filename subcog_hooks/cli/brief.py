@@ -53,6 +53,8 @@ def brief(
         raise typer.Exit(EXIT_NOTHING_FOUND)
     here = project.find(root)
     settings = loading.load(home, here.root if here else None)
+    for fault in (*settings.problems, *settings.ignored):
+        terminal.say(fault)
     state = State.open(home, STATE_WAIT_MS, terminal.say)
     try:
         payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}

@@ -94,7 +94,7 @@ def test_names_identifiers_and_loan_words_carry_a_prompt_to_an_english_note(hook
     assert len(ABOUT_ENGLISH_NOTES) - len(missed) >= LEAST_ANSWERED
 
 
-def test_a_note_is_found_in_its_own_language_whatever_the_endings(hook: Hook) -> None:
+def test_a_note_is_found_in_its_own_language(hook: Hook) -> None:
     assert all(trial.is_first_right for trial in asked(hook, ABOUT_A_GERMAN_NOTE))
 
 

@@ -156,3 +156,29 @@ def test_a_memory_that_the_index_has_not_reached_is_found_by_its_question(shelf:
     sources = shelf.by_words()
     shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
     assert first(handed(sources, "Which handshake replaced the passwords?")).asked_like == "which handshake replaced passwords"
+
+
+def test_a_question_in_another_language_is_alike_whatever_the_endings(notes: LexicalIndex) -> None:
+    like = most_like(
+        "Wie werden die Buchungen der Gäste abgelehnt?",
+        asked("Wie lehnen wir die Buchung eines Gastes ab?"),
+        {},
+        notes.analysers,
+    )
+    assert like.share >= 0.5
+    assert (
+        most_like(
+            "Wie wird das Boot der Crew abgelehnt?", asked("Wie lehnen wir die Buchung eines Gastes ab?"), {}, notes.analysers
+        ).share
+        == 0.0
+    )
+
+
+def test_a_word_of_another_language_finds_its_other_forms(shelf: Shelf) -> None:
+    shelf.add(
+        {"paid": "Die Überweisungen der Gäste sind vorab zu zahlen und werden nicht erstattet.", "pier": "The pier is closed."}
+    )
+    shelf.fill()
+    terms = {term.whole: term for term in query.analyse("Wie wird eine Überweisung erstattet?", shelf.index()).terms}
+    assert terms["uberweisung"].known
+    assert "eine" not in terms

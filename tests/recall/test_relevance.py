@@ -265,3 +265,12 @@ def test_a_keyword_that_many_memories_have_says_less(shelf: Shelf) -> None:
     shelf.add(None, memory("Note of the pier.", id="rare", keywords=("night watch",)))
     common, rare = relevance_of(shelf, "where is the gray rock"), relevance_of(shelf, "where is the night watch")
     assert max(common.values()) < rare["rare"]
+
+
+def test_a_note_has_the_stems_of_its_own_language_for_queries_in_it() -> None:
+    note = memory("Die Buchungen der Gäste werden am Steg gesperrt und nicht im Büro.")
+    analysers = LexicalIndex.in_memory().analysers
+    german, english = MemoryText(note, analysers, "german"), MemoryText(note, analysers)
+    assert "buchung" in german.has & german.opening
+    assert "buchung" not in english.has | english.opening
+    assert MemoryText(note, analysers, "spanish").has == english.has
