@@ -1,10 +1,10 @@
 """Measure `subcog hook` as a whole process, against a bare interpreter of the same environment, run by run in turn.
 
-For each store size a synthetic memory set is written and imported into a throw-away home: each memory has a trigger, each tenth
-one a glob of paths. Every run of a hook is a new session: a prompt has to bring one known memory and another none, an edit of a
-file that this memory is about brings it and an edit of another file nothing, or the measurement stops; of runs that a busy
-machine has ended at their deadline few may be among them. `subcog search` is measured as a process, too. The figures are
-printed and, with --json, written; nothing is judged. Linux and macOS.
+For each store size a synthetic memory set is written and imported into a throw-away home: 19 of 20 memories have a trigger,
+each tenth a glob of paths. Every run of a hook is a new session: a prompt has to bring one known memory and another none, an
+edit of a file that this memory is about brings it and of another file nothing, a start brings a brief, or the measurement
+stops; of runs that a busy machine has ended at their deadline few may be among them. `subcog search` is measured as a process,
+too. The figures are printed and, with --json, written; nothing is judged. Linux and macOS.
 
 Without --subcog the package of this checkout is installed into a fresh virtual environment of its own: an editable
 installation, or one without cached bytecode, measures something that no user has.
@@ -51,12 +51,15 @@ class Run(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A question to one process. title: in the table; key: of its figures; brings: whether the known memory has to come."""
+    """A question to one process.
+
+    title: in the table; key: of its figures; brings: whether the known memory has to come, None: some memory.
+    """
 
     title: str
     key: str
     event: str
-    brings: bool
+    brings: bool | None
     asked: dict[str, object]
 
 
@@ -132,7 +135,7 @@ def _measure(subcog: Subcog, size: int, runs: int, search_runs: int, folder: str
                 if number >= 0:
                     bares.append(done)
         show_progress(f"{size:,} memories: run {number + 1} of {runs}")
-    late = sum(not run.output for case in cases if case.brings for run in hooks[case.key])
+    late = sum(not run.output for case in cases if case.brings is not False for run in hooks[case.key])
     if late > MOST_LATE * runs:
         raise Failed(f"{late} runs brought nothing in time")
     searches = [_search(subcog, project, environment) for _ in range(search_runs + 1)][1:]
@@ -150,6 +153,7 @@ def _cases(project: str) -> list[Case]:
         Case("silent", "silent", "UserPromptSubmit", False, {"prompt": ORDER}),
         Case("tool", "tool", "PreToolUse", True, edit(OF_TARGET)),
         Case("tool silent", "tool_silent", "PreToolUse", False, edit(OF_NOTHING)),
+        Case("start", "start", "SessionStart", None, {"source": "startup"}),
     ]
 
 
@@ -163,7 +167,7 @@ def _hook(command: list[str], case: Case, number: int, folder: str, environment:
         **case.asked,
     }
     done = _run(command, json.dumps(payload).encode() + b"\n", folder, environment)
-    if done.output and (TARGET_ID.encode() in done.output) != case.brings:
+    if done.output and case.brings is not None and (TARGET_ID.encode() in done.output) != case.brings:
         wanted = "bring the memory" if case.brings else "bring nothing"
         raise Failed(f"run {number} of {case.title!r} did not {wanted}; it printed {done.output[:300]!r}")
     return done
@@ -249,6 +253,9 @@ COLUMNS = (
     ("silent tool", "tool_silent_median_ms", ".1f"),
     ("p95", "tool_silent_p95_ms", ".1f"),
     ("ratio", "tool_silent_ratio", ".2f"),
+    ("start ms", "start_median_ms", ".1f"),
+    ("p95", "start_p95_ms", ".1f"),
+    ("ratio", "start_ratio", ".2f"),
     ("late", "late", "d"),
     ("peak MiB", "hook_peak_mib", ".1f"),
     ("search ms", "search_median_ms", ".0f"),

@@ -77,7 +77,8 @@ def make_memories(count: int) -> Iterator[dict[str, object]]:
             memory["project"] = project_name(owner)
         if chance.random() < 0.3:
             memory["tags"] = sorted({word() for _ in range(2)})
-        memory["triggers"] = [_trigger(chance, words)]
+        if number % 20 != 19:  # the others may be in a brief
+            memory["triggers"] = [_trigger(chance, words)]
         if number % 10 == 0:
             memory["paths"] = [_glob(chance, words)]
         yield memory

@@ -29,7 +29,7 @@ JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
 _OF_THE_FILE = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
 _OF_THE_USER = (  # and those of which it says nothing
-    *("keywords", "triggers", "paths", "when", "questions", "priority", "expires_at"),
+    *("keywords", "triggers", "paths", "when", "questions", "standing", "priority", "expires_at"),
 )
 _PATTERNS = {"triggers": triggers.check, "paths": globs.check}
 _STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived", "obsolete": "archived"}

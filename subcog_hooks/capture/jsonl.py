@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
 _LISTS = ("tags", "keywords", "triggers", "paths")
 _TIMES = ("created_at", "updated_at", "expires_at")
-FIELDS = frozenset(("id", "content", "priority", "when", "questions", *_TEXTS, *_LISTS, *_TIMES))
+FIELDS = frozenset(("id", "content", "priority", "when", "questions", "standing", *_TEXTS, *_LISTS, *_TIMES))
 DERIVED = frozenset(("urn", "content_hash", "score", "relevance"))  # of other outputs: not worth a remark
 
 
@@ -58,6 +58,8 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
             values[name] = _time(name, given[name])
     if "questions" in given:
         values["questions"] = _questions(given["questions"])
+    if "standing" in given:
+        values["standing"] = _yes_or_no("standing", given["standing"])
     _numbers(given, values, trusted)
     if "content" not in values:
         raise InvalidMemory("there is no content", 'for instance {"content": "…"}')
@@ -102,6 +104,7 @@ def dump(memory: Memory) -> str:
         "paths": list(memory.paths),
         "when": memory.when,
         "questions": questions.to_json(memory.questions),
+        "standing": memory.standing,
         "priority": memory.priority,
         "created_at": written_time(memory.created_at),
         "updated_at": written_time(memory.updated_at) if memory.updated_at != memory.created_at else None,
@@ -111,7 +114,7 @@ def dump(memory: Memory) -> str:
         "source": memory.source,
         "trust": memory.trust,
     }
-    fields = {name: value for name, value in everything.items() if value}
+    fields = {name: value for name, value in everything.items() if value or (name == "standing" and value is not None)}
     return to_json(fields)
 
 
@@ -156,6 +159,12 @@ def _questions(value: object) -> tuple[AnsweredQuestion, ...]:
         raise InvalidMemory(
             f"questions is {_shown(value)}", 'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}'
         ) from error
+
+
+def _yes_or_no(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidMemory(f"{name} is {_shown(value)}", "expected true or false")
+    return value
 
 
 def _time(name: str, value: object) -> int:

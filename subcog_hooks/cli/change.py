@@ -67,6 +67,10 @@ def edit(
         list[str] | None,
         typer.Option("--when", metavar="CONDITION", help="A condition. They replace all old ones, as with --tag."),
     ] = None,
+    standing: Annotated[
+        bool | None,
+        typer.Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not."),
+    ] = None,
     priority: Annotated[
         int | None, typer.Option("--priority", metavar="NUMBER", min=0, max=100, help="The new priority.")
     ] = None,
@@ -122,6 +126,7 @@ def edit(
                 ("triggers", _all_of(trigger)),
                 ("paths", _all_of(path)),
                 ("when", conditions.read(_all_of(when) or ()) if when is not None else None),
+                ("standing", standing),
                 ("priority", priority),
                 ("trust", trust),
                 ("status", status),

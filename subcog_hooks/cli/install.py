@@ -13,7 +13,9 @@ from subcog_hooks.cli.support import client, hook_entries, session
 from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.paths import PRIVATE_FILE
+from subcog_hooks.settings.keys import KEYS
 
+BRIEF_CHARACTERS = "surfacing.brief_characters"
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
 
 
@@ -39,6 +41,7 @@ def init(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
     """Register the hook in Claude Code's settings, and show the change. The rest of the file stays as it is.
+    On a terminal you are asked once whether sessions are to begin with a brief of your memories.
 
     Where the plugin runs the hook already, nothing is registered: it would run twice.
 
@@ -54,6 +57,8 @@ def init(
             f"not registered: the plugin {visible(plugin)} runs the hook already, and it would run twice; "
             f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
         )
+        if not dry_run:
+            _ask_for_brief()
         return
     before = client.read(path)
     command = ["subcog"] if project else client.executable()  # a shared file names no one's own folders
@@ -74,6 +79,8 @@ def init(
     elif not dry_run:
         _write(path, after)
         terminal.say(f"{path} written; new sessions of Claude Code use it (`subcog doctor` tries it out)")
+    if not dry_run:
+        _ask_for_brief()
 
 
 def uninstall(
@@ -151,6 +158,22 @@ def _prepare_home() -> None:
         terminal.say(f"{home.root} lies in a repository; it is accepted, and the hook uses it from now on")
     else:
         terminal.say(f"{home.root} lies in a repository, and so does your home folder: the hook will not use it")
+
+
+def _ask_for_brief() -> None:
+    """Ask whether sessions are to begin with a brief, where a person can be asked and has not said so yet."""
+    if not terminal.interactive or session.settings().is_set(BRIEF_CHARACTERS):
+        return
+    from subcog_hooks.cli.config import keep  # with all that settings concern, for a question that is put once
+
+    most = int(KEYS[BRIEF_CHARACTERS].default)
+    is_wanted = typer.confirm(
+        f"Begin each session with a brief, the memories worth knowing whatever comes, in up to {most:,} characters?",
+        default=True,
+        err=True,
+    )
+    keep(BRIEF_CHARACTERS, most if is_wanted else 0)
+    terminal.say(f"{BRIEF_CHARACTERS} = {most if is_wanted else 0}; `subcog config set` changes it")
 
 
 def _write(path: str, text: str) -> None:

@@ -1,6 +1,6 @@
 """`subcog list` and `subcog show`: looking at memories without searching."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated
 
@@ -9,13 +9,13 @@ import typer
 from rich.text import Text
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.search import statuses
 from subcog_hooks.cli.support import completion, conditions, inputs, session
 from subcog_hooks.cli.support.output import DIM, day, memories_view, safe, terminal, where
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.memory.model import PERSON, STATUSES, AnsweredQuestion, Memory
 from subcog_hooks.memory.store import Filter, Store
+from subcog_hooks.text.standing import certainty_of, is_standing
 
 _PREVIEW = 300  # characters of a memory in the table
 
@@ -80,6 +80,10 @@ def list_(
             autocompletion=completion.statuses,
         ),
     ] = None,
+    standing: Annotated[
+        bool,
+        typer.Option("--standing", help="Only memories that hold in every session, with how surely: 1.00 where you said so."),
+    ] = False,
     as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per memory, as `export` writes it.")] = False,
     ids: Annotated[bool, typer.Option("--ids", help="Print only the ids, one per line.")] = False,
 ) -> None:
@@ -94,11 +98,12 @@ def list_(
         project_name=project,
         all_projects=all_projects,
         since=None,
-        statuses=statuses(status),
+        statuses=inputs.statuses(status),
         alone=True,
     )
     with session.reading() as store:
-        memories, total = _page(store, wanted, keyword or [], trigger, (page - 1) * limit, limit) if store else ([], 0)
+        is_meant = _test_of(keyword or [], trigger, standing=standing)
+        memories, total = _page(store, wanted, is_meant, (page - 1) * limit, limit) if store else ([], 0)
         if store and not memories:
             session.note_unknown_project(store, project)
             session.note_unknown_namespaces(store, namespace or ())
@@ -107,11 +112,12 @@ def list_(
     elif ids:
         terminal.raw("".join(memory.id + "\n" for memory in memories))
     elif terminal.out.is_terminal and memories:
-        terminal.page(memories_view(memories, _PREVIEW))
+        terminal.page(memories_view(memories, _PREVIEW, [Text(_certainty(memory)) for memory in memories] if standing else ()))
     else:
         for memory in memories:
             noted = f"  ({memory.noted})" if memory.noted else ""
-            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{noted}")
+            sure = f"{_certainty(memory)}  " if standing else ""
+            terminal.result(f"{sure}{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{noted}")
     if total > len(memories) > 0:
         terminal.say(
             f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
@@ -122,22 +128,38 @@ def list_(
 
 
 def _page(
-    store: Store, wanted: Filter, keywords: list[str], trigger: str | None, offset: int, limit: int
+    store: Store, wanted: Filter, is_meant: Callable[[Memory], bool] | None, offset: int, limit: int
 ) -> tuple[list[Memory], int]:
     """Return the memories of a page, and how many there are in all.
 
-    What SQLite can not tell is looked for in all that it finds.
+    is_meant: what SQLite can not tell, which is looked for in all that it finds.
     """
-    if not keywords and trigger is None:
+    if is_meant is None:
         return store.select(wanted, limit, offset), store.count(wanted)
+    found = list(filter(is_meant, store.select(wanted)))
+    return found[offset : offset + limit], len(found)
+
+
+def _test_of(keywords: list[str], trigger: str | None, *, standing: bool) -> Callable[[Memory], bool] | None:
+    """Return the test that these options ask for, None where they ask for nothing."""
+    if not keywords and trigger is None and not standing:
+        return None
     text = None if trigger is None else triggers.plain(inputs.readable(trigger))
     folded = {keyword.casefold() for keyword in keywords}
-    found = [
-        memory
-        for memory in store.select(wanted)
-        if folded <= set(map(str.casefold, memory.keywords)) and (text is None or _is_called_up(memory, text))
-    ]
-    return found[offset : offset + limit], len(found)
+
+    def is_meant(memory: Memory) -> bool:
+        return (
+            folded <= set(map(str.casefold, memory.keywords))
+            and (text is None or _is_called_up(memory, text))
+            and (not standing or is_standing(memory.standing, memory.content))
+        )
+
+    return is_meant
+
+
+def _certainty(memory: Memory) -> str:
+    """Return how surely a memory holds in every session."""
+    return f"{certainty_of(memory.content) if memory.standing is None else float(memory.standing):.2f}"
 
 
 def _is_called_up(memory: Memory, text: str) -> bool:
@@ -193,11 +215,19 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
         *_one_a_line("paths", memory.paths),
         *_one_a_line("when", conditions.written(memory.when)),
         *_one_a_line("questions", [_with_origin(one) for one in memory.questions]),
+        ("standing", _standing(memory)),
         ("priority", str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""),
         ("source", memory.source),
         ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
     ]
     return [row for row in rows if row[1]]
+
+
+def _standing(memory: Memory) -> str:
+    """Return whether it holds in every session, and who says so; "" where nobody does and its text is none of a rule."""
+    if memory.standing is not None:
+        return "yes" if memory.standing else "no"
+    return f"by its text, {_certainty(memory)}" if is_standing(None, memory.content) else ""
 
 
 def _with_origin(question: AnsweredQuestion) -> str:

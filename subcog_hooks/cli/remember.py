@@ -38,6 +38,7 @@ _TAKEN_OVER = {  # what a memory that has the text already takes over, and what 
     "paths": "paths",
     "when": "conditions",
     "questions": "questions",
+    "standing": "standing",
     "priority": "priority",
     "expires_at": "date of expiry",
 }
@@ -106,6 +107,13 @@ def remember(
             f"{MAX_QUESTIONS}, of {MAX_QUESTION} characters each.",
         ),
     ] = None,
+    standing: Annotated[
+        bool | None,
+        typer.Option(
+            "--standing/--no-standing",
+            help="Say that it holds in every session, or that it does not; otherwise its text tells.",
+        ),
+    ] = None,
     priority: Annotated[
         int | None,
         typer.Option(
@@ -164,6 +172,7 @@ def remember(
             paths=tuple(path or ()),
             when=conditions.read(when or ()),
             questions=questions.put_by(question or (), author.origin()),
+            standing=standing,
             priority=priority or 0,
             trust=author.trust(),
             created_at=now,
@@ -218,7 +227,8 @@ def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority
 def _given(memory: Memory, *, has_priority: bool) -> dict[str, object]:
     """Return the fields that were given beside the text, and that a memory which is there already can take over."""
     given = {field: getattr(memory, field) for field in _TAKEN_OVER}
-    return {field: value for field, value in given.items() if value or (field == "priority" and has_priority)}
+    is_said = {"priority": has_priority, "standing": memory.standing is not None}
+    return {field: value for field, value in given.items() if value or is_said.get(field)}
 
 
 def _add_to(same: Memory, given: dict[str, object], store: Store) -> Memory:
@@ -231,7 +241,7 @@ def _add_to(same: Memory, given: dict[str, object], store: Store) -> Memory:
         terminal.say(f"already remembered as {same.id}; `subcog edit {same.id}` changes its fields")
         return same
     names = ", ".join(fields[:-1]) + " and " * (len(fields) > 1) + fields[-1]
-    is_one = fields in (["priority"], ["date of expiry"])
+    is_one = fields in (["priority"], ["date of expiry"], ["standing"])
     terminal.say(f"already remembered as {same.id}; its {names} {'is' if is_one else 'are'} taken over")
     session.follow(store)
     return after

@@ -136,7 +136,7 @@ def search(
         project_name=project,
         all_projects=all_projects,
         since=_since(since),
-        statuses=statuses(status),
+        statuses=inputs.statuses(status),
     )
     text = inputs.readable(" ".join(query or ()))
     if not batch and not text.strip():
@@ -195,16 +195,6 @@ def _words_first(request: Request, store: Store, settings: Settings, count: int,
         return
     with Live(first_screen(answers.view(first)), console=terminal.out, transient=True, auto_refresh=False):
         yield
-
-
-def statuses(given: list[str] | None) -> tuple[str, ...]:
-    """Return the statuses that `--status` names, () for all of them."""
-    if not given:
-        return ("active",)
-    for name in given:
-        if name not in (*STATUSES, "all"):
-            raise UsageError(f"--status is {name!r}", "expected one of " + ", ".join((*STATUSES, "all")))
-    return () if "all" in given else tuple(given)
 
 
 def _since(text: str | None) -> int | None:

@@ -52,9 +52,9 @@ class DocumentEmbedder:
         self._splitter: Tokenizer | None = None
 
     def _load_packaged(self) -> None:
-        from subcog_hooks.embed.packaged import PackagedModel
+        from subcog_hooks.embed.packaged import loaded
 
-        model = PackagedModel(self.space.folder)
+        model = loaded(self.space.folder)
         self._tokenizer = model.tokenizer
         self._of_document = self._of_query = model.embed
 

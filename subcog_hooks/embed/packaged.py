@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fastembed.common.types import NumpyArray
 
 LEAST_TOKENS, LEAST_NORM = 1e-9, 1e-12  # that are divided by
+MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 
 
 class PackagedModel:
@@ -28,9 +29,9 @@ class PackagedModel:
         runtime, tokenizer = onnx_runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        model = os.path.join(folder, "model.onnx")
+        model = os.path.join(folder, MODEL)
         self._session = runtime.InferenceSession(model, sess_options=options, providers=["CPUExecutionProvider"])
-        self.tokenizer = tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+        self.tokenizer = tokenizer.from_file(os.path.join(folder, TOKENIZER))
 
     def embed(self, text: str) -> "NumpyArray":
         """Return the vector of a text, float32. Raises what the libraries raise."""
@@ -45,3 +46,16 @@ class PackagedModel:
         norm = np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), LEAST_NORM)
         vector: NumpyArray = (mean / norm)[0].astype(tokens.dtype)
         return vector
+
+
+_loaded: dict[tuple[object, ...], PackagedModel] = {}  # the one that this process has, by its folder and its files' stamps
+
+
+def loaded(folder: str) -> PackagedModel:
+    """Return the model of a folder, loaded once in a process while its files stay what they are. Raises as the class does."""
+    found = [os.stat(os.path.join(folder, name)) for name in (MODEL, TOKENIZER)]
+    stamp = (folder, *[(status.st_size, status.st_mtime_ns) for status in found])
+    if stamp not in _loaded:
+        _loaded.clear()
+        _loaded[stamp] = PackagedModel(folder)
+    return _loaded[stamp]

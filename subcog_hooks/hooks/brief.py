@@ -1,9 +1,10 @@
 """The brief of a session: the memories that are worth knowing whatever comes, as many as fit. Nothing is written here.
 
 What a memory is worth is a sum: what was sought in this project before, what kind of note it is (rules before facts), how new
-it is among the others. The weights are chosen on the histories of six people, by how many of their prompts in need were helped,
-with their own memories alone and among 250 of other work. That short ones come first, and words such as "never" and "always",
-added nothing.
+it is among the others. Its kind is what somebody has said of it (`standing`), else what its namespace says, else what its text
+does. The weights are chosen on the histories of six people, by how many of their prompts in need were helped, with their own
+memories alone and among 250 of other work. That short ones come first added nothing there, nor did the text where the
+namespace says something.
 """
 
 from math import log
@@ -23,6 +24,7 @@ MOST_SOUGHT = 50  # of those that were sought most, however old
 MOST_MISSES = 40  # that do not fit, or repeat what is there, one after the other
 LONGEST_LINE = 400  # UTF-16 units of a memory's text; of a longer one the beginning is given
 LEAST_ROOM = 60  # UTF-16 units, in which no line fits
+FAIR_SHARE = 2 / 3  # of the room, for the project's memories and for those of all projects
 SIMILAR = 0.8  # the share of their words that two memories have in common which say nearly the same
 
 SOUGHT, KIND, AGE = 0.5, 2.0, 4.0  # weights
@@ -33,7 +35,8 @@ KINDS = {  # what holds in every session, by the namespace that such notes are k
     **dict.fromkeys(("decisions", "decision"), 0.5),
     **dict.fromkeys(("context", "progress", "changelog", "changes", "history", "releases"), 0.0),
 }
-OTHER_KIND = 0.3
+STANDING_KIND = 3.0  # of what somebody has said to be standing: the oldest comes before the newest fact; said not to be, 0.0
+CERTAINTY = 0.7  # of its text, where a namespace says nothing: of .3 for all, .7 and 1.0 the best on those histories
 
 
 class Worth:
@@ -48,13 +51,25 @@ class Worth:
         """weight: of what was sought; rank: by age, 0.0 for the newest of all to 1.0."""
         self.memory = memory
         self.sought = SOUGHT * log(1.0 + weight / FAINT)
-        self.kind = KIND * KINDS.get(memory.namespace.lower(), OTHER_KIND)
+        self.kind = KIND * kind_of(memory)
         self.age = -AGE * rank
 
     @property
     def total(self) -> float:
         """The sum of all three."""
         return self.sought + self.kind + self.age
+
+
+def kind_of(memory: "Memory") -> float:
+    """Return how surely a memory holds in every session: 0.0 for a fact, 1.0 for a rule, 3.0 where somebody has said so."""
+    if memory.standing is not None:
+        return STANDING_KIND if memory.standing else 0.0
+    said = KINDS.get(memory.namespace.lower())
+    if said is not None:
+        return said
+    from subcog_hooks.text.standing import certainty_of  # most namespaces say something
+
+    return CERTAINTY * certainty_of(memory.content)
 
 
 def ranked(occasion: "Occasion") -> "list[Worth]":
@@ -83,26 +98,44 @@ def is_for_all(memory: "Memory") -> bool:
 def fitting(ordered: "Iterable[Memory]", room: int, before: "Sequence[Memory]" = ()) -> "list[Memory]":
     """Return those of the memories that fit, in their order, without those that nearly repeat another.
 
-    room: UTF-16 units, of which `before` takes what it needs: what is given in any case.
+    room: UTF-16 units, of which `before` takes what it needs: what is given in any case. Neither the project's memories nor
+    those of all projects take more than FAIR_SHARE of the rest while others of the other kind fit.
     """
-    chosen: list[Memory] = []
     told = [_words_of(memory.content) for memory in before]
     room -= sum(units_of(memory) for memory in before)
     known = {memory.id for memory in before}
+    shares = {True: FAIR_SHARE * room, False: FAIR_SHARE * room}
+    chosen: dict[int, Memory] = {}
+    later: list[tuple[int, Memory]] = []
     misses = 0
-    for memory in ordered:
-        if room < LEAST_ROOM or misses > MOST_MISSES:
-            break
-        words = _words_of(memory.content)
-        units = units_of(memory)
+
+    def take(place: int, memory: "Memory") -> bool:
+        nonlocal room
+        words, units = _words_of(memory.content), units_of(memory)
         if units > room or memory.id in known or any(_likeness(words, other) >= SIMILAR for other in told):
-            misses += 1
-            continue
-        misses = 0
-        chosen.append(memory)
+            return False
+        chosen[place] = memory
         told.append(words)
         room -= units
-    return chosen
+        return True
+
+    for place, memory in enumerate(ordered):
+        if room < LEAST_ROOM or misses > MOST_MISSES:
+            break
+        side = memory.scope == "project"
+        units = units_of(memory)
+        if units > shares[side]:
+            later.append((place, memory))
+        elif take(place, memory):
+            shares[side] -= units
+            misses = 0
+        else:
+            misses += 1
+    for place, memory in later:
+        if room < LEAST_ROOM:
+            break
+        take(place, memory)
+    return [chosen[place] for place in sorted(chosen)]
 
 
 def units_of(memory: "Memory") -> int:

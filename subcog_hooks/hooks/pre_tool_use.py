@@ -1,7 +1,8 @@
 """PreToolUse: what is remembered of the file, the command or the name that a tool is about to touch. The tool itself is let be.
 
 A memory comes when a glob of its paths matches the file, a trigger matches the command or the new text, its conditions name the
-tool or the file and hold, or it names the thing exactly as few others do. At most three, none twice in a session.
+tool or the file and hold, it names the thing exactly as few others do, or it is a rule about what is about to be done. At most
+three, none twice in a session.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""The memories about the thing that a tool is about to touch: by globs, and by triggers, conditions and exact names."""
+"""The memories about what a tool is about to do: by globs, triggers, conditions and exact names, and rules about the action."""
 
 from subcog_hooks.cues import globs
-from subcog_hooks.recall.hits import MENTION, PATH, PATTERN, STATE
+from subcog_hooks.recall.hits import ACTION, MENTION, PATH, PATTERN, STATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from subcog_hooks.memory.model import Memory
 
 SPECIFIC = 3  # memories that name a thing; what more of them name says little
+RARE = 2  # the same for an identifier that is written, where one that no rule is about needs another beside it
+RULES = 20  # about one action, the newest, of which a call brings one
+ENOUGH = 3  # of them in one session
+NEW_WORDS = 4_000  # characters of a command, or of what is written, that rules are compared with
 MAX_MATCHES = 30  # memories whose globs match that are read
 
 
@@ -49,8 +53,10 @@ class Search:
             if has_conditions:
                 channels[STATE], note = exact.by_states(occasion.facts(), store, self._eligible, naming=("tool", "file"))
                 self.note = "; ".join(filter(None, (self.note, note)))
-        if touched.names:
-            channels[MENTION] = self._match_mentions()
+        if touched.names or touched.written:
+            channels[MENTION] = self._match_mentions() + self._match_written()
+        if touched.actions:
+            channels[ACTION] = self._match_actions()
         return channels
 
     def _match_globs(self) -> "list[Memory]":
@@ -76,6 +82,45 @@ class Search:
         few = {name: naming[name] for name in touched.names if len(naming.get(name, ())) in range(1, SPECIFIC + 1)}
         found = list(dict.fromkeys([seq for seqs in few.values() for seq in seqs]))
         return self._meant(found, found if touched.owner or not touched.file else few.get(touched.names[0], ()))
+
+    def _match_written(self) -> "list[Memory]":
+        """Return the one that names most of what is new in the text, if few do: a rule by one name, others by two."""
+        written = self._touched.written
+        if not written:
+            return []
+        naming = self._occasion.store.mentioning(written, self._eligible.audiences, RARE + 1, self._eligible.now_ms)
+        names_of: dict[int, int] = {}
+        for seqs in naming.values():
+            for seq in seqs if len(seqs) <= RARE else ():
+                names_of[seq] = names_of.get(seq, 0) + 1
+        closest = sorted(names_of, key=lambda seq: (-names_of[seq], -seq))[:MAX_MATCHES]
+        found = self._meant(closest, closest if self._touched.owner else ())
+        if not found:
+            return []
+        from subcog_hooks.text.standing import is_standing
+
+        return [one for one in found if names_of[one.seq] > 1 or is_standing(one.standing, one.content)][:1]
+
+    def _match_actions(self) -> "list[Memory]":
+        """Return the rule about what is about to be done that has most words of it.
+
+        Of those that the session has not been given; none where it has been given enough.
+        """
+        touched = self._touched
+        naming = self._occasion.store.mentioning(touched.actions, self._eligible.audiences, RULES, self._eligible.now_ms)
+        found = list(dict.fromkeys([seq for action in touched.actions for seq in naming.get(action, ())]))
+        meant = self._meant(found, found if touched.owner or not touched.file else ())
+        new = [memory for memory in meant if memory.id not in self.given]
+        if len(meant) - len(new) >= ENOUGH:
+            return []
+        if not new:
+            return []
+        from subcog_hooks.text.actions import closeness
+
+        about = f"{touched.file} {touched.text[:NEW_WORDS]}"
+        close = [(closeness(memory.content, about, touched.actions), memory) for memory in new]
+        meant = [memory for how, memory in sorted(close, key=lambda pair: -(pair[0] or 0.0)) if how is not None]
+        return meant[:1]  # of several as close the newest
 
     def _meant(self, seqs: "Sequence[int]", surely: "Collection[int]") -> "list[Memory]":
         """Return those of these row numbers that may be handed over, in this order.

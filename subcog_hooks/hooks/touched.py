@@ -25,17 +25,29 @@ class Touched:
 
     owner: the project that the file lies in, without a file the one at hand, None outside of any; absolute: the file's whole
     path, "" where there is none; file: the same from the owner's root, or whole outside of any project; names: what it is
-    looked up by; text: the command, or what is to be written.
+    looked up by; text: the command, or what is to be written; written: the identifiers that are new in it; actions: what is
+    about to be done, as `text.actions` names it.
     """
 
-    __slots__ = ("absolute", "file", "names", "owner", "text")
+    __slots__ = ("absolute", "actions", "file", "names", "owner", "text", "written")
 
-    def __init__(self, owner: "Project | None", absolute: str, file: str, names: "Sequence[str]", text: str) -> None:
+    def __init__(
+        self,
+        owner: "Project | None",
+        absolute: str,
+        file: str,
+        names: "Sequence[str]",
+        text: str,
+        written: "Sequence[str]" = (),
+        actions: "Sequence[str]" = (),
+    ) -> None:
         self.owner = owner
         self.absolute = absolute
         self.file = file
         self.names = tuple(names)
         self.text = text
+        self.written = tuple(written)
+        self.actions = tuple(actions)
 
 
 def read_touched(tool: str, given: "Mapping[str, object]", occasion: "Occasion") -> Touched:
@@ -56,7 +68,15 @@ def read_touched(tool: str, given: "Mapping[str, object]", occasion: "Occasion")
         names = mentions.names_of_file(path)
     if tool == "Grep":
         names = (*names, *mentions.names_of_symbol(text_of(given, "pattern")))
-    return Touched(owner, absolute, file, names, text)
+    written: Sequence[str] = ()
+    done: Sequence[str] = ()
+    if text:  # a tool that only looks has none
+        from subcog_hooks.text import actions  # .3 ms
+
+        done = actions.done_by(tool, text, file)
+        if tool in actions.EDITING:
+            written = mentions.names_written(text, _old_text(given))
+    return Touched(owner, absolute, file, names, text, written, done)
 
 
 def _named_file(tool: str, given: "Mapping[str, object]") -> str:
@@ -81,6 +101,13 @@ def _new_text(given: "Mapping[str, object]") -> str:
             parts.append(text_of(edit, "new_string", room))
             room -= len(parts[-1]) + 1
     return "\n".join(parts)[:NEW_TEXT]
+
+
+def _old_text(given: "Mapping[str, object]") -> str:
+    """Return what stands where something is about to be written, as far as the tool's input says so."""
+    edits = given.get("edits")
+    parts = [given, *filter(lambda edit: isinstance(edit, dict), edits if isinstance(edits, list) else ())]
+    return "\n".join([text_of(part, "old_string", NEW_TEXT) for part in parts])[:NEW_TEXT]
 
 
 def _placed(path: str, occasion: "Occasion") -> "tuple[Project | None, str, str]":

@@ -204,9 +204,7 @@ def put(connection: "apsw.Connection", memory: "Memory", audience: str, before: 
     """
     if memory.status != "active":
         return
-    from subcog_hooks.text.mentions import mentions  # only writers come here
-
-    names = mentions(memory.content)
+    names = _names_of(memory.content, memory.standing)
     if not (names or memory.triggers or memory.paths):
         return
     number = _put_audience(connection, audience)
@@ -226,8 +224,6 @@ def rebuild(connection: "apsw.Connection") -> None:
 
     Where there are more triggers without a literal than there is room for, those of the highest priority get it.
     """
-    from subcog_hooks.text.mentions import mentions  # only writers come here
-
     for table in _TABLES:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the tables' own names
     active = f"SELECT DISTINCT {_AUDIENCE} FROM memories WHERE status = 'active'"  # noqa: S608 - constants
@@ -239,12 +235,37 @@ def rebuild(connection: "apsw.Connection") -> None:
     ):
         for pattern in filter(_is_sound_trigger, _entries(triggers)):
             _put_trigger(connection, seq, pattern, priority, number)
-    for seq, number, paths, content in connection.execute(
-        "SELECT seq, number, CAST(paths AS BLOB), CAST(content AS BLOB) FROM memories"  # noqa: S608 - constants
-        f" CROSS JOIN audiences ON name = {_AUDIENCE} WHERE status = 'active' ORDER BY seq"
+    for seq, number, paths in connection.execute(
+        "SELECT seq, number, CAST(paths AS BLOB) FROM memories"  # noqa: S608 - constants
+        f" CROSS JOIN audiences ON name = {_AUDIENCE} WHERE status = 'active' AND paths <> '[]' ORDER BY seq"
     ):
         _put_globs(connection, seq, _entries(paths), number)
-        _put_mentions(connection, seq, mentions(_text(content)), number)
+    rebuild_mentions(connection)
+
+
+def rebuild_mentions(connection: "apsw.Connection") -> None:
+    """Derive anew what memories mention, and which actions rules are about, in the caller's transaction."""
+    connection.execute("DELETE FROM mentions")
+    columns = {column[0] for column in connection.execute("SELECT name FROM pragma_table_info('memories')")}
+    said = "standing" if "standing" in columns else "NULL"  # on its way up a store has a version without it
+    for seq, number, standing, content in connection.execute(
+        f"SELECT seq, number, {said}, CAST(content AS BLOB) FROM memories"  # noqa: S608 - constants
+        f" CROSS JOIN audiences ON name = {_AUDIENCE} WHERE status = 'active' ORDER BY seq"
+    ):
+        _put_mentions(connection, seq, _names_of(_text(content), None if standing is None else bool(standing)), number)
+
+
+def _names_of(content: str, standing: bool | None) -> tuple[str, ...]:
+    """Return the names that a memory is kept under: what it mentions, and, of a rule, the actions that it is about."""
+    from subcog_hooks.text.actions import governed_by  # only writers come here
+    from subcog_hooks.text.mentions import mentions
+
+    names, governed = mentions(content), governed_by(content)
+    if not governed:  # most notes name no action
+        return names
+    from subcog_hooks.text.standing import is_standing
+
+    return (*names, *governed) if is_standing(standing, content) else names
 
 
 def _put_audience(connection: "apsw.Connection", audience: str) -> int:

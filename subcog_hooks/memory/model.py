@@ -72,7 +72,8 @@ class AnsweredQuestion:
 class Memory:
     """One memory. Times are integer milliseconds since the epoch, UTC; lists are tuples; absent values are None.
     `when` maps the names of facts to conditions on them (S3's state_conditions; `conditions` says which there are).
-    `questions` are what it answers, in other words than its own.
+    `questions` are what it answers, in other words than its own. `standing`: whether it holds in every session, None where
+    nobody has said so (`text.standing` tells it then, with its certainty).
 
     `seq` is the store's row number (0 before it is stored), which the caches use as their key.
     """
@@ -93,6 +94,7 @@ class Memory:
         "scope",
         "seq",
         "source",
+        "standing",
         "status",
         "superseded_by",
         "tags",
@@ -117,6 +119,7 @@ class Memory:
         triggers: tuple[str, ...] = (),
         when: dict[str, object] | None = None,
         questions: tuple[AnsweredQuestion, ...] = (),
+        standing: bool | None = None,
         priority: int = 0,
         status: str = "active",
         superseded_by: str | None = None,
@@ -140,6 +143,7 @@ class Memory:
         self.triggers = triggers
         self.when = when or {}
         self.questions = questions
+        self.standing = standing
         self.priority = priority
         self.status = status
         self.superseded_by = superseded_by

@@ -120,10 +120,20 @@ _TRUSTS_WITH_AGENTS = "CHECK (trust IN ('user', 'agent', 'file', 'import', 'tran
 _VERSION_5 = "ALTER TABLE memories ADD COLUMN questions TEXT NOT NULL DEFAULT '[]'"
 
 
+# whether a memory holds in every session; NULL where nobody has said so
+_VERSION_6 = "ALTER TABLE memories ADD COLUMN standing INTEGER CHECK (standing IN (0, 1))"
+
+
 def _derive_cues(connection: "apsw.Connection") -> None:
     from subcog_hooks.memory import cue_tables  # only the store's writers migrate it
 
     cue_tables.rebuild(connection)
+
+
+def _derive_mentions(connection: "apsw.Connection") -> None:
+    from subcog_hooks.memory import cue_tables  # as above
+
+    cue_tables.rebuild_mentions(connection)
 
 
 def _allow_agents(connection: "apsw.Connection") -> None:
@@ -145,9 +155,10 @@ MARKS_SINCE = 2  # the version that brought the marks
 CUES_SINCE = 3  # the version that brought triggers, path_globs, mentions, and the indexes of what is conditional or pinned
 AGENTS_SINCE = 4  # the version that brought the trust `agent`
 QUESTIONS_SINCE = 5  # the version that brought the questions
+STANDING_SINCE = 6  # the version that brought `standing`, and the rules about what an agent does
 SCHEMA = Schema(
-    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5),
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6),
     synchronous="FULL",
     readable_from=1,
-    then={CUES_SINCE: _derive_cues, AGENTS_SINCE: _allow_agents},
+    then={CUES_SINCE: _derive_cues, AGENTS_SINCE: _allow_agents, STANDING_SINCE: _derive_mentions},
 )

@@ -6,7 +6,7 @@ from subcog_hooks import database, wire
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
 from subcog_hooks.memory import cue_tables
 from subcog_hooks.memory.model import Memory, check, now_ms
-from subcog_hooks.memory.schema import CUES_SINCE, MARKS_SINCE, QUESTIONS_SINCE, SCHEMA
+from subcog_hooks.memory.schema import CUES_SINCE, MARKS_SINCE, QUESTIONS_SINCE, SCHEMA, STANDING_SINCE
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ _FIRST_COLUMNS = (
     "seq, id, content, namespace, scope, project, branch, paths, tags, keywords, triggers, conditions, priority, status, "
     "superseded_by, source, trust, created_at, updated_at, expires_at, content_hash"
 )  # that every version has
-_COLUMNS = f"{_FIRST_COLUMNS}, questions"
+_COLUMNS = f"{_FIRST_COLUMNS}, questions, standing"
 
 
 class Filter:
@@ -106,7 +106,9 @@ class Store:
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self._connection = connection
         self.path = path
-        self._columns = _COLUMNS if self._has(QUESTIONS_SINCE) else _FIRST_COLUMNS
+        self._columns = _FIRST_COLUMNS
+        if self._has(QUESTIONS_SINCE):
+            self._columns = _COLUMNS if self._has(STANDING_SINCE) else _COLUMNS.removesuffix(", standing")
         connection.create_scalar_function("is_met", _is_met, 2, deterministic=True)
 
     @classmethod
@@ -551,11 +553,14 @@ def _row(memory: Memory) -> "tuple[apsw.SQLiteValue, ...]":
         memory.expires_at,
         memory.content_hash,
         text(questions.to_json(memory.questions)),
+        memory.standing,
     )
 
 
 def _memory(row: "tuple[apsw.SQLiteValue, ...]") -> Memory:
-    values: dict[str, object] = dict(zip(_FIELDS, row, strict=False))  # an earlier version has no questions
+    values: dict[str, object] = dict(zip(_FIELDS, row, strict=False))  # an earlier version lacks the last ones
+    if (standing := values.get("standing")) is not None:
+        values["standing"] = bool(standing)
     for field in ("paths", "tags", "keywords", "triggers"):
         stored = values[field]
         values[field] = () if stored == "[]" else tuple(wire.loads(stored))  # type: ignore[arg-type]  # `_row` wrote it

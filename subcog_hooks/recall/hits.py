@@ -13,9 +13,10 @@ IDENTIFIER = "identifier"  # no channel of its own: what lifts the only memory t
 # what finds without a search: a memory's own triggers, conditions and paths; that it names a thing exactly; that it is pinned
 # to the start of sessions; that the session has been using it
 PATTERN, STATE, PATH, MENTION, PINNED, USED = "pattern", "state", "path", "mention", "pinned", "used"
+ACTION = "action"  # of a tool, which a rule is about
 BRIEF = "brief"  # it is worth knowing whatever comes
 BEGUN = "begun"  # no channel: the evidence of how far the session has gone
-EXACT_CHANNELS = frozenset((PATTERN, STATE, PATH, MENTION, PINNED, USED, BRIEF))
+EXACT_CHANNELS = frozenset((PATTERN, STATE, PATH, MENTION, ACTION, PINNED, USED, BRIEF))
 AGREED = 5  # strategies agree on a memory when each has it among its first so many
 
 VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "medium", "low", "speculative", "no_results"

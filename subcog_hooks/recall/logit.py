@@ -2,7 +2,7 @@
 
 from math import exp, log
 
-from subcog_hooks.recall.hits import BEGUN, BRIEF, MENTION, PATH, PATTERN, PINNED, STATE, USED
+from subcog_hooks.recall.hits import ACTION, BEGUN, BRIEF, MENTION, PATH, PATTERN, PINNED, STATE, USED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 CHANNELS = {  # the share of the doubt that each takes (S3's order of weights)
     BRIEF: 0.5,
+    ACTION: 0.6,
     MENTION: 0.6,
     PATTERN: 0.8,
     PATH: 0.9,

@@ -91,6 +91,7 @@ NAMES = {  # what each evidence is
     "state": "its conditions hold",
     "path": "it is about this file",
     "mention": "it names this file, command or symbol",
+    "action": "it is a rule about what is about to be done",
     "pinned": "its priority puts it at the start of every session",
     "used": "the session was using it",
     "brief": "it is worth knowing whatever comes",

@@ -37,9 +37,11 @@ MAX_FOLDERS = 12  # of a path: nobody writes longer ends of it
 
 
 _MARKS = str.maketrans(dict.fromkeys("()[]{}<>\"'`,;:!?*=|#$%&^\u2018\u2019\u201c\u201d\u2026\u00ab\u00bb", " "))
+_SIGNS = str.maketrans(dict.fromkeys("()[]{}<>\"'`,;:!?*=|#$%&^+-/\\~@", " "))  # that part the names of code
 _CALL = "\1"  # in place of (), which says that a word is a function
 _OPENING = "*_([{<\"'\u2018\u201c"
 _EDGES = "*_.,;:!?)]}>\"'\u2019\u201d"
+_NO_OWNERS = frozenset(("self", "this", "cls", "etc", "www", "vs"))  # before a dot, in code or at the end of a sentence
 _DEFINING = (
     "def ",
     "class ",
@@ -74,7 +76,7 @@ def mentions(text: str) -> tuple[str, ...]:
 
     found: dict[str, None] = {}
     for prose, code in _passages(text):
-        for command in _commands(code[:MAX_COMMAND]) if code else commands_in_prose(prose):
+        for command in commands_of(code[:MAX_COMMAND]) if code else commands_in_prose(prose):
             name = _command_name(command)
             if name:
                 found[name] = None
@@ -116,7 +118,7 @@ def names_of_command(command: str) -> tuple[str, ...]:
     """
     command = command[:MAX_COMMAND].replace('\\"', " ")
     names: dict[str, None] = {}
-    for part in _commands(command.replace("(", "\n").replace(")", "\n")):
+    for part in commands_of(command.replace("(", "\n").replace(")", "\n")):
         name = _command_name(part, LEADS)
         if name:
             names[name] = None
@@ -125,6 +127,32 @@ def names_of_command(command: str) -> tuple[str, ...]:
         if len(names) >= MAX_NAMES:
             break
     return tuple(names)[:MAX_NAMES]
+
+
+def names_written(text: str, before: str = "") -> tuple[str, ...]:
+    """Return the identifiers of what is about to be written, without those that stood there before.
+
+    4,000 characters of each are read, at most 100 names given. Files are looked up by what is touched, not by what is written.
+
+    >>> names_written("price = MoneyField(total_of(order))", "price = total_of(order)"), names_written("x = 1")
+    (('MoneyField',), ())
+    """
+    known = {*_symbols(before[:MAX_COMMAND])} if before else ()
+    return tuple([name for name in dict.fromkeys(_symbols(text[:MAX_COMMAND])) if name not in known])[:MAX_NAMES]
+
+
+def _symbols(code: str) -> "Iterator[str]":
+    """Yield the identifiers of code, and names with their owners: stylex.props. Quick, since it is read at every edit."""
+    for word in dict.fromkeys(code.translate(_SIGNS).split()):
+        if word.isalpha() and (word.islower() or word[1:].islower()):
+            continue  # most words
+        if "." not in word:
+            if _is_identifier(word):
+                yield word
+            continue
+        parts = word.strip(".").split(".")
+        yield from filter(_is_identifier, parts)
+        yield from filter(_is_attribute, (".".join(parts[:count]) for count in range(2, len(parts) + 1)))
 
 
 def names_of_symbol(pattern: str) -> tuple[str, ...]:
@@ -162,8 +190,8 @@ def _passages(text: str) -> "Iterator[tuple[str, str]]":
                 yield ("", piece) if place % 2 else (piece, "")
 
 
-def _commands(command: str) -> "Iterator[str]":
-    """Yield the commands of a line or of several.
+def commands_of(command: str) -> "Iterator[str]":
+    """Yield the commands of a line or of several, what stands in quotes left out of them.
 
     They stand between `&&`, `||`, `;`, `|` and line breaks outside of quotes.
     """
@@ -294,10 +322,7 @@ def _names_of_piece(piece: str) -> "Iterator[str]":
     plain = piece.replace(_CALL, "").rstrip("./-").lstrip("-+")
     if "@" in plain and "/" not in plain:
         return
-    for start in ("~/", "./", "../"):
-        while plain.startswith(start):
-            plain = plain[len(start) :]
-    plain = plain.lstrip("/")
+    plain = _without_lead(plain)
     if plain.startswith("_") and plain.endswith("_") and "." in plain:  # emphasis
         plain = plain.strip("_")
     if plain.partition("/")[0].endswith(HOSTS) and "/" in plain:
@@ -306,6 +331,8 @@ def _names_of_piece(piece: str) -> "Iterator[str]":
         if plain not in COMMONPLACE:
             yield plain
         return
+    if _is_attribute(plain):
+        yield plain
     for name in _split(plain):
         if _is_identifier(name):
             yield name
@@ -313,6 +340,35 @@ def _names_of_piece(piece: str) -> "Iterator[str]":
         last = plain.rpartition(".")[2]
         if len(last) > 3 and last.isidentifier() and last not in BUILTINS:
             yield last
+
+
+def _without_lead(plain: str) -> str:
+    """Return a path or a name without what leads to it: `./`, `~/`, and the dots by which code spreads something."""
+    for start in ("~/", "./", "../"):
+        while plain.startswith(start):
+            plain = plain[len(start) :]
+    return plain.lstrip("/").removeprefix("...")
+
+
+def _is_attribute(text: str) -> bool:
+    """Return whether a text is a name of something in something, as code writes it: stylex.props, df.iloc.
+
+    >>> [_is_attribute(text) for text in ("stylex.props", "session.query", "app.state.pool")]
+    [True, True, True]
+    >>> [_is_attribute(text) for text in ("e.g", "Node.js", "v1.2", "end.The", "self.x", "example.com", "etc.and")]
+    [False, False, False, False, False, False, False]
+    """
+    owner, dot, name = text.rpartition(".")
+    if not dot or len(name) < 3 or len(text) > 100 or not text.isascii() or not text.replace(".", "").isidentifier():
+        return False
+    owners = owner.split(".")
+    return (
+        name[0].islower()
+        and all(len(one) > 1 and one.isidentifier() and one not in _NO_OWNERS for one in owners)
+        and name not in BUILTINS
+        and f".{name}" not in HOSTS
+        and (name not in ENDINGS or text == "process.env")
+    )
 
 
 def _split(text: str) -> "Iterable[str]":
@@ -331,6 +387,8 @@ def _is_file(text: str) -> bool:
     folder, slash, name = text.rpartition("/")
     if name in FILES:
         return True
+    if text.startswith("process.env"):  # of Node
+        return False
     stem, dot, ending = name.rpartition(".")
     if not dot or not ending or len(text) > 250 or not _is_of_paths(text):
         return False

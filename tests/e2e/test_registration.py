@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.support.hook_entries import EVENTS
-from tests.e2e.machine import REMOTE, Done, Machine, assert_one_line_error, posix
+from tests.e2e.machine import NO_BRIEF, REMOTE, Done, Machine, assert_one_line_error, posix
+from tests.e2e.screen import OnTerminal
 
 NOT_RUN = "not run, because the repository names it: doctor tries this installation"
 PROMPT = "how do we log in?"
@@ -376,3 +377,24 @@ def test_home_outside_of_repositories_needs_no_record(bare: Machine, repository:
     assert bare.run("init", cwd=repository).code == 0
     assert not (bare.root / "user" / ".subcog").exists()
     assert LEFT_ALONE not in said(bare.run("doctor", cwd=repository))
+
+
+@posix
+@pytest.mark.parametrize(("answer", "characters"), [("n", "0"), ("", "1500")])
+def test_init_asks_once_whether_sessions_begin_with_a_brief(bare: Machine, answer: str, characters: str) -> None:
+    del bare.environment[NO_BRIEF]
+    asked = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
+    asked.read_until("Begin each session with a brief")
+    asked.type(f"{answer}\n")
+    assert asked.end() == 0
+    assert bare.run("config", "get", "surfacing.brief_characters").stdout.decode().strip() == characters
+    again = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
+    assert again.end() == 0
+    assert "Begin each session" not in again.written
+    assert "has the hook already" in again.written
+
+
+def test_init_asks_nobody_where_there_is_no_terminal(bare: Machine) -> None:
+    del bare.environment[NO_BRIEF]
+    assert b"Begin each session" not in bare.run("init").stderr
+    assert not (bare.home / "config.toml").exists()

@@ -94,6 +94,39 @@ def test_rules_come_before_facts_of_the_same_age(store: Store, make: Maker, begi
     assert shown(begin())[0] == "rule"
 
 
+def test_what_is_said_to_be_standing_comes_first_however_old(store: Store, make: Maker, begin: Begin, home: Home) -> None:
+    store.add([make(RULE, id="rule", namespace="preferences", created_at=5)])
+    store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=4)])
+    store.add([make("Ropes are coiled clockwise.", id="not", namespace="patterns", standing=False, created_at=6)])
+    assert [(one.memory.id, one.kind) for one in _ranked(home)] == [("said", 6.0), ("not", 0.0), ("rule", 2.0)]
+
+
+def test_where_the_namespace_says_nothing_the_text_tells(store: Store, make: Maker, home: Home) -> None:
+    store.add([make(RULE, id="rule", namespace="harbour", created_at=5)])
+    store.add([make("The crane broke on 3 May.", id="event", namespace="harbour", created_at=5)])
+    kinds = {one.memory.id: one.kind for one in _ranked(home)}
+    assert kinds["rule"] > 1.0
+    assert kinds["event"] < 0.2
+
+
+@pytest.mark.parametrize("many", ["project", "user"])
+def test_neither_the_projects_memories_nor_ones_own_take_all_of_the_room(
+    store: Store, make: Maker, begin: Begin, home: Home, tmp_path: Path, many: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = https://github.com/acme/shop.git\n')
+    mine, others = [None, "github.com/acme/shop"][:: 1 if many == "user" else -1]
+    store.add([make(f"Rule {n} is about module m{n}.", id=f"m{n:03}", project=mine, created_at=100 + n) for n in range(100)])
+    store.add([make(f"Part {n} has table t{n}.", id=f"o{n:03}", project=others, created_at=n) for n in range(20)])
+    configure(home, "[surfacing]\nbrief_characters = 1000")
+    ids = shown(begin(cwd=str(tmp_path)))
+    few = [id_ for id_ in ids if id_.startswith("o")]
+    assert len(ids) * 0.2 < len(few) < len(ids) * 0.5
+    store.modify([f"o{n:03}" for n in range(20)], lambda memory: memory.replaced(status="archived"))
+    assert all(id_.startswith("m") for id_ in shown(begin(cwd=str(tmp_path), session="t")))
+    assert len(shown(begin(cwd=str(tmp_path), session="u"))) >= len(ids) - 1
+
+
 def test_what_was_sought_in_this_project_comes_before_what_is_newer(
     store: Store, make: Maker, begin: Begin, home: Home
 ) -> None:

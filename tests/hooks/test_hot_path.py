@@ -75,7 +75,7 @@ SILENT = (
     }
 )
 OF_TOOLS = OF_ANY | {
-    *("cues", "cues.globs", "cues.tools", "text", "text.familiar", "text.mentions"),
+    *("cues", "cues.globs", "cues.tools", "text", "text.actions", "text.familiar", "text.mentions"),
     *("hooks.pre_tool_use", "hooks.tool_globs", "hooks.touched", "recall", "recall.eligibility", "recall.hits", "state.pause"),
 }
 OF_STARTS = OF_ANY | {

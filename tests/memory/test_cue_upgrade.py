@@ -21,6 +21,7 @@ def make_older(home: Home, version: int = 2) -> None:
     connection.execute("DROP INDEX memories_conditional; DROP INDEX memories_pinned")
     for table in TABLES:
         connection.execute(f"DROP TABLE {table}")
+    connection.execute("ALTER TABLE memories DROP COLUMN standing")
     connection.execute("ALTER TABLE memories DROP COLUMN questions")
     if version < 2:
         connection.execute("DROP TRIGGER forgotten_marks; DROP TRIGGER purged_marks; DROP TABLE marks")

@@ -37,7 +37,7 @@ from subcog_hooks.text import mentions
         ("std::vector_map", ["vector_map"]),
         ("E0308, TS2345 and ORA-01555", ["E0308", "TS2345", "ORA-01555"]),
         ("CVE-2024-1234 and OPS-123", ["CVE-2024-1234", "OPS-123"]),
-        ("connect() and pool.acquire() block", ["connect", "acquire"]),
+        ("connect() and pool.acquire() block", ["connect", "pool.acquire", "acquire"]),
         ("parse_args(argv)", ["parse_args"]),
         ("set max_size=10", ["max_size"]),
         ("загрузить_данные", ["загрузить_данные"]),

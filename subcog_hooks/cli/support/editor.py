@@ -15,6 +15,7 @@ _HEADER = """\
 # Each trigger, path, condition and question has a line of its own: add lines, or take some away."""
 _DASHES = "---"
 _JOINED = ("tags", "keywords")  # in one line
+_STANDING = {"yes": True, "no": False, "": None}  # the last: its text tells
 _REPEATED = {
     "trigger": "triggers",
     "path": "paths",
@@ -77,7 +78,12 @@ class Editor:
 def _fields(memory: Memory) -> dict[str, str]:
     """Return the fields of one line each, as they are written there."""
     lists = {name: ", ".join(map(_line, getattr(memory, name))) for name in _JOINED}
-    return {"namespace": memory.namespace, "status": memory.status, "priority": str(memory.priority), **lists}
+    numbers = {"priority": str(memory.priority), "standing": _said(memory)}
+    return {"namespace": memory.namespace, "status": memory.status, **numbers, **lists}
+
+
+def _said(memory: Memory) -> str:
+    return next(word for word, said in _STANDING.items() if said is memory.standing)
 
 
 def _entries(memory: Memory) -> dict[str, list[str]]:
@@ -134,6 +140,10 @@ def _value(name: str, text: str) -> object:
         if not (text.isascii() and text.isdecimal() and len(text) <= 3):
             raise InvalidMemory(f"priority is {text[:80]!r}", "expected a whole number, 0 to 100")
         return int(text)
+    if name == "standing":
+        if text not in _STANDING:
+            raise InvalidMemory(f"standing is {text[:80]!r}", "expected yes, no, or nothing where its text is to tell")
+        return _STANDING[text]
     return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(","))))) if name in _JOINED else text
 
 

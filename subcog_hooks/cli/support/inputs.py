@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from subcog_hooks.cues import globs
 from subcog_hooks.errors import UsageError
+from subcog_hooks.memory.model import STATUSES
 
 STDIN = "-"
 
@@ -30,6 +31,16 @@ def rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple
         if "id" not in row or not isinstance(text, str) or not isinstance(other, str | None):
             raise UsageError(f"{name_of(source)} line {number}: expected {shown}", "correct the line")
         yield key, readable(text), other
+
+
+def statuses(given: list[str] | None) -> tuple[str, ...]:
+    """Return the statuses that `--status` names, () for all of them."""
+    if not given:
+        return ("active",)
+    for name in given:
+        if name not in (*STATUSES, "all"):
+            raise UsageError(f"--status is {name!r}", "expected one of " + ", ".join((*STATUSES, "all")))
+    return () if "all" in given else tuple(given)
 
 
 def objects(source: str, expected: str) -> Iterator[tuple[int, dict[str, object]]]:

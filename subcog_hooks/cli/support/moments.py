@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from subcog_hooks.cli.support import conditions
 from subcog_hooks.cli.support.output import day, safe
 from subcog_hooks.memory.model import Memory
+from subcog_hooks.text import actions
+from subcog_hooks.text.standing import is_standing
 
 MAX_MOMENTS_SHOWN = 5  # triggers, globs or conditions of one memory
 
@@ -14,6 +16,8 @@ def told(memory: Memory) -> str:
 
     >>> told(Memory(id="a", content="x", scope="project", project="github.com/acme/shop", paths=("src/**",)))
     'kept in learnings of github.com/acme/shop; it comes when a prompt is about it, or when a tool touches src/**'
+    >>> told(Memory(id="a", content="Run just tidy before you commit."))
+    'kept in learnings, for all your projects; it comes when a prompt is about it, or when the agent is about to commit'
     >>> told(Memory(id="a", content="x", namespace="config", when={"branch": "main"}))
     'kept in config, for all your projects; it comes as soon as branch=main'
     """
@@ -28,7 +32,11 @@ def _moments(memory: Memory) -> str:
     has_cues = bool(memory.triggers or memory.paths)
     if when and not has_cues:
         return f"as soon as {when}{until}"
-    moments = ["at the start of every session"] if memory.is_pinnable and not has_cues else []
+    moments = []
+    if not has_cues and memory.is_pinnable:
+        moments.append("at the start of every session")
+    elif not has_cues and memory.standing:
+        moments.append("at the start of sessions, as far as there is room")
     moments.append("when a prompt is about it")
     if memory.keywords:
         moments.append(f"when it names {_any(memory.keywords)}")
@@ -36,6 +44,8 @@ def _moments(memory: Memory) -> str:
         moments.append(f"when a prompt or a command matches {_any(memory.triggers)}")
     if memory.paths:
         moments.append(f"when a tool touches {_any(memory.paths)}")
+    if is_standing(memory.standing, memory.content) and (done := actions.governed_by(memory.content)):
+        moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.said, done))))
     joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
     return joined + (f", only while {when}" if when else "") + until
 

@@ -1,0 +1,383 @@
+"""Actions that rules are about and that an agent's tools do: commit, push, deploy, write tests. Named the same on both sides.
+
+A note that holds in every session ("Run `just tidy` before you commit") is kept under the actions that it names, and a tool's
+call is looked up by what it does. Reading does nothing: `git log` and a file that is looked at are no action.
+"""
+
+from subcog_hooks.text.familiar import VALUED
+from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MOST_SHARED = 3  # that a rule and a call have in common, which count
+OTHER_ACTIONS = 0.5  # of a word: what each further action of a rule takes from its closeness
+BY_THE_WAY = 2.0  # words, where the first action that it names is another
+PREFIX = "action:"  # begins the name under which a note is kept beside what it mentions
+MAX_READ = 600  # characters of a note
+MOST_ACTIONS = 3  # of one note: one that names more is about none of them
+EDITING = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))  # tools that write a file
+
+COMMIT, PUSH, BRANCH, REBASE, MERGE = "commit", "push", "branch", "rebase", "merge"
+REQUEST, RELEASE, DEPLOY, INSTALL, MIGRATE = "pull-request", "release", "deploy", "install", "migrate"
+TESTS, TESTING, DOCS, CHANGES, DELETE = "tests", "testing", "docs", "changelog", "delete"
+IMAGE, VOLUMES, INFRA, SQL, CI = "image", "volumes", "infrastructure", "sql", "ci"
+
+_WORDS: dict[str, tuple[str, ...]] = {  # a note names an action by one of these words, or by several in a row
+    COMMIT: ("commit", "commits", "committing", "commit messages"),
+    PUSH: ("push", "pushes", "pushing", "force push", "force-push", "force-pushed"),
+    BRANCH: ("branches", "branch name", "branch names", "a branch", "new branch", "feature branch"),
+    REBASE: ("rebase", "rebasing", "rebased"),
+    MERGE: ("merge", "merging", "merges"),
+    REQUEST: ("pull request", "pull requests", "merge request", "merge requests", "pr", "prs"),
+    RELEASE: ("release", "releases", "releasing", "released", "publish", "publishing"),
+    DEPLOY: (
+        "deploy",
+        "deploys",
+        "deploying",
+        "deployed",
+        "deployment",
+        "deployments",
+        "rollout",
+        "to production",
+        "staging first",
+    ),
+    INSTALL: (
+        *("dependency", "dependencies", "install", "installs", "installing", "lockfile", "lock file", "package manager"),
+        *("package", "packages", "library", "libraries", "new module", "third-party"),
+    ),
+    f"{INSTALL}:js": ("npm", "pnpm", "yarn", "bun"),
+    f"{INSTALL}:python": ("pip", "uv", "poetry", "pipenv", "conda"),
+    f"{INSTALL}:go": ("go get", "go mod", "go standard", "go modules", "go module"),
+    f"{INSTALL}:rust": ("cargo add", "crate", "crates"),
+    f"{INSTALL}:ruby": ("gem", "gems", "bundler"),
+    MIGRATE: ("migration", "migrations", "migrate", "migrating", "schema change", "schema changes"),
+    TESTS: ("test", "tests", "fixture", "fixtures", "mock", "mocks", "mocking", "assertion", "assertions"),
+    TESTING: ("run tests", "run the tests", "running tests", "run the test", "test suite"),
+    f"{TESTING}:python": ("pytest", "tox", "nox"),
+    f"{TESTING}:js": ("jest", "vitest", "npm test", "pnpm test"),
+    f"{TESTING}:go": ("go test", "go tests"),
+    f"{TESTING}:rust": ("cargo test", "nextest"),
+    f"{TESTING}:ruby": ("rspec", "minitest"),
+    DOCS: ("documentation", "docs", "readme", "headings", "prose", "markdown", "wording", "spelling"),
+    CHANGES: ("changelog", "change log", "release notes", "release note"),
+    DELETE: ("delete", "deletes", "deleting", "deleted", "rm", "wipe", "drop", "truncate"),
+    IMAGE: ("image", "images", "docker build", "dockerfile"),
+    VOLUMES: ("volume", "volumes"),
+    CI: ("workflow", "workflows", "pipeline", "pipelines", "ci job", "ci jobs"),
+    INFRA: ("terraform", "pulumi", "infrastructure"),
+    SQL: ("sql", "queries", "select star"),
+}
+_COMMON = frozenset("git run use new make".split())  # in rules and in calls of every kind
+_SAID = {  # where the action's own name is no verb
+    REQUEST: "open a pull request",
+    BRANCH: "make a branch",
+    TESTS: "write tests",
+    TESTING: "run tests",
+    DOCS: "write documentation",
+    CHANGES: "write the changelog",
+    IMAGE: "build an image",
+    VOLUMES: "remove volumes",
+    INFRA: "change the infrastructure",
+    SQL: "write SQL",
+    CI: "change the CI",
+}
+_AFTER = frozenset("same last previous latest next this that whose".split())  # "the same commit" is another matter
+_NOT_BEHIND = {PUSH: frozenset(("db", "docker", "image"))}  # and behind these not this one
+_NO_OBJECT = {  # words behind which it is not the action
+    COMMIT: frozenset(("sha", "sha1", "hash", "hashes", "id", "ids")),
+    PUSH: frozenset(("notification", "notifications", "message", "messages", "gateway", "token", "tokens")),
+    RELEASE: frozenset(("service", "branch", "branches", "candidate", "note", "notes", "team")),
+    MERGE: frozenset(("conflict", "conflicts", "request", "requests", "sort")),
+}
+
+# the first words of commands, and what they do; the longest that fits counts
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "git commit": (COMMIT,),
+    "jj commit": (COMMIT,),
+    "git push": (PUSH,),
+    "git rebase": (REBASE,),
+    "git pull": (),
+    "git merge": (MERGE,),
+    "git tag": (RELEASE,),
+    "gh pr create": (REQUEST,),
+    "gh pr edit": (REQUEST,),
+    "gh pr merge": (MERGE,),
+    "glab mr create": (REQUEST,),
+    "gh release create": (RELEASE,),
+    "npm publish": (RELEASE,),
+    "pnpm publish": (RELEASE,),
+    "yarn publish": (RELEASE,),
+    "cargo publish": (RELEASE,),
+    "poetry publish": (RELEASE,),
+    "uv publish": (RELEASE,),
+    "twine upload": (RELEASE,),
+    "npm version": (RELEASE,),
+    "poetry version": (RELEASE,),
+    "kubectl apply": (DEPLOY,),
+    "kubectl rollout": (DEPLOY,),
+    "kubectl set": (DEPLOY,),
+    "helm upgrade": (DEPLOY,),
+    "helm install": (DEPLOY,),
+    "terraform apply": (DEPLOY, INFRA),
+    "terraform destroy": (DELETE, INFRA),
+    "terraform import": (INFRA,),
+    "terragrunt apply": (DEPLOY, INFRA),
+    "pulumi up": (DEPLOY, INFRA),
+    "vercel deploy": (DEPLOY,),
+    "fly deploy": (DEPLOY,),
+    "flyctl deploy": (DEPLOY,),
+    "wrangler deploy": (DEPLOY,),
+    "firebase deploy": (DEPLOY,),
+    "cdk deploy": (DEPLOY,),
+    "serverless deploy": (DEPLOY,),
+    "ansible-playbook": (DEPLOY,),
+    "alembic upgrade": (MIGRATE,),
+    "alembic revision": (MIGRATE,),
+    "alembic downgrade": (MIGRATE,),
+    "prisma migrate": (MIGRATE,),
+    "prisma db": (MIGRATE,),
+    "flyway migrate": (MIGRATE,),
+    "docker build": (IMAGE,),
+    "docker buildx": (IMAGE,),
+    "docker push": (IMAGE, RELEASE),
+    "docker compose build": (IMAGE,),
+    "docker system prune": (VOLUMES,),
+    "docker volume rm": (VOLUMES,),
+    "docker volume prune": (VOLUMES,),
+    "pytest": (f"{TESTING}:python", TESTING),
+    "tox": (f"{TESTING}:python", TESTING),
+    "jest": (f"{TESTING}:js", TESTING),
+    "vitest": (f"{TESTING}:js", TESTING),
+    "npm test": (f"{TESTING}:js", TESTING),
+    "pnpm test": (f"{TESTING}:js", TESTING),
+    "go test": (f"{TESTING}:go", TESTING),
+    "cargo test": (f"{TESTING}:rust", TESTING),
+    "rspec": (f"{TESTING}:ruby", TESTING),
+    "mvn test": (TESTING,),
+    "rm": (DELETE,),
+    "shred": (DELETE,),
+    "dropdb": (DELETE,),
+    "git clean": (DELETE,),
+}
+_INSTALLERS = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), "js"),
+    **dict.fromkeys(("pip", "pip3", "pipx", "uv", "poetry", "pipenv", "conda", "mamba"), "python"),
+    **dict.fromkeys(("gem", "bundle"), "ruby"),
+    "go": "go",
+    "cargo": "rust",
+    "composer": "php",
+    "brew": "",
+    "apt-get": "",
+}
+_MANIFESTS = {
+    "package.json": "js",
+    "pyproject.toml": "python",
+    "requirements.txt": "python",
+    "setup.py": "python",
+    "pipfile": "python",
+    "go.mod": "go",
+    "cargo.toml": "rust",
+    "gemfile": "ruby",
+    "composer.json": "php",
+}  # files that list what is installed
+_CLIENTS = frozenset("psql mysql sqlite3 sqlcmd mariadb cockroach duckdb".split())  # of databases
+_REMOVES = ("delete from", "drop table", "drop database", "drop schema", "truncate ")
+_QUERIES = ("SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ")  # in code they are written like this
+_DATA_OPTIONS = frozenset(("-v", "--volumes"))  # of `docker compose down`
+_INSTALLING = frozenset("install add i require get inject".split())
+_RUNNERS = frozenset("make just task npm pnpm yarn bun rake rails php python python3 poetry uv invoke nox tox".split())
+_TARGETS = {"deploy": DEPLOY, "release": RELEASE, "publish": RELEASE, "migrate": MIGRATE, "makemigrations": MIGRATE}  # theirs
+_NEW_BRANCH = {  # git's commands that make a branch, with the options by which they do
+    "checkout": frozenset(("-b", "-B")),
+    "switch": frozenset(("-c", "-C", "--create")),
+    "worktree": frozenset(("-b", "-B")),
+}
+_MANAGERS = frozenset("npm pnpm yarn bun pip uv poetry pipenv conda".split())  # in a note: what installs, or runs a script
+_BEHIND_MANAGERS = frozenset("add install i ci remove update never not no only or and instead for manages is are as to".split())
+_VALUED = VALUED | frozenset(("--filter", "-F", "--dir", "--manifest-path", "-w", "--workspace", "-p"))
+_REMOVING_CALLS = (".deletemany(", ".delete(", "delete_all", "destroy_all", "delete from ", "truncate table", "drop table")
+_BEFORE = frozenset("sudo time command exec nohup $".split())  # words before a command
+_LAUNCHERS = (("npx",), ("bunx",), ("pnpm", "exec"), ("poetry", "run"), ("uv", "run"), ("bundle", "exec"), ("pipenv", "run"))
+
+
+def governed_by(text: str) -> tuple[str, ...]:
+    """Return the actions that a note names, as names of the store, none where it names more than three.
+
+    The caller knows that it is a rule: "The last commit broke the build" is none.
+
+    >>> governed_by("Run `just tidy` before you commit."), governed_by("The German file is filled in the same commit.")
+    (('action:commit',), ())
+    >>> governed_by("Push notifications are sent by the worker.")
+    ()
+    """
+    raw = [word for word in text[:MAX_READ].lower().split() if word.strip("\"'`*_()[]{}<>.,;:!?")]
+    words = [word.strip("\"'`*_()[]{}<>.,;:!?").removesuffix(".md") for word in raw]
+    found: dict[str, None] = {}
+    for at, word in enumerate(words):
+        for action, names in _PHRASES.get(word, ()):
+            if words[at : at + len(names)] != names or (at and words[at - 1] in _AFTER | _NOT_BEHIND.get(action, frozenset())):
+                continue
+            behind = "".join(words[at + len(names) : at + len(names) + 1])
+            if behind in _NO_OBJECT.get(action, ()):
+                continue
+            if word in _MANAGERS and not (raw[at][-1] in ",.;:" or not behind or behind in _BEHIND_MANAGERS):
+                continue  # it runs a script
+            found[action] = None
+    for action in (INSTALL, TESTING):  # a rule about one language's tools is about no others
+        if any(name.startswith(f"{action}:") for name in found):
+            found.pop(action, None)
+    return tuple([PREFIX + action for action in found]) if len(found) <= MOST_ACTIONS else ()
+
+
+def said(action: str) -> str:
+    """Return what is done, in a few words. action: a name of the store.
+
+    >>> said("action:commit"), said("action:testing:go")
+    ('commit', 'run tests')
+    """
+    plain = action.removeprefix(PREFIX).partition(":")[0]
+    return _SAID.get(plain, plain)
+
+
+def done_by(tool: str, text: str, file: str) -> tuple[str, ...]:
+    """Return the actions that a tool's call does, as names of the store, the most special first.
+
+    text: the command, or what is to be written; file: the path that is written, "" for none.
+
+    >>> done_by("Bash", "cd web && git commit -m 'Push it'", ""), done_by("Bash", "git log | grep commit", "")
+    (('action:commit',), ())
+    >>> done_by("Write", "", "tests/test_pool.py"), done_by("Read", "", "tests/test_pool.py")
+    (('action:tests',), ())
+    """
+    found: dict[str, None] = {}
+    if tool == "Bash":
+        text = text[:MAX_COMMAND]
+        for part in commands_of(text.replace("$(", "\n")):
+            words = part.split(None, 12)[:12]
+            found.update(dict.fromkeys(_actions_of_command(words)))
+            if not _CLIENTS.isdisjoint(words) and any(sign in text.lower() for sign in _REMOVES):
+                found[DELETE] = None
+    elif tool in EDITING and file:
+        found.update(dict.fromkeys(_actions_of_file(file.lower())))
+        text = text[:MAX_COMMAND]
+        if not found and any(sign in text for sign in _QUERIES):
+            found[SQL] = None
+        if TESTS not in found and any(sign in text.lower() for sign in _REMOVING_CALLS):
+            found[DELETE] = None
+    return tuple([PREFIX + action for action in found])
+
+
+def closeness(rule: str, about: str, done: "Sequence[str]") -> float | None:
+    """Return how many words of a call a rule has, less where it is about other actions, too, or before the call's.
+
+    about: the call's file and text; done: the call's actions. None: it is about the deletion of something else.
+
+    >>> done = ("action:testing",)
+    >>> closeness("Mind the race when you run tests.", "cd worker && go test -race", done)
+    1.5
+    >>> closeness("Ask before you delete what lies under data.", "rm -rf build", ("action:delete",)) is None
+    True
+    """
+    from subcog_hooks.text.stopwords import STOP  # where a rule is about what is done
+
+    said = {word for word in _singular_words(rule) if len(word) > 1 and word not in STOP and word not in _COMMON}
+    shared = len(said & {*_singular_words(about)})
+    governed = governed_by(rule)
+    if not shared and {*governed} & {*done} == {PREFIX + DELETE}:
+        return None
+    by_the_way = BY_THE_WAY if governed and governed[0] not in done else 0.0
+    return min(MOST_SHARED, shared) - OTHER_ACTIONS * max(0, len(governed) - 1) - by_the_way
+
+
+def _singular_words(text: str) -> list[str]:
+    """Return the words of a text in small letters without signs, a plural as its singular."""
+    plain = "".join([character if character.isalnum() else " " for character in text.lower()])
+    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in plain.split()]
+
+
+def _actions_of_command(words: "Sequence[str]") -> "Sequence[str]":
+    words, options = _without_options(words)
+    if not words:
+        return ()
+    program = words[0].rpartition("/")[2]
+    rest = words[1:]
+    if program == "git" and rest and rest[0] in _NEW_BRANCH:
+        return (BRANCH,) if len(rest) > 1 and _NEW_BRANCH[rest[0]].issuperset(options) and options else ()
+    for length in (3, 2, 1):
+        known = _COMMANDS.get(" ".join([program, *rest[: length - 1]])) if len(words) >= length else None
+        if known is not None:
+            return known
+    if program == "uv" and rest[:1] == ["pip"]:
+        rest = rest[1:]
+    if program in _INSTALLERS and len(rest) > 1 and rest[0] in _INSTALLING:  # without a name what is listed is installed
+        return _actions_of_installing(_INSTALLERS[program])
+    if program in ("gradlew", "gradle") and any(word.startswith("test") for word in rest):
+        return (TESTING,)
+    if program == "docker" and rest[:2] == ["compose", "down"] and not _DATA_OPTIONS.isdisjoint(options):
+        return (VOLUMES,)
+    if program in _RUNNERS or program.endswith(("deploy.sh", "release.sh")) or words[0].startswith(("bin/", "./")):
+        targets = [piece for word in (program, *rest[:3]) for piece in word.replace(":", "-").replace(".", "-").split("-")]
+        return [_TARGETS[piece] for piece in targets if piece in _TARGETS][:1]
+    return ()
+
+
+def _without_options(words: "Sequence[str]") -> "tuple[list[str], list[str]]":
+    """Return a command without what stands before it and without options and their values, and the options."""
+    at = 0
+    while at < len(words) and (words[at] in _BEFORE or ("=" in words[at] and words[at].partition("=")[0].isidentifier())):
+        at += 1
+    options = [word for word in words[at:] if word.startswith("-")]
+    plain = [
+        word
+        for place, word in enumerate(words[at:], at)
+        if not (word.startswith("-") or (place > at and words[place - 1] in _VALUED))
+    ]
+    for launcher in _LAUNCHERS:
+        if tuple(plain[: len(launcher)]) == launcher:
+            plain = plain[len(launcher) :]
+    return plain, options
+
+
+def _actions_of_installing(language: str) -> "Sequence[str]":
+    return (f"{INSTALL}:{language}", INSTALL) if language else (INSTALL,)
+
+
+def _actions_of_file(path: str) -> "Sequence[str]":
+    folders, _, name = path.rpartition("/")
+    parts = folders.split("/")
+    stem, _, ending = name.rpartition(".")
+    if {"migrations", "migrate", "versions"} & {*parts} and ending in ("py", "rb", "sql", "ts", "js", "php", "go", "exs"):
+        return (MIGRATE,)
+    if (
+        {"tests", "test", "spec", "specs", "__tests__", "e2e"} & {*parts}
+        or stem.startswith("test_")
+        or stem.endswith(("_test", "_spec", ".test", ".spec", "-test", "-spec"))
+    ):
+        return (TESTS,)
+    if stem in ("changelog", "changes", "history", "unreleased", "news"):
+        return (CHANGES,)
+    if name in _MANIFESTS:
+        return _actions_of_installing(_MANIFESTS[name])
+    if ending in ("md", "mdx", "rst", "adoc"):
+        return (DOCS,)
+    if name.startswith("dockerfile") or stem == "dockerfile":
+        return (IMAGE,)
+    if ".github/workflows" in path or name in (".gitlab-ci.yml", "jenkinsfile", "azure-pipelines.yml") or ".circleci" in parts:
+        return (CI,)
+    if ending in ("tf", "tfvars"):
+        return (INFRA,)
+    return (SQL,) if ending == "sql" else ()
+
+
+def _phrases_by_word(words: "Mapping[str, Sequence[str]]") -> "dict[str, list[tuple[str, list[str]]]]":
+    found: dict[str, list[tuple[str, list[str]]]] = {}
+    for action, phrases in words.items():
+        for phrase in phrases:
+            names = phrase.split()
+            found.setdefault(names[0], []).append((action, names))
+    return found
+
+
+_PHRASES = _phrases_by_word(_WORDS)
