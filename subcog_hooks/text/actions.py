@@ -4,7 +4,7 @@ A note that holds in every session ("Run `just tidy` before you commit") is kept
 call is looked up by what it does. Reading does nothing: `git log` and a file that is looked at are no action.
 """
 
-from subcog_hooks.text.familiar import VALUED
+from subcog_hooks.text.familiar import LEADS, VALUED
 from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
 
 TYPE_CHECKING = False
@@ -198,7 +198,7 @@ _MANAGERS = frozenset("npm pnpm yarn bun pip uv poetry pipenv conda".split())  #
 _BEHIND_MANAGERS = frozenset("add install i ci remove update never not no only or and instead for manages is are as to".split())
 _VALUED = VALUED | frozenset(("--filter", "-F", "--dir", "--manifest-path", "-w", "--workspace", "-p"))
 _REMOVING_CALLS = (".deletemany(", ".delete(", "delete_all", "destroy_all", "delete from ", "truncate table", "drop table")
-_BEFORE = frozenset("sudo time command exec nohup $".split())  # words before a command
+_BEFORE = LEADS | frozenset("sudo time command exec nohup $".split())  # words before a command
 _LAUNCHERS = (("npx",), ("bunx",), ("pnpm", "exec"), ("poetry", "run"), ("uv", "run"), ("bundle", "exec"), ("pipenv", "run"))
 
 
@@ -254,7 +254,7 @@ def done_by(tool: str, text: str, file: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     if tool == "Bash":
         text = text[:MAX_COMMAND]
-        for part in commands_of(text.replace("$(", "\n")):
+        for part in commands_of(_without_heredocs(text).replace("(", "\n").replace(")", "\n")):
             words = part.split(None, 12)[:12]
             found.update(dict.fromkeys(_actions_of_command(words)))
             if not _CLIENTS.isdisjoint(words) and any(sign in text.lower() for sign in _REMOVES):
@@ -304,7 +304,7 @@ def _actions_of_command(words: "Sequence[str]") -> "Sequence[str]":
     program = words[0].rpartition("/")[2]
     rest = words[1:]
     if program == "git" and rest and rest[0] in _NEW_BRANCH:
-        return (BRANCH,) if len(rest) > 1 and _NEW_BRANCH[rest[0]].issuperset(options) and options else ()
+        return () if _NEW_BRANCH[rest[0]].isdisjoint(options) else (BRANCH,)
     for length in (3, 2, 1):
         known = _COMMANDS.get(" ".join([program, *rest[: length - 1]])) if len(words) >= length else None
         if known is not None:
@@ -337,7 +337,30 @@ def _without_options(words: "Sequence[str]") -> "tuple[list[str], list[str]]":
     for launcher in _LAUNCHERS:
         if tuple(plain[: len(launcher)]) == launcher:
             plain = plain[len(launcher) :]
+    if "-m" in options and plain[1:] and plain[0].startswith("python"):  # python -m pytest
+        plain = plain[1:]
     return plain, options
+
+
+def _without_heredocs(command: str) -> str:
+    """Return a shell's command without the texts that it hands to its commands: they are said, not run.
+
+    >>> _without_heredocs("cat > a.md <<'EOF'\\ngit push\\nEOF\\nls")
+    "cat > a.md <<'EOF'\\nls"
+    """
+    if "<<" not in command:
+        return command
+    kept: list[str] = []
+    end = ""
+    for line in command.split("\n"):
+        if end:
+            end = "" if line.strip() == end else end
+            continue
+        kept.append(line)
+        _, sign, behind = line.partition("<<")
+        if sign and not behind.startswith("<"):  # <<< is a text of its own
+            end = behind.lstrip("-").split(None, 1)[0].strip("'\"\\)") if behind.lstrip("-").strip() else ""
+    return "\n".join(kept)
 
 
 def _actions_of_installing(language: str) -> "Sequence[str]":
@@ -348,7 +371,8 @@ def _actions_of_file(path: str) -> "Sequence[str]":
     folders, _, name = path.rpartition("/")
     parts = folders.split("/")
     stem, _, ending = name.rpartition(".")
-    if {"migrations", "migrate", "versions"} & {*parts} and ending in ("py", "rb", "sql", "ts", "js", "php", "go", "exs"):
+    is_migration = {"migrations", "migrate"} & {*parts} or ("versions" in parts and "alembic" in parts)
+    if is_migration and ending in ("py", "rb", "sql", "ts", "js", "php", "go", "exs"):
         return (MIGRATE,)
     if (
         {"tests", "test", "spec", "specs", "__tests__", "e2e"} & {*parts}

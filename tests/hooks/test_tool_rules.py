@@ -76,6 +76,26 @@ def test_looking_at_it_brings_no_rule(call: Call, remember: Remember, command: s
     assert call("Bash", command=command) == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "(cd web && git commit -am x)",
+        "if git commit -m x; then ls; fi",
+        "sudo -E git -C web commit -m x",
+        "GIT_EDITOR=true git commit --amend",
+        "git commit -m \"$(cat <<'EOF'\nRound vouchers\nEOF\n)\"",
+    ],
+)
+def test_a_command_is_found_in_what_stands_around_it(call: Call, remember: Remember, command: str) -> None:
+    remember("rule", COMMIT)
+    assert call("Bash", command=command) == ["rule"]
+
+
+def test_a_text_that_a_command_is_given_is_no_command(call: Call, remember: Remember) -> None:
+    remember("rule", COMMIT)
+    assert call("Bash", command="cat > notes.txt <<'EOF'\ngit commit\nEOF\nls") == []
+
+
 def test_reading_a_test_brings_no_rule_about_writing_one(call: Call, remember: Remember) -> None:
     remember("rule", "No sleeping in tests.")
     assert call("Read", file="tests/test_pool.py") == []
