@@ -101,10 +101,12 @@ def fitting(ordered: "Iterable[Memory]", room: int, before: "Sequence[Memory]" =
     room: UTF-16 units, of which `before` takes what it needs: what is given in any case. Neither the project's memories nor
     those of all projects take more than FAIR_SHARE of the rest while others of the other kind fit.
     """
+    candidates = list(ordered)
     told = [_words_of(memory.content) for memory in before]
     room -= sum(units_of(memory) for memory in before)
     known = {memory.id for memory in before}
-    shares = {True: FAIR_SHARE * room, False: FAIR_SHARE * room}
+    is_mixed = len({memory.scope == "project" for memory in candidates}) > 1
+    shares = dict.fromkeys((True, False), FAIR_SHARE * room if is_mixed else room)
     chosen: dict[int, Memory] = {}
     later: list[tuple[int, Memory]] = []
     misses = 0
@@ -119,7 +121,7 @@ def fitting(ordered: "Iterable[Memory]", room: int, before: "Sequence[Memory]" =
         room -= units
         return True
 
-    for place, memory in enumerate(ordered):
+    for place, memory in enumerate(candidates):
         if room < LEAST_ROOM or misses > MOST_MISSES:
             break
         side = memory.scope == "project"

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 SPECIFIC = 3  # memories that name a thing; what more of them name says little
 RARE = 2  # the same for an identifier that is written, where one that no rule is about needs another beside it
 RULES = 20  # about one action, the newest, of which a call brings one
-ENOUGH = 3  # of them in one session
+ENOUGH = 3  # of them in one session; then it takes CLOSE
+CLOSE = 2.0  # words of a call, of which one is the action
 NEW_WORDS = 4_000  # characters of a command, or of what is written, that rules are compared with
 MAX_MATCHES = 30  # memories whose globs match that are read
 
@@ -53,8 +54,10 @@ class Search:
             if has_conditions:
                 channels[STATE], note = exact.by_states(occasion.facts(), store, self._eligible, naming=("tool", "file"))
                 self.note = "; ".join(filter(None, (self.note, note)))
-        if touched.names or touched.written:
-            channels[MENTION] = self._match_mentions() + self._match_written()
+        if touched.names:
+            channels[MENTION] = self._match_mentions()
+        if touched.written:
+            channels[MENTION] = channels.get(MENTION, []) + self._match_written()
         if touched.actions:
             channels[ACTION] = self._match_actions()
         return channels
@@ -102,25 +105,25 @@ class Search:
         return [one for one in found if names_of[one.seq] > 1 or is_standing(one.standing, one.content)][:1]
 
     def _match_actions(self) -> "list[Memory]":
-        """Return the rule about what is about to be done that has most words of it.
+        """Return the rule about what is about to be done that has most words of it, of those that the session does not know.
 
-        Of those that the session has not been given; none where it has been given enough.
+        Where it has been given enough of them, its brief included, only one that has more words of the call than the action.
         """
         touched = self._touched
         naming = self._occasion.store.mentioning(touched.actions, self._eligible.audiences, RULES, self._eligible.now_ms)
         found = list(dict.fromkeys([seq for action in touched.actions for seq in naming.get(action, ())]))
         meant = self._meant(found, found if touched.owner or not touched.file else ())
         new = [memory for memory in meant if memory.id not in self.given]
-        if len(meant) - len(new) >= ENOUGH:
-            return []
         if not new:
             return []
-        from subcog_hooks.text.actions import closeness
+        from subcog_hooks.text.actions import closeness, singular_words
 
-        about = f"{touched.file} {touched.text[:NEW_WORDS]}"
+        about = frozenset(singular_words(f"{touched.file} {touched.text[:NEW_WORDS]}"))
         close = [(closeness(memory.content, about, touched.actions), memory) for memory in new]
-        meant = [memory for how, memory in sorted(close, key=lambda pair: -(pair[0] or 0.0)) if how is not None]
-        return meant[:1]  # of several as close the newest
+        least = CLOSE if len(meant) - len(new) >= ENOUGH else None
+        fitting = [(how, memory) for how, memory in close if how is not None and (least is None or how >= least)]
+        fitting.sort(key=lambda pair: -pair[0])  # stable: of several as close the newest
+        return [memory for _, memory in fitting[:1]]
 
     def _meant(self, seqs: "Sequence[int]", surely: "Collection[int]") -> "list[Memory]":
         """Return those of these row numbers that may be handed over, in this order.

@@ -226,8 +226,7 @@ def rebuild(connection: "apsw.Connection") -> None:
     """
     for table in _TABLES:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the tables' own names
-    active = f"SELECT DISTINCT {_AUDIENCE} FROM memories WHERE status = 'active'"  # noqa: S608 - constants
-    connection.execute(f"INSERT OR IGNORE INTO audiences (name) {active}")
+    _put_audiences(connection)
     # as bytes: of a text that is no UTF-8 what can be read is taken, since nothing here may keep a store from being upgraded
     for seq, priority, number, triggers in connection.execute(
         "SELECT seq, priority, number, CAST(triggers AS BLOB) FROM memories"  # noqa: S608 - constants
@@ -246,6 +245,7 @@ def rebuild(connection: "apsw.Connection") -> None:
 def rebuild_mentions(connection: "apsw.Connection") -> None:
     """Derive anew what memories mention, and which actions rules are about, in the caller's transaction."""
     connection.execute("DELETE FROM mentions")
+    _put_audiences(connection)
     columns = {column[0] for column in connection.execute("SELECT name FROM pragma_table_info('memories')")}
     said = "standing" if "standing" in columns else "NULL"  # on its way up a store has a version without it
     for seq, number, standing, content in connection.execute(
@@ -266,6 +266,12 @@ def _names_of(content: str, standing: bool | None) -> tuple[str, ...]:
     from subcog_hooks.text.standing import is_standing
 
     return (*names, *governed) if is_standing(standing, content) else names
+
+
+def _put_audiences(connection: "apsw.Connection") -> None:
+    """Give every audience of an active memory its number."""
+    active = f"SELECT DISTINCT {_AUDIENCE} FROM memories WHERE status = 'active'"  # noqa: S608 - constants
+    connection.execute(f"INSERT OR IGNORE INTO audiences (name) {active}")
 
 
 def _put_audience(connection: "apsw.Connection", audience: str) -> int:

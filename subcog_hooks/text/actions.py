@@ -10,6 +10,7 @@ from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 MOST_SHARED = 3  # that a rule and a call have in common, which count
 OTHER_ACTIONS = 0.5  # of a word: what each further action of a rule takes from its closeness
@@ -100,7 +101,6 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "git rebase": (REBASE,),
     "git pull": (),
     "git merge": (MERGE,),
-    "git tag": (RELEASE,),
     "gh pr create": (REQUEST,),
     "gh pr edit": (REQUEST,),
     "gh pr merge": (MERGE,),
@@ -113,10 +113,9 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "poetry publish": (RELEASE,),
     "uv publish": (RELEASE,),
     "twine upload": (RELEASE,),
-    "npm version": (RELEASE,),
-    "poetry version": (RELEASE,),
     "kubectl apply": (DEPLOY,),
-    "kubectl rollout": (DEPLOY,),
+    "kubectl rollout restart": (DEPLOY,),
+    "kubectl rollout undo": (DEPLOY,),
     "kubectl set": (DEPLOY,),
     "helm upgrade": (DEPLOY,),
     "helm install": (DEPLOY,),
@@ -136,8 +135,10 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "alembic upgrade": (MIGRATE,),
     "alembic revision": (MIGRATE,),
     "alembic downgrade": (MIGRATE,),
-    "prisma migrate": (MIGRATE,),
-    "prisma db": (MIGRATE,),
+    "prisma migrate dev": (MIGRATE,),
+    "prisma migrate deploy": (MIGRATE,),
+    "prisma migrate reset": (MIGRATE,),
+    "prisma db push": (MIGRATE,),
     "flyway migrate": (MIGRATE,),
     "docker build": (IMAGE,),
     "docker buildx": (IMAGE,),
@@ -182,10 +183,12 @@ _MANIFESTS = {
     "gemfile": "ruby",
     "composer.json": "php",
 }  # files that list what is installed
+_CHANGELOGS = frozenset(("changelog", "changes", "history", "unreleased", "news"))
 _CLIENTS = frozenset("psql mysql sqlite3 sqlcmd mariadb cockroach duckdb".split())  # of databases
 _REMOVES = ("delete from", "drop table", "drop database", "drop schema", "truncate ")
 _QUERIES = ("SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ")  # in code they are written like this
 _DATA_OPTIONS = frozenset(("-v", "--volumes"))  # of `docker compose down`
+_NAMED_RELEASES = (("git", "tag"), ("npm", "version"), ("pnpm", "version"), ("poetry", "version"))
 _INSTALLING = frozenset("install add i require get inject".split())
 _RUNNERS = frozenset("make just task npm pnpm yarn bun rake rails php python python3 poetry uv invoke nox tox".split())
 _TARGETS = {"deploy": DEPLOY, "release": RELEASE, "publish": RELEASE, "migrate": MIGRATE, "makemigrations": MIGRATE}  # theirs
@@ -198,7 +201,9 @@ _MANAGERS = frozenset("npm pnpm yarn bun pip uv poetry pipenv conda".split())  #
 _BEHIND_MANAGERS = frozenset("add install i ci remove update never not no only or and instead for manages is are as to".split())
 _VALUED = VALUED | frozenset(("--filter", "-F", "--dir", "--manifest-path", "-w", "--workspace", "-p"))
 _REMOVING_CALLS = (".deletemany(", ".delete(", "delete_all", "destroy_all", "delete from ", "truncate table", "drop table")
-_BEFORE = LEADS | frozenset("sudo time command exec nohup $".split())  # words before a command
+_LOOKING = frozenset("--help -help --dry-run --list -l --abort --collect-only".split())  # with them nothing is done
+_NO_TARGETS = frozenset("status show notes check list history help preview log logs".split())  # beside them a target only tells
+_BEFORE = LEADS | frozenset("sudo time exec nohup $".split())  # words before a command
 _LAUNCHERS = (("npx",), ("bunx",), ("pnpm", "exec"), ("poetry", "run"), ("uv", "run"), ("bundle", "exec"), ("pipenv", "run"))
 
 
@@ -254,10 +259,11 @@ def done_by(tool: str, text: str, file: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     if tool == "Bash":
         text = text[:MAX_COMMAND]
-        for part in commands_of(_without_heredocs(text).replace("(", "\n").replace(")", "\n")):
+        removes = any(sign in text.lower() for sign in _REMOVES)
+        for part in commands_of(_plain_commands(text)):
             words = part.split(None, 12)[:12]
             found.update(dict.fromkeys(_actions_of_command(words)))
-            if not _CLIENTS.isdisjoint(words) and any(sign in text.lower() for sign in _REMOVES):
+            if removes and not _CLIENTS.isdisjoint(words):
                 found[DELETE] = None
     elif tool in EDITING and file:
         found.update(dict.fromkeys(_actions_of_file(file.lower())))
@@ -269,21 +275,21 @@ def done_by(tool: str, text: str, file: str) -> tuple[str, ...]:
     return tuple([PREFIX + action for action in found])
 
 
-def closeness(rule: str, about: str, done: "Sequence[str]") -> float | None:
+def closeness(rule: str, about: "AbstractSet[str]", done: "Sequence[str]") -> float | None:
     """Return how many words of a call a rule has, less where it is about other actions, too, or before the call's.
 
-    about: the call's file and text; done: the call's actions. None: it is about the deletion of something else.
+    about: `singular_words` of the call's file and text; done: the call's actions. None: it is about the deletion of something
+    else.
 
-    >>> done = ("action:testing",)
-    >>> closeness("Mind the race when you run tests.", "cd worker && go test -race", done)
+    >>> closeness("Mind the race when you run tests.", {"go", "test", "race"}, ("action:testing",))
     1.5
-    >>> closeness("Ask before you delete what lies under data.", "rm -rf build", ("action:delete",)) is None
+    >>> closeness("Ask before you delete what lies under data.", {"rm", "rf", "build"}, ("action:delete",)) is None
     True
     """
     from subcog_hooks.text.stopwords import STOP  # where a rule is about what is done
 
-    said = {word for word in _singular_words(rule) if len(word) > 1 and word not in STOP and word not in _COMMON}
-    shared = len(said & {*_singular_words(about)})
+    said = {word for word in singular_words(rule[:MAX_READ]) if len(word) > 1 and word not in STOP and word not in _COMMON}
+    shared = len(said & about)
     governed = governed_by(rule)
     if not shared and {*governed} & {*done} == {PREFIX + DELETE}:
         return None
@@ -291,7 +297,7 @@ def closeness(rule: str, about: str, done: "Sequence[str]") -> float | None:
     return min(MOST_SHARED, shared) - OTHER_ACTIONS * max(0, len(governed) - 1) - by_the_way
 
 
-def _singular_words(text: str) -> list[str]:
+def singular_words(text: str) -> list[str]:
     """Return the words of a text in small letters without signs, a plural as its singular."""
     plain = "".join([character if character.isalnum() else " " for character in text.lower()])
     return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in plain.split()]
@@ -299,16 +305,20 @@ def _singular_words(text: str) -> list[str]:
 
 def _actions_of_command(words: "Sequence[str]") -> "Sequence[str]":
     words, options = _without_options(words)
-    if not words:
+    if not words or not _LOOKING.isdisjoint(options) or any(option.startswith("--dry-run=") for option in options):
         return ()
     program = words[0].rpartition("/")[2]
     rest = words[1:]
     if program == "git" and rest and rest[0] in _NEW_BRANCH:
         return () if _NEW_BRANCH[rest[0]].isdisjoint(options) else (BRANCH,)
+    if program == "git" and rest[:1] == ["clean"] and not any("f" in option for option in options):
+        return ()  # it only tells
     for length in (3, 2, 1):
         known = _COMMANDS.get(" ".join([program, *rest[: length - 1]])) if len(words) >= length else None
         if known is not None:
             return known
+    if (program, *rest[:1]) in _NAMED_RELEASES and rest[1:]:  # without a name they only tell
+        return (RELEASE,)
     if program == "uv" and rest[:1] == ["pip"]:
         rest = rest[1:]
     if program in _INSTALLERS and len(rest) > 1 and rest[0] in _INSTALLING:  # without a name what is listed is installed
@@ -319,7 +329,7 @@ def _actions_of_command(words: "Sequence[str]") -> "Sequence[str]":
         return (VOLUMES,)
     if program in _RUNNERS or program.endswith(("deploy.sh", "release.sh")) or words[0].startswith(("bin/", "./")):
         targets = [piece for word in (program, *rest[:3]) for piece in word.replace(":", "-").replace(".", "-").split("-")]
-        return [_TARGETS[piece] for piece in targets if piece in _TARGETS][:1]
+        return [] if not _NO_TARGETS.isdisjoint(targets) else [_TARGETS[piece] for piece in targets if piece in _TARGETS][:1]
     return ()
 
 
@@ -342,25 +352,46 @@ def _without_options(words: "Sequence[str]") -> "tuple[list[str], list[str]]":
     return plain, options
 
 
+def _plain_commands(command: str) -> str:
+    """Return a shell's command without what it only says, and without brackets."""
+    plain = _without_heredocs(command).replace('\\"', " ").replace("\\'", " ")
+    lines = [line for line in plain.split("\n") if not line.lstrip().startswith("#")]
+    return "\n".join(lines).replace("(", "\n").replace(")", "\n")
+
+
 def _without_heredocs(command: str) -> str:
     """Return a shell's command without the texts that it hands to its commands: they are said, not run.
 
-    >>> _without_heredocs("cat > a.md <<'EOF'\\ngit push\\nEOF\\nls")
-    "cat > a.md <<'EOF'\\nls"
+    Where the line that ends such a text never comes, it is none.
+
+    >>> _without_heredocs("cat > a.md <<'EOF'\\ngit push\\nEOF\\nls"), _without_heredocs("echo $((1<<2))\\ngit push")
+    ("cat > a.md <<'EOF'\\nls", 'echo $((1<<2))\\ngit push')
     """
     if "<<" not in command:
         return command
+    lines = command.split("\n")
     kept: list[str] = []
-    end = ""
-    for line in command.split("\n"):
-        if end:
-            end = "" if line.strip() == end else end
-            continue
-        kept.append(line)
-        _, sign, behind = line.partition("<<")
-        if sign and not behind.startswith("<"):  # <<< is a text of its own
-            end = behind.lstrip("-").split(None, 1)[0].strip("'\"\\)") if behind.lstrip("-").strip() else ""
+    at = 0
+    while at < len(lines):
+        kept.append(lines[at])
+        end = _end_of_heredoc(lines[at])
+        at += 1
+        ends = [place for place in range(at, len(lines)) if lines[place].strip() == end] if end else []
+        if ends:
+            at = ends[0] + 1
     return "\n".join(kept)
+
+
+def _end_of_heredoc(line: str) -> str:
+    """Return the word that ends the text which this line begins, "" where it begins none."""
+    before, sign, behind = line.rpartition("<<")
+    behind = behind.removeprefix("-").strip()
+    if not sign or before.endswith("<") or not behind:
+        return ""
+    if behind[0] in "'\"":
+        return behind[1:].partition(behind[0])[0].strip()
+    word = "".join([character if character.isalnum() or character == "_" else " " for character in behind]).split(" ")[0]
+    return "" if word[:1].isdigit() else word
 
 
 def _actions_of_installing(language: str) -> "Sequence[str]":
@@ -370,7 +401,7 @@ def _actions_of_installing(language: str) -> "Sequence[str]":
 def _actions_of_file(path: str) -> "Sequence[str]":
     folders, _, name = path.rpartition("/")
     parts = folders.split("/")
-    stem, _, ending = name.rpartition(".")
+    stem, _, ending = name.rpartition(".") if "." in name else (name, "", "")
     is_migration = {"migrations", "migrate"} & {*parts} or ("versions" in parts and "alembic" in parts)
     if is_migration and ending in ("py", "rb", "sql", "ts", "js", "php", "go", "exs"):
         return (MIGRATE,)
@@ -380,7 +411,10 @@ def _actions_of_file(path: str) -> "Sequence[str]":
         or stem.endswith(("_test", "_spec", ".test", ".spec", "-test", "-spec"))
     ):
         return (TESTS,)
-    if stem in ("changelog", "changes", "history", "unreleased", "news"):
+    is_prose = ending in ("", "md", "mdx", "rst", "txt", "adoc")
+    if is_prose and (
+        stem in ("changelog", "changes", "history", "unreleased", "news") or {"changelog", "changelog.d"} & {*parts}
+    ):
         return (CHANGES,)
     if name in _MANIFESTS:
         return _actions_of_installing(_MANIFESTS[name])

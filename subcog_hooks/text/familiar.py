@@ -36,12 +36,13 @@ COMMONPLACE = frozenset(
 )  # names of files that lie in many folders: they say nothing without the folder
 PRODUCTS = frozenset(
     """BitBucket CentOS ClickHouse CloudFlare CloudFront CloudWatch CockroachDB CouchDB CircleCI DataDog DevOps DevTools
-    DigitalOcean DynamoDB ElasticSearch FastAPI FreeBSD GitHub GitLab GitOps GraphQL HashiCorp InfluxDB IntelliJ
+    DigitalOcean DynamoDB ElasticSearch FastAPI FreeBSD GitHub GitLab GitOps GraphQL HashiCorp HttpOnly InfluxDB IntelliJ
     JavaScript JetBrains JupyterLab LangChain LaTeX LinkedIn LocalStack MariaDB McDonald MongoDB MySQL NumPy NextJS
     NestJS NodeJS OpenAI OpenAPI OpenBSD OpenGL OpenID OpenSSH OpenSSL OpenShift OpenTelemetry OAuth PayPal PhD
-    PlayStation PostGIS PostgreSQL PowerPoint PowerShell ProtoBuf PyCharm PyPI PyTorch RabbitMQ ReactJS ScyllaDB SciPy
-    SendGrid SharePoint SolidJS SonarQube SpringBoot StackOverflow SwiftUI TailwindCSS TensorFlow TimescaleDB TypeScript
-    VSCode WebAssembly WebGL WebRTC WebSocket WebSockets WhatsApp WireGuard WordPress YouTube iCloud iPad iPhone
+    PlayStation PostGIS PostgreSQL PowerPoint PowerShell ProtoBuf PyCharm PyPI PyTorch RabbitMQ ReactJS SameSite
+    ScyllaDB SciPy SendGrid SharePoint SolidJS SonarQube SpringBoot StackOverflow SwiftUI TailwindCSS TensorFlow
+    TimescaleDB TypeScript VSCode WebAssembly WebGL WebRTC WebSocket WebSockets WhatsApp WireGuard WordPress YouTube
+    iCloud iPad iPhone
     macOS""".split()
 )  # written like identifiers; the shorter ones are no identifiers anyway
 BUILTINS = frozenset(

@@ -33,6 +33,7 @@ MAX_MENTIONS = 50  # of one memory; a row of the store each
 MAX_COMMAND = 4_000  # characters of a command that are read
 MAX_NAMES = 100  # that one command is looked up by
 MAX_WORD = 1_000  # characters without a blank; beyond it is data
+MAX_PARTS = 6  # of a name with its owners
 MAX_FOLDERS = 12  # of a path: nobody writes longer ends of it
 
 
@@ -132,13 +133,12 @@ def names_of_command(command: str) -> tuple[str, ...]:
 def names_written(text: str, before: str = "") -> tuple[str, ...]:
     """Return the identifiers of what is about to be written, without those that stood there before.
 
-    4,000 characters of each are read, at most 100 names given. Files are looked up by what is touched, not by what is written.
+    4,000 characters are read, at most 100 names given. Files are looked up by what is touched, not by what is written.
 
     >>> names_written("price = MoneyField(total_of(order))", "price = total_of(order)"), names_written("x = 1")
     (('MoneyField',), ())
     """
-    known = {*_symbols(before[:MAX_COMMAND])} if before else ()
-    return tuple([name for name in dict.fromkeys(_symbols(text[:MAX_COMMAND])) if name not in known])[:MAX_NAMES]
+    return tuple([name for name in dict.fromkeys(_symbols(text[:MAX_COMMAND])) if name not in before])[:MAX_NAMES]
 
 
 def _symbols(code: str) -> "Iterator[str]":
@@ -150,7 +150,7 @@ def _symbols(code: str) -> "Iterator[str]":
             if _is_identifier(word):
                 yield word
             continue
-        parts = word.strip(".").split(".")
+        parts = word.strip(".").split(".")[:MAX_PARTS]
         yield from filter(_is_identifier, parts)
         yield from filter(_is_attribute, (".".join(parts[:count]) for count in range(2, len(parts) + 1)))
 

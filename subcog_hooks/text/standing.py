@@ -11,34 +11,35 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_READ = 600  # characters of a note: a rule is said at its beginning
-MAX_PIECES = 8
+MAX_PIECES = 3
 LEAST_WORDS = 3  # of a piece but the first: "No exceptions." says nothing by itself
 REASONS = (" because", ", since", " otherwise", ", so that")  # behind these a sentence says why
 INTERCEPT = "intercept"
+NO_SIGN = 0.3  # of a note that shows no sign
 SUREST = 0.99  # more is said of what somebody has said
 RULE = 0.5  # the certainty from which on a note is taken for a standing one where nobody has said so
 
 # Weights of the signs, fitted by scripts/standing/fit.py to 320 notes of thirteen projects, written for it.
 WEIGHTS: dict[str, float] = {
-    "intercept": 0.23,
-    "barred": 0.74,
-    "barred first": 1.61,
-    "cause": -0.94,
-    "colon": 0.48,
+    "intercept": 0.21,
+    "barred": 0.67,
+    "barred first": 1.65,
+    "cause": -0.86,
+    "colon": 0.52,
     "digits": -1.84,
-    "duty": 1.12,
+    "duty": 1.22,
     "general": 1.65,
-    "is done": 0.77,
-    "moment first": 0.12,
-    "of many": 1.12,
+    "is done": 0.75,
+    "moment first": 0.11,
+    "of many": 1.2,
     "of one": -1.18,
-    "order": 1.83,
-    "past": -1.72,
-    "person": 0.81,
-    "state of things": -1.28,
-    "such as": 0.75,
+    "order": 1.84,
+    "past": -1.69,
+    "person": 0.77,
+    "state of things": -1.27,
+    "such as": 0.91,
     "told of others": 0.67,
-    "wish": 0.6,
+    "wish": 0.67,
 }
 
 # verbs that begin an order; those that are as often nouns ("test", "build", "release") are left out where nothing shows it
@@ -75,6 +76,7 @@ _STATE_OF_THINGS = frozenset(
 )
 _CAUSES = frozenset("because since caused due thanks therefore".split())
 _SMALL = frozenset("the a an this that these those there it its our we they he she".split())
+_NAMES = frozenset("jenkins postgres redis kubernetes windows macos aws grafana pandas rails dns tls".split())  # no plurals
 _BE = frozenset("is are".split())
 
 
@@ -86,7 +88,10 @@ def certainty_of(text: str) -> float:
     >>> certainty_of("Never push to main without a review.") > 0.8, certainty_of("The build broke on 3 May.") < 0.2
     (True, True)
     """
-    total = max([sum([WEIGHTS.get(name, 0.0) * value for name, value in signs.items()]) for signs in signs_of(text)])
+    pieces = signs_of(text)
+    if all(len(signs) == 1 for signs in pieces):  # nothing is known of it: another language, say
+        return NO_SIGN
+    total = max([sum([WEIGHTS.get(name, 0.0) * value for name, value in signs.items()]) for signs in pieces])
     return min(SUREST, round(1.0 / (1.0 + exp(-max(-20.0, min(20.0, total)))), 4))
 
 
@@ -124,12 +129,18 @@ def _signs_of_piece(words: "Sequence[str]", sentence: str, *, is_first: bool) ->
         "cause": bool(known & _CAUSES),
         "digits": any(map(str.isdigit, sentence)),
         "is done": any(one in _BE and other.endswith(("ed", "en")) for one, other in pairwise(words)),
-        "of many": is_first and words[0] not in _SMALL and words[0].endswith("s") and head[0] not in _ORDERS,
+        "of many": is_first and _is_plural(words[0], sentence) and head[0] not in _ORDERS,
         "of one": is_first and words[0] in _SMALL,
         "such as": "such as" in sentence or "e.g." in sentence,
         "colon": ":" in sentence,
     }
     return {INTERCEPT: 1.0, **{name: 1.0 for name, holds in found.items() if holds}}
+
+
+def _is_plural(word: str, sentence: str) -> bool:
+    """Return whether a sentence that begins with this word is about many: no name that ends like a plural."""
+    is_name = word.endswith(("ss", "us", "is")) or word in _NAMES or sentence[:2].isupper()
+    return word.endswith("s") and word not in _SMALL and not is_name
 
 
 def _is_past(word: str, before: str) -> bool:

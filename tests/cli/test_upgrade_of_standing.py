@@ -23,9 +23,10 @@ def old(home: Home, make: Maker) -> str:
     home.create()
     connection = database.open_writer(home.memories_db, BEFORE, 1_000)
     with Store(connection, home.memories_db) as store:
-        store.add([make(KEYS, id="keys", triggers=("rotate now",)), make(RULE, id="rule")])
+        store.add([make(KEYS, id="keys", triggers=("rotate now",)), make(RULE, id="rule", project="git.example.com/acme/shop")])
         store.add([make(f"Notes on cargo number {i} and its papers.") for i in range(50)])
         connection.execute("DELETE FROM mentions")
+        connection.execute("DELETE FROM audiences WHERE number NOT IN (SELECT audience FROM trigger_keys)")
         follow(home, store)
     return home.memories_db
 

@@ -11,6 +11,8 @@ from subcog_hooks.hooks import pre_tool_use
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.recall.hits import ACTION, MENTION
+from subcog_hooks.state import ledger
+from subcog_hooks.state.connection import State
 from tests.conftest import Maker
 from tests.hooks.recorded import decisions, shown
 
@@ -89,6 +91,70 @@ def test_looking_at_it_brings_no_rule(call: Call, remember: Remember, command: s
 def test_a_command_is_found_in_what_stands_around_it(call: Call, remember: Remember, command: str) -> None:
     remember("rule", COMMIT)
     assert call("Bash", command=command) == ["rule"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git tag -l",
+        "git commit --dry-run",
+        "kubectl rollout status deployment/web",
+        "helm upgrade --dry-run x",
+        "npm run release-notes:preview",
+        "rails db:migrate:status",
+        "command -v pytest",
+        "git clean -n",
+        "# git commit\nls",
+        'git log --grep "\\"x; git commit\\""',
+    ],
+)
+def test_a_command_that_only_tells_brings_no_rule(call: Call, remember: Remember, command: str) -> None:
+    texts = (COMMIT, "Never release by hand.", "Ask before you deploy.", "Never migrate by hand.", "Always run the test suite.")
+    for number, text in enumerate(texts):
+        remember(f"rule-{number}", text)
+    assert call("Bash", command=command) == []
+
+
+@pytest.mark.parametrize(
+    "before", ["echo $((1<<2))", "cat <<EOF;ls\nx\nEOF", "git log --grep='a << b'", "cat <<EOF", "# don't"]
+)
+def test_what_stands_behind_something_like_a_heredoc_is_a_command(call: Call, remember: Remember, before: str) -> None:
+    remember("rule", COMMIT)
+    assert call("Bash", command=f"{before}\ngit commit -m x") == ["rule"]
+
+
+def test_long_rules_take_no_longer(call: Call, remember: Remember) -> None:
+    for number in range(20):
+        remember(f"rule-{number}", f"Never commit number {number} without a review. {'And so on. ' * 20_000}")
+    assert len(call("Bash", command="git commit -m x")) == 1
+
+
+def test_when_the_brief_has_given_some_the_one_that_fits_the_call_comes_all_the_same(
+    call: Call, remember: Remember, home: Home
+) -> None:
+    texts = {"one": "Run the formatter before you commit.", "two": "Commit messages are short.", "three": "Sign every commit."}
+    for id_, text in texts.items():
+        remember(id_, text, standing=True)
+    state = State.open(home, 1_000)
+    state.begin()
+    for id_ in texts:
+        ledger.record(state, "s", (id_,), 1, "d1")
+    state.commit()
+    state.close()
+    remember("other", "Never commit on a Friday.")
+    assert call("Bash", command="git commit -m x") == []
+    remember("fits", "Never commit the lock file of the harbour.")
+    assert call("Bash", command="git commit -m x harbour/package-lock.json") == ["fits"]
+
+
+def test_a_file_that_many_folders_have_is_written_outside_of_any_project(
+    call: Call, remember: Remember, tmp_path: Path
+) -> None:
+    remember("mine", "Never pass a float to MoneyField.", project=None)
+    outside = str(tmp_path.resolve() / "elsewhere" / "README.md")
+    call("Write", file_path=outside, content="Use MoneyField(1.5)")
+    remember("glob", "Mind the gap.", project=None, paths=("**/package.json",))
+    assert call("Write", file_path=outside.replace("README.md", "package.json"), content="MoneyField(2)") == ["glob"]
 
 
 def test_a_text_that_a_command_is_given_is_no_command(call: Call, remember: Remember) -> None:
