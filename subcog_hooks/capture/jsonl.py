@@ -114,7 +114,7 @@ def dump(memory: Memory) -> str:
         "source": memory.source,
         "trust": memory.trust,
     }
-    fields = {name: value for name, value in everything.items() if value or (name == "standing" and value is not None)}
+    fields = {name: value for name, value in everything.items() if value or value is False}
     return to_json(fields)
 
 

@@ -12,10 +12,10 @@ from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, reme
 from subcog_hooks.cli.support import client, hook_entries, session
 from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
+from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
 from subcog_hooks.paths import PRIVATE_FILE
 from subcog_hooks.settings.keys import KEYS
 
-BRIEF_CHARACTERS = "surfacing.brief_characters"
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
 
 

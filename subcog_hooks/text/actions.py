@@ -370,15 +370,17 @@ def _without_heredocs(command: str) -> str:
     if "<<" not in command:
         return command
     lines = command.split("\n")
+    last = {line.strip(): place for place, line in enumerate(lines)}
     kept: list[str] = []
     at = 0
     while at < len(lines):
         kept.append(lines[at])
         end = _end_of_heredoc(lines[at])
         at += 1
-        ends = [place for place in range(at, len(lines)) if lines[place].strip() == end] if end else []
-        if ends:
-            at = ends[0] + 1
+        if end and last.get(end, -1) >= at:
+            while lines[at].strip() != end:
+                at += 1
+            at += 1
     return "\n".join(kept)
 
 
@@ -412,9 +414,7 @@ def _actions_of_file(path: str) -> "Sequence[str]":
     ):
         return (TESTS,)
     is_prose = ending in ("", "md", "mdx", "rst", "txt", "adoc")
-    if is_prose and (
-        stem in ("changelog", "changes", "history", "unreleased", "news") or {"changelog", "changelog.d"} & {*parts}
-    ):
+    if is_prose and (stem in _CHANGELOGS or {"changelog", "changelog.d"} & {*parts}):
         return (CHANGES,)
     if name in _MANIFESTS:
         return _actions_of_installing(_MANIFESTS[name])

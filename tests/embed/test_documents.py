@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from subcog_hooks.embed import packaged
 from subcog_hooks.embed.documents import CHARACTERS_A_TOKEN, DocumentEmbedder, quantised
 from subcog_hooks.embed.packaged import PackagedModel
 from subcog_hooks.embed.space import Space
@@ -222,3 +223,11 @@ def test_embedding_opens_no_socket_and_writes_no_file(tmp_path: Path) -> None:
     assert [line for line in calls if "socket(" in line or "connect(" in line or "sendto(" in line] == []
     assert [line for line in calls if "O_WRONLY" in line or "O_RDWR" in line or "O_CREAT" in line or "mkdir(" in line] == []
     assert os.listdir(tmp_path) == ["trace"]
+
+
+def test_the_packaged_model_is_loaded_once_while_its_files_stay_what_they_are(tmp_path: Path) -> None:
+    folder = shutil.copytree(SPACE.folder, tmp_path / "model")
+    first = packaged.loaded(str(folder))
+    assert packaged.loaded(str(folder)) is first
+    os.utime(folder / packaged.TOKENIZER, (1, 1))
+    assert packaged.loaded(str(folder)) is not first

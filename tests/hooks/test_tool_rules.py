@@ -1,6 +1,7 @@
 """PreToolUse: rules come when what they are about is about to be done, and at no other call."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.recall.hits import ACTION, MENTION
 from subcog_hooks.state import ledger
 from subcog_hooks.state.connection import State
+from subcog_hooks.text import actions
 from tests.conftest import Maker
 from tests.hooks.recorded import decisions, shown
 
@@ -123,10 +125,17 @@ def test_what_stands_behind_something_like_a_heredoc_is_a_command(call: Call, re
     assert call("Bash", command=f"{before}\ngit commit -m x") == ["rule"]
 
 
-def test_long_rules_take_no_longer(call: Call, remember: Remember) -> None:
-    for number in range(20):
-        remember(f"rule-{number}", f"Never commit number {number} without a review. {'And so on. ' * 20_000}")
-    assert len(call("Bash", command="git commit -m x")) == 1
+def test_of_a_long_rule_the_beginning_is_compared_with_a_call() -> None:
+    words, done = {"commit", "harbour"}, ("action:commit",)
+    rule = "Never commit on a Friday."
+    assert actions.closeness(f"{rule} {'And so on. ' * 100} harbour", words, done) == actions.closeness(rule, words, done)
+    assert actions.closeness(f"{rule} Not in the harbour.", words, done) != actions.closeness(rule, words, done)
+
+
+def test_a_command_of_many_texts_is_read_in_one_pass() -> None:
+    began = time.thread_time()
+    actions.done_by("Bash", "<<a\n" * 1_000, "")
+    assert time.thread_time() - began < 0.1
 
 
 def test_when_the_brief_has_given_some_the_one_that_fits_the_call_comes_all_the_same(
