@@ -16,8 +16,10 @@ from subcog_hooks.hooks import brief as briefs
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks import session_start
 from subcog_hooks.hooks.brief import Worth
+from subcog_hooks.hooks.delivery import Delivery
 from subcog_hooks.hooks.occasion import Occasion
 from subcog_hooks.hooks.payload import START_EVENT
+from subcog_hooks.hooks.sanitise import utf16_units
 from subcog_hooks.memory import project
 from subcog_hooks.settings import loading
 from subcog_hooks.state.connection import State
@@ -62,7 +64,7 @@ def brief(
         if why := session_start.why_silent(occasion):
             terminal.say(f"none of it is given now: {why}")
         would_be = session_start.preview(occasion)
-        worth = briefs.ranked(occasion) if explain or as_json else []
+        worth = list(briefs.ranked(briefs.weighed(occasion))) if explain or as_json else []
     finally:
         occasions.close_left_open()
         state.close()
@@ -72,6 +74,7 @@ def brief(
             {
                 "ids": list(would_be.ids),
                 "characters": would_be.units,
+                "memory_characters": _memory_units(would_be.text),
                 "text": would_be.text,
                 "worth": {one.memory.id: _told(one) for one in worth if one.memory.id in would_be.ids},
                 "next": [{"id": one.memory.id, **_told(one)} for one in coming],
@@ -86,7 +89,12 @@ def brief(
         terminal.say(f"a session would begin with nothing: {why}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     if explain and not as_json:
-        terminal.draw(_explained(worth, would_be.ids, would_be.units, coming))
+        terminal.draw(_explained(worth, would_be, coming))
+
+
+def _memory_units(block: str) -> int:
+    """Return the UTF-16 units of the memories' texts in a block, which is what the setting bounds."""
+    return sum(utf16_units(line.partition("] ")[2]) for line in block.split("\n")[1:-1])
 
 
 def _told(one: Worth) -> dict[str, float]:
@@ -94,9 +102,11 @@ def _told(one: Worth) -> dict[str, float]:
     return {"worth": round(one.total, 2), **parts}
 
 
-def _explained(worth: list[Worth], given: tuple[str, ...], units: int, coming: list[Worth]) -> Group:
+def _explained(worth: list[Worth], would_be: Delivery, coming: list[Worth]) -> Group:
     known = {one.memory.id: one for one in worth}
-    rows = [Text(""), Text(f"{len(given)} memories in {units:,} characters", style=ACCENT)]
+    given, of_memories = would_be.ids, _memory_units(would_be.text)
+    head = f"{len(given)} memories of {of_memories:,} characters, {would_be.units:,} with what stands before and around them"
+    rows = [Text(""), Text(head, style=ACCENT)]
     rows += [_line(known[id_]) if id_ in known else Text(f"{safe(id_)}  pinned, or its conditions hold") for id_ in given]
     if coming:
         rows += [Text(""), Text("no room, next in line", style=DIM)]

@@ -102,9 +102,14 @@ def frame_units(entries: int) -> int:
     return len(_begin(entries, "")) + len(_END) + 1
 
 
-def line_units(entry: Entry, most: int) -> int:
-    """Return the UTF-16 units of an entry's line and its end, of a text that is longer than `most` with so many of it."""
-    return len(_head(entry)) + 1 + min(most, utf16_units(_harmless(entry.content, _RAW_PER_UNIT * most + _RAW_MARGIN)))
+def shown_units(content: str, most: int) -> int:
+    """Return the UTF-16 units of a memory's text as the block shows it, at most `most`."""
+    return min(most, utf16_units(_harmless(content, _RAW_PER_UNIT * most + _RAW_MARGIN)))
+
+
+def head_units(entry: Entry) -> int:
+    """Return the UTF-16 units of an entry's line without its text: what stands before it, and the line's end."""
+    return len(_head(entry)) + 1
 
 
 def _begin(entries: int, told: str) -> str:

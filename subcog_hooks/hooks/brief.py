@@ -7,23 +7,25 @@ memories alone and among 250 of other work. That short ones come first added not
 namespace says something.
 """
 
+from _bisect import insort_right  # without 200 lines of Python around it
 from math import log
 
-from subcog_hooks.hooks.block import Entry, line_units
+from subcog_hooks.hooks.block import HARD_CAP_UNITS, Entry, frame_units, head_units, shown_units
 from subcog_hooks.state import sought
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from subcog_hooks.hooks.occasion import Occasion
     from subcog_hooks.memory.model import Memory
+    from subcog_hooks.memory.outlines import Outline
 
 MOST_LOOKED_AT = 200  # of the newest of each audience
 MOST_SOUGHT = 50  # of those that were sought most, however old
 MOST_MISSES = 40  # that do not fit, or repeat what is there, one after the other
 LONGEST_LINE = 400  # UTF-16 units of a memory's text; of a longer one the beginning is given
-LEAST_ROOM = 60  # UTF-16 units, in which no line fits
+LEAST_ROOM = 20  # UTF-16 units of text, in which hardly any fits
 FAIR_SHARE = 2 / 3  # of the room, for the project's memories and for those of all projects
 SIMILAR = 0.8  # the share of their words that two memories have in common which say nearly the same
 
@@ -45,104 +47,143 @@ class Worth:
     sought, kind, age: what each adds; age takes away.
     """
 
-    __slots__ = ("age", "kind", "memory", "sought")
+    __slots__ = ("_kind", "age", "memory", "sought")
 
-    def __init__(self, memory: "Memory", weight: float, rank: float) -> None:
+    def __init__(self, memory: "Outline", weight: float, rank: float) -> None:
         """weight: of what was sought; rank: by age, 0.0 for the newest of all to 1.0."""
         self.memory = memory
         self.sought = SOUGHT * log(1.0 + weight / FAINT)
-        self.kind = KIND * kind_of(memory)
         self.age = -AGE * rank
+        self._kind = said_kind_of(memory)
+
+    @property
+    def kind(self) -> float:
+        """By how much a rule comes before a fact; the text tells which it is where nobody has said so."""
+        if self._kind is None:
+            from subcog_hooks.text.standing import certainty_of  # most namespaces say something
+
+            self._kind = CERTAINTY * certainty_of(self.memory.content)
+        return KIND * self._kind
 
     @property
     def total(self) -> float:
         """The sum of all three."""
         return self.sought + self.kind + self.age
 
+    @property
+    def most(self) -> float:
+        """The total, or what it could be at most where the text has not been read yet."""
+        return self.sought + KIND * (CERTAINTY if self._kind is None else self._kind) + self.age
 
-def kind_of(memory: "Memory") -> float:
-    """Return how surely a memory holds in every session: 0.0 for a fact, 1.0 for a rule, 3.0 where somebody has said so."""
+    @property
+    def key(self) -> tuple[float, int, str]:
+        """The place in a brief: by the total, then by age."""
+        return -self.total, -self.memory.created_at, self.memory.id
+
+
+def said_kind_of(memory: "Outline") -> float | None:
+    """Return how surely a memory holds in every session: 0.0 for a fact, 1.0 for a rule, 3.0 where somebody has called it one.
+
+    None where neither somebody nor the namespace says so.
+    """
     if memory.standing is not None:
         return STANDING_KIND if memory.standing else 0.0
-    said = KINDS.get(memory.namespace.lower())
-    if said is not None:
-        return said
-    from subcog_hooks.text.standing import certainty_of  # most namespaces say something
-
-    return CERTAINTY * certainty_of(memory.content)
+    return KINDS.get(memory.namespace.lower())
 
 
-def ranked(occasion: "Occasion") -> "list[Worth]":
-    """Return the memories that could be in the brief of a session here, the most worth first. Raises StoreError.
+def weighed(occasion: "Occasion") -> "list[Worth]":
+    """Return the memories that could be in the brief of a session here, in no order. Raises StoreError.
 
     What has triggers or paths waits for them, and what has conditions comes with these.
     """
-    eligible, store = occasion.eligible, occasion.store
     weights = sought.of_project(occasion.state, occasion.project, MOST_SOUGHT)
-    memories = {memory.id: memory for memory in store.by_ids(list(weights)).values()}
-    for audience in eligible.audiences:
-        memories |= {memory.id: memory for memory in store.newest(audience, MOST_LOOKED_AT)}
-    fitting = [memory for memory in memories.values() if is_for_all(memory) and eligible.includes(memory)]
-    fitting.sort(key=lambda memory: (-memory.created_at, memory.id))
-    last = max(1, len(fitting) - 1)
-    found = [Worth(memory, weights.get(memory.id, 0.0), place / last) for place, memory in enumerate(fitting)]
-    found.sort(key=lambda one: (-one.total, -one.memory.created_at, one.memory.id))
-    return found
+    found = occasion.store.outlines(occasion.eligible.audiences, MOST_LOOKED_AT, occasion.at, tuple(weights))
+    found.sort(key=lambda memory: (-memory.created_at, memory.id))
+    last = max(1, len(found) - 1)
+    return [Worth(memory, weights.get(memory.id, 0.0), place / last) for place, memory in enumerate(found)]
 
 
-def is_for_all(memory: "Memory") -> bool:
-    """Return whether a memory waits for no moment of its own."""
-    return not (memory.triggers or memory.paths or memory.when)
+def ranked(found: "Sequence[Worth]") -> "Iterator[Worth]":
+    """Yield what was weighed, the most worth first. No text is read that could not be the next."""
+    waiting: list[tuple[tuple[float, int, str], Worth]] = []  # of which the worth is known, in order
+    for one in sorted(found, key=lambda one: -one.most):
+        while waiting and -waiting[0][0][0] > one.most:
+            yield waiting.pop(0)[1]
+        insort_right(waiting, (one.key, one))
+    for _, known in waiting:
+        yield known
 
 
-def fitting(ordered: "Iterable[Memory]", room: int, before: "Sequence[Memory]" = ()) -> "list[Memory]":
+def fitting(
+    ordered: "Iterable[Outline]", room: int, before: "Sequence[Memory]" = (), *, is_mixed: bool = True
+) -> "list[Outline]":
     """Return those of the memories that fit, in their order, without those that nearly repeat another.
 
-    room: UTF-16 units, of which `before` takes what it needs: what is given in any case. Neither the project's memories nor
-    those of all projects take more than FAIR_SHARE of the rest while others of the other kind fit.
+    room: UTF-16 units of their texts, of which `before` takes what it needs: what is given in any case. What stands around the
+    texts is bounded by what a block may have. is_mixed: there are memories of the project and of all projects; neither take
+    more than FAIR_SHARE of the room while others of the other kind fit.
     """
-    candidates = list(ordered)
     told = [_words_of(memory.content) for memory in before]
-    room -= sum(units_of(memory) for memory in before)
+    block = HARD_CAP_UNITS - frame_units(MOST_LOOKED_AT)
+    for given in before:
+        room -= text_units(given)
+        block -= units_of(given)
     known = {memory.id for memory in before}
-    is_mixed = len({memory.scope == "project" for memory in candidates}) > 1
     shares = dict.fromkeys((True, False), FAIR_SHARE * room if is_mixed else room)
-    chosen: dict[int, Memory] = {}
-    later: list[tuple[int, Memory]] = []
+    chosen: dict[int, Outline] = {}
+    later: list[tuple[int, Outline, int]] = []
     misses = 0
 
-    def take(place: int, memory: "Memory") -> bool:
-        nonlocal room
-        words, units = _words_of(memory.content), units_of(memory)
-        if units > room or memory.id in known or any(_likeness(words, other) >= SIMILAR for other in told):
+    def take(place: int, memory: "Outline", units: int) -> bool:
+        nonlocal room, block
+        line = units + head_units(_entry(memory))
+        if units > room or line > block or memory.id in known:
+            return False
+        words = _words_of(memory.content)
+        if any(_likeness(words, other) >= SIMILAR for other in told):
             return False
         chosen[place] = memory
         told.append(words)
         room -= units
+        block -= line
         return True
 
-    for place, memory in enumerate(candidates):
+    for place, memory in enumerate(ordered):
         if room < LEAST_ROOM or misses > MOST_MISSES:
             break
         side = memory.scope == "project"
-        units = units_of(memory)
+        units = text_units(memory)
         if units > shares[side]:
-            later.append((place, memory))
-        elif take(place, memory):
+            later.append((place, memory, units))
+        elif take(place, memory, units):
             shares[side] -= units
             misses = 0
         else:
             misses += 1
-    for place, memory in later:
+    for place, memory, units in later:
         if room < LEAST_ROOM:
             break
-        take(place, memory)
+        take(place, memory, units)
     return [chosen[place] for place in sorted(chosen)]
 
 
-def units_of(memory: "Memory") -> int:
-    """Return the UTF-16 units that a memory takes in a brief."""
-    return line_units(Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.trust), LONGEST_LINE)
+def block_units(memories: "Sequence[Memory]") -> int:
+    """Return the UTF-16 units of the block that gives these memories."""
+    return frame_units(len(memories)) + sum(map(units_of, memories))
+
+
+def text_units(memory: "Outline | Memory") -> int:
+    """Return the UTF-16 units of a memory's text in a brief."""
+    return shown_units(memory.content, LONGEST_LINE)
+
+
+def units_of(memory: "Outline | Memory") -> int:
+    """Return the UTF-16 units that a memory takes in a brief, with what stands before its text."""
+    return text_units(memory) + head_units(_entry(memory))
+
+
+def _entry(memory: "Outline | Memory") -> Entry:
+    return Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.trust)
 
 
 def _words_of(text: str) -> frozenset[str]:

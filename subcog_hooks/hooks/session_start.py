@@ -84,8 +84,11 @@ def _offered(occasion: "Occasion", found: "Mapping[str, Sequence[Memory]]", sour
     from subcog_hooks.hooks.exact_offer import Terms, offer_exact  # as above
     from subcog_hooks.recall.exact import Exact
 
-    least = min(MOST_UNITS, int(occasion.settings["surfacing.max_characters"]))
-    units = max(least, int(occasion.settings[CHARACTERS]))
+    units = min(MOST_UNITS, int(occasion.settings["surfacing.max_characters"]))
+    if int(occasion.settings[CHARACTERS]):
+        from subcog_hooks.hooks import brief  # where a brief is wanted
+
+        units = max(units, brief.block_units([memory for some in found.values() for memory in some]))
     terms = Terms(0.0, MOST_MEMORIES, units, float(occasion.settings["diversity.near_duplicate"]), again=True, is_brief=True)
     return offer_exact(occasion, Exact(found), terms, source)
 
@@ -148,10 +151,13 @@ def _found(occasion: "Occasion", facts: "Mapping[str, Scalar] | None", used: "Se
 
 def _worth_knowing(occasion: "Occasion", known: "Sequence[Memory]", room: int) -> "list[Memory]":
     """Return what else is worth knowing and fits into a brief of so many characters. Raises StoreError."""
-    from subcog_hooks.hooks import block, brief  # where a brief is wanted
+    from subcog_hooks.hooks import brief  # as above
 
-    ordered = [one.memory for one in brief.ranked(occasion)]
-    return brief.fitting(ordered, room - block.frame_units(MOST_MEMORIES), known)
+    weighed = brief.weighed(occasion)
+    is_mixed = len({one.memory.scope == "project" for one in weighed}) > 1
+    chosen = brief.fitting((one.memory for one in brief.ranked(weighed)), room, known, is_mixed=is_mixed)
+    memories = occasion.store.by_ids([outline.id for outline in chosen])
+    return [memories[outline.id] for outline in chosen if outline.id in memories]
 
 
 def _live(ids: "Sequence[str]", occasion: "Occasion") -> "list[Memory]":

@@ -123,6 +123,11 @@ _VERSION_5 = "ALTER TABLE memories ADD COLUMN questions TEXT NOT NULL DEFAULT '[
 # whether a memory holds in every session; NULL where nobody has said so
 _VERSION_6 = "ALTER TABLE memories ADD COLUMN standing INTEGER CHECK (standing IN (0, 1))"
 
+# what somebody has called standing is in a brief however old it is
+_VERSION_7 = """
+CREATE INDEX memories_standing ON memories (project, scope) WHERE status = 'active' AND standing = 1
+"""
+
 
 def _derive_cues(connection: "apsw.Connection") -> None:
     from subcog_hooks.memory import cue_tables  # only the store's writers migrate it
@@ -156,8 +161,9 @@ CUES_SINCE = 3  # the version that brought triggers, path_globs, mentions, and t
 AGENTS_SINCE = 4  # the version that brought the trust `agent`
 QUESTIONS_SINCE = 5  # the version that brought the questions
 STANDING_SINCE = 6  # the version that brought `standing`, and the rules about what an agent does
+INDEXED_STANDING_SINCE = 7  # the version that brought the index of what was called standing
 SCHEMA = Schema(
-    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6),
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7),
     synchronous="FULL",
     readable_from=1,
     then={CUES_SINCE: _derive_cues, AGENTS_SINCE: _allow_agents, STANDING_SINCE: _derive_mentions},

@@ -6,13 +6,22 @@ from subcog_hooks import database, wire
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
 from subcog_hooks.memory import cue_tables
 from subcog_hooks.memory.model import Memory, check, now_ms
-from subcog_hooks.memory.schema import CUES_SINCE, MARKS_SINCE, QUESTIONS_SINCE, SCHEMA, STANDING_SINCE
+from subcog_hooks.memory.schema import (
+    CUES_SINCE,
+    INDEXED_STANDING_SINCE,
+    MARKS_SINCE,
+    QUESTIONS_SINCE,
+    SCHEMA,
+    STANDING_SINCE,
+)
 from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
+
+    from subcog_hooks.memory.outlines import Outline
 
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another; an import commits every 1,000 memories
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
@@ -316,13 +325,23 @@ class Store:
             return []
         return list(self._memories(cue_tables.pinned(audiences, now_ms), (*audiences, limit)))
 
-    def newest(self, audience: str, limit: int) -> list[Memory]:
-        """Return the active memories of one audience that were stored last, the last first, expired ones too."""
-        scope, _, project = audience.partition(":")
-        where = (
-            "INDEXED BY memories_by_project WHERE project IS ? AND status = 'active' AND scope = ? ORDER BY seq DESC LIMIT ?"
-        )
-        return list(self._memories(where, (project or None, scope, limit)))
+    def outlines(self, audiences: tuple[str, ...], limit: int, now_ms: int, also: "Sequence[str]" = ()) -> "list[Outline]":
+        """Return the live memories that wait for no moment, as far as a brief weighs them, each once.
+
+        Those among the `limit` that each project stored last, the `limit` last ones that were called standing, and of `also`,
+        which are ids.
+        """
+        from subcog_hooks.memory import outlines  # a session begins once
+
+        standing = "standing" if self._has(STANDING_SINCE) else "NULL"
+        try:
+            found = outlines.find_newest(self._run, audiences, limit, now_ms, standing)
+            found += outlines.find_by_ids(self._run, also, audiences, now_ms, standing)
+            if self._has(INDEXED_STANDING_SINCE):
+                found += outlines.find_standing(self._run, audiences, limit, now_ms)
+        except ValueError as error:
+            raise self._unreadable(error) from error
+        return list({one.id: one for one in found}.values())
 
     def room(self) -> cue_tables.Room:
         """Return the room for triggers without a literal."""

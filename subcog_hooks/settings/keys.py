@@ -299,7 +299,7 @@ KEYS = {
             1500,
             0,
             6000,
-            "The most characters (UTF-16 units) of the brief that a session begins with; 0 for no brief",
+            "The most characters (UTF-16 units) of memories in the brief that a session begins with; 0 for no brief",
         ),
         Key(
             "surfacing.min_relevance", 0.22, 0.0, 1.0, "How relevant a memory must be to be given to the agent (a probability)"

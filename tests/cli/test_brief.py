@@ -12,7 +12,7 @@ RULE = "Commit by hand; the agent never pushes."
 
 @pytest.fixture
 def filled(subcog: Run) -> Run:
-    for number in range(40):
+    for number in range(45):
         subcog("remember", f"Module m{number} keeps its rows in table t{number}.", "-s", "context", "--user")
         if number == 20:
             subcog("remember", RULE, "-s", "preferences", "--user")
@@ -33,7 +33,9 @@ def test_it_says_what_each_is_worth_and_what_comes_next(filled: Run) -> None:
     (line,) = [line for line in done.out.splitlines() if RULE in line and "kind" in line]
     assert "kind +2.00" in line
     known = json.loads(filled("brief", "--json").out)
-    assert len(known["text"]) == known["characters"] <= 1_500
+    assert len(known["text"]) == known["characters"]
+    assert 1_450 < known["memory_characters"] <= 1_500
+    assert f"{known['memory_characters']:,} characters, {known['characters']:,} with what stands" in done.out
     assert len(known["next"]) == 5
     assert set(known["worth"]) == set(known["ids"])
 

@@ -71,7 +71,7 @@ def test_every_acknowledged_memory_survives_writers_that_are_killed(
 def test_an_import_that_is_killed_leaves_whole_chunks_and_can_be_repeated(
     subcog_command: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    rows = [json.dumps({"id": f"row-{i}", "content": f"imported fact {i} about harbours and tides"}) for i in range(8_000)]
+    rows = [json.dumps({"id": f"row-{i}", "content": f"imported fact {i} about harbours and tides"}) for i in range(4_000)]
     source = tmp_path / "rows.jsonl"
     source.write_text("\n".join(rows))
     importing = subprocess.Popen([subcog_command, "import", str(source)], env=environment, stdout=subprocess.DEVNULL)
@@ -86,8 +86,8 @@ def test_an_import_that_is_killed_leaves_whole_chunks_and_can_be_repeated(
     assert run([subcog_command, "doctor"], environment).returncode == 0
     again = run([subcog_command, "import", str(source)], environment)
     assert again.returncode == 0, again.stderr
-    assert len(run([subcog_command, "export"], environment).stdout.splitlines()) == 8_000
-    assert run([subcog_command, "search", "--ids", "-n", "1", "imported", "7999"], environment).stdout == "row-7999\n"
+    assert len(run([subcog_command, "export"], environment).stdout.splitlines()) == 4_000
+    assert run([subcog_command, "search", "--ids", "-n", "1", "imported", "3999"], environment).stdout == "row-3999\n"
 
 
 def test_many_writers_and_a_hook_do_not_get_into_each_others_way(
@@ -144,9 +144,9 @@ def test_many_writers_and_a_hook_do_not_get_into_each_others_way(
 
 def test_a_reader_that_has_seen_enough_is_no_failure(subcog_command: str, environment: dict[str, str], tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
-    rows.write_text("\n".join(json.dumps({"content": f"bulk fact {i} about moorings " * 20}) for i in range(2_000)))
+    rows.write_text("\n".join(json.dumps({"content": f"bulk fact {i} about moorings " * 20}) for i in range(700)))
     run([subcog_command, "import", str(rows)], environment)
-    for arguments in (["list", "-n", "2000"], ["export"], ["search", "moorings", "-n", "1000"]):
+    for arguments in (["list", "-n", "700"], ["export"], ["search", "moorings", "-n", "1000"]):
         writer = subprocess.Popen([subcog_command, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert writer.stdout is not None
         assert writer.stdout.readline()

@@ -9,6 +9,7 @@ import pytest
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import brief, session_start
 from subcog_hooks.hooks import user_prompt_submit as prompts
+from subcog_hooks.hooks.block import HARD_CAP_UNITS
 from subcog_hooks.hooks.sanitise import utf16_units
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
@@ -47,6 +48,11 @@ def context(printed: list[bytes]) -> str:
     return str(json.loads(line)["hookSpecificOutput"]["additionalContext"])
 
 
+def text_units(block: str) -> int:
+    """The UTF-16 units of the texts in a block, which is what a brief's setting bounds."""
+    return sum(utf16_units(line.partition("] ")[2]) for line in block.split("\n")[1:-1])
+
+
 def add_many(store: Store, make: Maker, count: int) -> None:
     facts = [f"Fact {n} is about module m{n} and its table t{n}." for n in range(count)]
     store.add([make(fact, id=f"f{n:03}", created_at=n, namespace="context") for n, fact in enumerate(facts)])
@@ -67,8 +73,17 @@ def test_as_many_come_as_fit_and_none_is_cut(store: Store, make: Maker, home: Ho
     add_many(store, make, 150)
     text = context(begin())
     lines = text.split("\n")[1:-1]
-    assert room - 150 < utf16_units(text) <= room
+    assert room - 60 < text_units(text) <= room or len(lines) == session_start.MOST_MEMORIES
     assert all(line.endswith(".") for line in lines)
+
+
+def test_a_block_is_never_longer_than_the_client_takes(store: Store, make: Maker, home: Home, begin: Begin) -> None:
+    configure(home, "[surfacing]\nbrief_characters = 6000")
+    facts = [f"Fact {n} is about {'the module of the harbour ' * 3}m{n}." for n in range(150)]
+    store.add([make(fact, id=f"{n:03}-" + "x" * 50, created_at=n, namespace="c" * 30) for n, fact in enumerate(facts)])
+    text = context(begin())
+    assert HARD_CAP_UNITS - 400 < utf16_units(text) <= HARD_CAP_UNITS
+    assert all(line.endswith(".") for line in text.split("\n")[1:-1])
 
 
 def test_nothing_comes_where_it_is_switched_off(store: Store, make: Maker, home: Home, begin: Begin) -> None:
@@ -84,7 +99,7 @@ def test_a_project_may_only_shorten_it(store: Store, make: Maker, home: Home, be
     assert begin(cwd=str(tmp_path)) == []
     (tmp_path / ".subcog.toml").write_text("[surfacing]\nbrief_characters = 6000\n", encoding="utf-8")
     configure(home, f"[surfacing]\nbrief_characters = {300}")
-    assert utf16_units(context(begin(cwd=str(tmp_path), session="t"))) <= 300
+    assert text_units(context(begin(cwd=str(tmp_path), session="t"))) <= 300
 
 
 def test_rules_come_before_facts_of_the_same_age(store: Store, make: Maker, begin: Begin, home: Home) -> None:
@@ -92,6 +107,14 @@ def test_rules_come_before_facts_of_the_same_age(store: Store, make: Maker, begi
     add_many(store, make, 30)
     store.add([make(RULE, id="rule", namespace="preferences", created_at=29)])
     assert shown(begin())[0] == "rule"
+
+
+def test_what_is_said_to_be_standing_is_in_view_however_old_and_however_many_are_newer(
+    store: Store, make: Maker, begin: Begin, home: Home
+) -> None:
+    store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=1)])
+    add_many(store, make, 300)
+    assert shown(begin())[0] == "said"
 
 
 def test_what_is_said_to_be_standing_comes_first_however_old(store: Store, make: Maker, begin: Begin, home: Home) -> None:
@@ -124,7 +147,7 @@ def test_neither_the_projects_memories_nor_ones_own_take_all_of_the_room(
     assert len(ids) * 0.2 < len(few) < len(ids) * 0.5
     store.modify([f"o{n:03}" for n in range(20)], lambda memory: memory.replaced(status="archived"))
     assert all(id_.startswith("m") for id_ in shown(begin(cwd=str(tmp_path), session="t")))
-    assert len(shown(begin(cwd=str(tmp_path), session="u"))) >= len(ids) - 1
+    assert text_units(context(begin(cwd=str(tmp_path), session="u"))) > 1_000 - 40
 
 
 def test_what_was_sought_in_this_project_comes_before_what_is_newer(
@@ -151,7 +174,7 @@ def _ranked(home: Home) -> list[brief.Worth]:
     from subcog_hooks.settings.loading import Settings
 
     occasion = Occasion({}, "", None, Settings({}), State.open(home, 1_000), home, Deadline(60_000))
-    return brief.ranked(occasion)
+    return list(brief.ranked(brief.weighed(occasion)))
 
 
 def test_what_prompts_were_near_to_is_noted(store: Store, make: Maker, home: Home) -> None:

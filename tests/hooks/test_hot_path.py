@@ -45,7 +45,7 @@ main()
 
 # the interpreter's own, each with the library that asks for it
 STANDARD = {
-    *("_json", "math", "_datetime", "datetime"),  # wire; recall; tantivy (datetime is _datetime on 3.11)
+    *("_json", "math", "_bisect", "_datetime", "datetime"),  # wire; recall; a brief; tantivy (datetime is _datetime on 3.11)
     *("collections", "collections.abc", "_collections", "_operator", "operator", "itertools", "keyword", "reprlib"),  # apsw
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
@@ -261,7 +261,7 @@ def test_a_session_that_begins_with_nothing_loads_neither_re2_nor_tantivy(home: 
 def test_a_brief_loads_neither_re2_nor_tantivy() -> None:
     done = run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"})
     assert b"PKCE" in done.out
-    assert done.own == OF_STARTS | HANDED_OVER | {"hooks.brief"}
+    assert done.own == OF_STARTS | HANDED_OVER | {"hooks.brief", "memory.outlines"}
     assert_lean(done.modules)
     assert not {"tantivy", "re2"} & done.modules
 
