@@ -25,7 +25,7 @@ from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.keys import NO_LLM
-from subcog_hooks.state import cut_offs, decision_log, metrics
+from subcog_hooks.state import cut_offs, decision_log, metrics, silent_calls
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
@@ -72,6 +72,7 @@ HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
 FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER)  # the first four are S0's
 OF_LLM = {family.name: family.values for family in (STARTED, COMPLETED, TIMEOUTS)} | {DURATION.name: (LLM, HYBRID)}
 MAX_NAMED_MEMORIES = 5  # memories that are named
+MOST_SILENT = 1_000  # calls of tools that are looked at: more than are kept
 MIN_SPARKLINE_COLUMNS = 70  # columns from which a table has room for sparklines
 
 Values = dict[str, Counter | Histogram]  # of one family, by the value of its label
@@ -98,7 +99,8 @@ def stats(
     cut_off = cut_offs.read(session.home(), now_ms())
     used = Usage(kept, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
     shelf = _shelf(used)
-    channels = usage.by_channel(kept, shelf.bad)
+    later = usage.used_later(kept, silent_calls.latest(session.home(), MOST_SILENT))
+    channels = usage.by_channel(kept, later, shelf.bad)
     if as_json:
         known = {family.name: _described(family, found[family.name]) for family in FAMILIES if found[family.name]}
         terminal.json({**known, **_usage(used, shelf, channels), "cut_off": len(cut_off)}, indent=1)
@@ -242,7 +244,7 @@ def _usage(used: Usage, shelf: Shelf, channels: Sequence[FoundBy]) -> dict[str, 
         "injected_per_spoken": used.injected_per_spoken,
         "characters": used.units,
         "characters_per_spoken": used.units_per_spoken,
-        "channels": {part.channel: {"injected": part.given, "bad": part.bad} for part in channels},
+        "channels": {part.channel: {"injected": part.given, "used": part.used, "bad": part.bad} for part in channels},
         "latency_ms": {
             event: {"count": times.runs, **dict(zip(("p50", "p95", "p99"), times.quantiles, strict=True))}
             for event, times in used.times.items()
@@ -275,9 +277,10 @@ def _used(used: Usage, shelf: Shelf, channels: Sequence[FoundBy]) -> Iterator[Re
     yield table
     yield ""
     if channels:
-        table = _table("found by", "handed over", "called bad", "")
+        table = _table("found by", "handed over", "of use later", "", "called bad", "")
         for part in channels:
-            _add(table, safe(part.channel), str(part.given), str(part.bad), f"{part.bad / part.given:.0%}")
+            shares = f"{part.used / part.given:.0%}", f"{part.bad / part.given:.0%}"
+            _add(table, safe(part.channel), str(part.given), str(part.used), shares[0], str(part.bad), shares[1])
         yield table
         yield ""
     table = _table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))

@@ -12,6 +12,8 @@ import pytest
 from subcog_hooks.cli.stats import FAMILIES, MIN_SPARKLINE_COLUMNS, quantile
 from subcog_hooks.cli.support import usage
 from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.hooks import pre_tool_use, session_start, user_prompt_submit
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.state import metrics
@@ -21,6 +23,7 @@ from subcog_hooks.state.metrics import BUCKETS, Histogram
 from tests.cli.conftest import Run
 from tests.cli.decided import TOOL, candidate, decided, keep
 from tests.conftest import Maker
+from tests.hooks.conftest import follow
 
 DURATION = "search_intent_detection_duration_seconds"
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*",?)+)\})? (\S+)')
@@ -278,15 +281,46 @@ def test_it_says_by_channel_what_was_handed_over_and_what_was_called_bad(
     )
     assert subcog("why", "--bad", "m1", "d2").code == 0
     assert json.loads(subcog("stats", "--json").out)["channels"] == {
-        "semantic": {"injected": 4, "bad": 1},
-        "exact": {"injected": 2, "bad": 1},
-        "pattern": {"injected": 2, "bad": 0},
+        "semantic": {"injected": 4, "used": 0, "bad": 1},
+        "exact": {"injected": 2, "used": 0, "bad": 1},
+        "pattern": {"injected": 2, "used": 0, "bad": 0},
     }
     rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
-    at = rows.index("found by handed over called bad")
-    assert rows[at + 1 : at + 4] == ["semantic 4 1 25%", "exact 2 1 50%", "pattern 2 0 0%"]
+    at = rows.index("found by handed over of use later called bad")
+    assert rows[at + 1 : at + 4] == ["semantic 4 0 0% 1 25%", "exact 2 0 0% 1 50%", "pattern 2 0 0% 0 0%"]
     subcog("why", "--bad", "m1", "d2", "--undo")
-    assert json.loads(subcog("stats", "--json").out)["channels"]["exact"] == {"injected": 2, "bad": 0}
+    assert json.loads(subcog("stats", "--json").out)["channels"]["exact"] == {"injected": 2, "used": 0, "bad": 0}
+
+
+def test_it_says_how_many_mattered_later_in_their_session(
+    subcog: Run, home: Home, store: Store, make: Maker, tmp_path: Path
+) -> None:
+    store.add([make("The dredging barge Ellida is moored at pier 7 from November on.", id="barge")])
+    store.add([make("Regenerate the client with `make openapi` after each change of the schema.", id="client")])
+    store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(20)])
+    follow(home, store)
+
+    def hear(session: str, event: str, **asked: object) -> list[bytes]:
+        printed: list[bytes] = []
+        payload: dict[str, object] = {"session_id": session, "cwd": str(tmp_path), "hook_event_name": event, **asked}
+        respond[event](payload, home, printed.append, Deadline(60_000))
+        return printed
+
+    respond = {
+        "SessionStart": session_start.respond,
+        "UserPromptSubmit": user_prompt_submit.respond,
+        "PreToolUse": pre_tool_use.respond,
+    }
+    for session in ("a", "b"):
+        assert hear(session, "SessionStart", source="startup")
+    assert json.loads(subcog("stats", "--json").out)["channels"]["brief"] == {"injected": 44, "used": 0, "bad": 0}
+    assert hear("a", "UserPromptSubmit", prompt="Where is the dredging barge Ellida moored?") == []
+    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
+    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
+    assert hear("c", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"})
+    told = json.loads(subcog("stats", "--json").out)["channels"]
+    assert told["brief"] == {"injected": 44, "used": 2, "bad": 0}
+    assert sum(part["used"] for part in told.values()) == 2
 
 
 def test_without_a_home_no_channel_is_named(subcog: Run) -> None:

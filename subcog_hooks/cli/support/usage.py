@@ -8,7 +8,8 @@ from datetime import date, timedelta
 from math import ceil
 from typing import NamedTuple
 
-from subcog_hooks.state.decision import INJECTED, SPOKE, Decision
+from subcog_hooks.state.decision import GIVEN, INJECTED, SPOKE, Decision
+from subcog_hooks.state.silent_calls import SilentCall
 
 DAYS = 14  # that a sparkline shows, the last one today
 QUANTILES = (0.5, 0.95, 0.99)
@@ -72,28 +73,55 @@ class Usage:
 
 
 class FoundBy(NamedTuple):
-    """A channel's part in what was handed over: how many memories it had found, and how many of these were called bad."""
+    """A channel's part in what was handed over.
+
+    given: memories that it had found; used: those of them that mattered later in their session; bad: those called bad.
+    """
 
     channel: str
     given: int
+    used: int
     bad: int
 
 
-def by_channel(decisions: Sequence[Decision], bad: AbstractSet[tuple[str, str]]) -> list[FoundBy]:
+def by_channel(
+    decisions: Sequence[Decision], used: AbstractSet[tuple[str, str]], bad: AbstractSet[tuple[str, str]]
+) -> list[FoundBy]:
     """Return the parts of the channels, the largest first. A memory that several have found counts for each of them.
 
-    bad: pairs of a decision and a memory that was called bad there, by their ids.
+    used, bad: pairs of a decision and a memory that was handed over there, by their ids.
     """
     given: Counter[str] = Counter()
+    of_use: Counter[str] = Counter()
     called_bad: Counter[str] = Counter()
     for decision in decisions:
         for candidate in decision.candidates:
             if candidate.outcome == INJECTED:
                 given.update(list(candidate.ranks))
+                if (decision.id, candidate.id) in used:
+                    of_use.update(list(candidate.ranks))
                 if (decision.id, candidate.id) in bad:
                     called_bad.update(list(candidate.ranks))
-    parts = [FoundBy(channel, count, called_bad[channel]) for channel, count in given.items()]
+    parts = [FoundBy(channel, count, of_use[channel], called_bad[channel]) for channel, count in given.items()]
     return sorted(parts, key=lambda part: (-part.given, part.channel))
+
+
+def used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
+    """Return the pairs of a decision and a memory handed over there that mattered later in the session.
+
+    A later prompt or tool call would have brought it, and did not because it had been given.
+    """
+    given: dict[tuple[str, str], Decision] = {}  # by session and memory: as it is given once, the last counts
+    for decision in sorted(decisions, key=lambda decision: decision.at):
+        given.update({(decision.session, id_): decision for id_ in decision.injected if decision.session})
+    asked = [
+        (decision.session, candidate.id, decision.at)
+        for decision in decisions
+        for candidate in decision.candidates
+        if candidate.outcome == GIVEN
+    ]
+    asked += [(call.session, id_, call.at) for call in silent for id_ in call.given]
+    return {(first.id, id_) for session, id_, at in asked if (first := given.get((session, id_))) is not None and at > first.at}
 
 
 def rate_of(outcome: str) -> "Callable[[Sequence[Decision]], float]":
