@@ -10,8 +10,8 @@ from subcog_hooks.hooks.block import Entry, Rendered, render_block, to_hook_outp
 from subcog_hooks.hooks.occasion import PRINT_MS
 from subcog_hooks.hooks.sanitise import utf16_units
 from subcog_hooks.hooks.verdict import chosen
-from subcog_hooks.state import ledger
-from subcog_hooks.state.decision import GATE, OUT_OF_TIME, RENDER, ROOM, SPOKE
+from subcog_hooks.state import ledger, sessions
+from subcog_hooks.state.decision import GATE, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from subcog_hooks.hooks.occasion import Occasion
     from subcog_hooks.hooks.verdict import Offer
     from subcog_hooks.recall.hits import Hit
+
+
+LEAST_UNITS = 200  # of a session's account: in less nothing is said
 
 
 class Delivery:
@@ -51,13 +54,16 @@ def deliver(occasion: "Occasion", event: str, offer: "Offer", write: "Callable[[
     occasion.stages.done(GATE)
     if not chosen(judged):
         return Delivery(offer.silence(judged), judged)
+    left = _units_left(occasion, is_brief=offer.is_brief)
+    if left < LEAST_UNITS:
+        return Delivery(SPENT, judged)
     if occasion.deadline.work_left_ms() < PRINT_MS:
         return Delivery(OUT_OF_TIME, judged)
     has_lock = _lock(occasion)
     try:
         if has_lock and (now_given := occasion.given()) != given:  # by another hook in the meantime
             judged = offer.judge(now_given)
-        block = _render(offer, judged)
+        block = _render(offer, judged, min(offer.units, left))
         if block.ids:
             write(to_hook_output(event, block.text))
     except BaseException:
@@ -66,15 +72,23 @@ def deliver(occasion: "Occasion", event: str, offer: "Offer", write: "Callable[[
         raise
     occasion.stages.done(RENDER)
     if has_lock:
-        _commit(occasion, block.ids)
+        _commit(occasion, block, is_brief=offer.is_brief)
     outcome = SPOKE if block.ids else offer.silence(judged)
     return Delivery(outcome, judged, block.ids, utf16_units(block.text) if block.ids else 0)
+
+
+def _units_left(occasion: "Occasion", *, is_brief: bool) -> int:
+    """Return the UTF-16 units that the session may still be given: all for its start. Raises StoreError."""
+    most = int(occasion.settings["surfacing.session_characters"])
+    if is_brief or not occasion.session:
+        return most
+    return most - sessions.units_given(occasion.state, occasion.session)
 
 
 def preview(occasion: "Occasion", offer: "Offer") -> Delivery:
     """Return what `deliver` would do now; nothing is written or locked. Raises StoreError."""
     judged = offer.judge(occasion.given())
-    block = _render(offer, judged)
+    block = _render(offer, judged, offer.units)
     outcome = SPOKE if block.ids else offer.silence(judged)
     return Delivery(outcome, judged, block.ids, utf16_units(block.text), block.text)
 
@@ -91,23 +105,30 @@ def _lock(occasion: "Occasion") -> bool:
     return True
 
 
-def _commit(occasion: "Occasion", ids: tuple[str, ...]) -> None:
+def _commit(occasion: "Occasion", block: Rendered, *, is_brief: bool) -> None:
     try:
-        if ids and not occasion.is_trial:
-            ledger.record(occasion.state, occasion.session, ids, occasion.at, occasion.id)
+        if block.ids and not occasion.is_trial:
+            ledger.record(occasion.state, occasion.session, block.ids, occasion.at, occasion.id)
+            _charge(occasion, utf16_units(block.text), is_brief=is_brief)
         occasion.state.commit()
     except StoreError as error:
         occasion.log(f"the ledger was not kept: {error}")
         occasion.state.roll_back()
 
 
-def _render(offer: "Offer", judged: "Sequence[Judged]") -> Rendered:
-    """Return the block of what was chosen; what does not fit into it is judged anew."""
+def _charge(occasion: "Occasion", units: int, *, is_brief: bool) -> None:
+    """Add to a session's account. What a resumed session begins with again was added when it began. Raises StoreError."""
+    if not is_brief or not sessions.units_given(occasion.state, occasion.session):
+        sessions.add_units(occasion.state, occasion.session, occasion.project, units, occasion.at)
+
+
+def _render(offer: "Offer", judged: "Sequence[Judged]", units: int) -> Rendered:
+    """Return the block of what was chosen, in so many UTF-16 units; what does not fit into it is judged anew."""
     wanted = chosen(judged)
     block = render_block(
         [_entry(one.hit, tells_relevance=offer.tells_relevance) for one in wanted],
         about=offer.about,
-        max_units=offer.units,
+        max_units=units,
         is_brief=offer.is_brief,
     )
     for one in wanted:

@@ -112,6 +112,7 @@ def _forgotten(occasion: "Occasion") -> list[str]:
         return []
     used = ledger.given_lately(occasion.state, occasion.session, MOST_USED)
     ledger.forget(occasion.state, occasion.session)
+    sessions.forget_units(occasion.state, occasion.session)
     return used
 
 

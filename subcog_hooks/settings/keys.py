@@ -36,6 +36,7 @@ ONE_WAY = {
     "surfacing.min_relevance": RAISE,
     "surfacing.max_memories": LOWER,
     "surfacing.max_characters": LOWER,
+    "surfacing.session_characters": LOWER,
     "search.min_similarity": RAISE,
     "diversity.near_duplicate": LOWER,  # what is nearly the same is left out sooner
     "relevance.prior": LOWER,  # it raises the relevance of some namespaces
@@ -311,6 +312,13 @@ KEYS = {
             200,
             9900,
             "The most characters (UTF-16 units) that one prompt is given",
+        ),
+        Key(
+            "surfacing.session_characters",
+            12_000,
+            500,
+            1_000_000,
+            "The most characters (UTF-16 units) that a session is given, brief, prompts and tools together",
         ),
         Key(
             "surfacing.log_prompts",

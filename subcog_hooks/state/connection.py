@@ -79,7 +79,12 @@ CREATE TABLE sought (
 ) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = database.Schema(migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5), synchronous="NORMAL")
+# the UTF-16 units that a session has been given
+_VERSION_6 = "ALTER TABLE sessions ADD COLUMN units INTEGER NOT NULL DEFAULT 0"
+
+SCHEMA = database.Schema(
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6), synchronous="NORMAL"
+)
 
 
 class State:

@@ -21,9 +21,10 @@ INTENT = "intent"  # memories could hardly help with such a prompt
 NOTHING_FOUND = "nothing_found"
 BELOW = "below"  # what was found is not relevant enough
 REPEATED = "repeated"  # what is relevant was given in this session before
+SPENT = "spent"  # the session has had the characters that it may be given
 OUT_OF_TIME = "out_of_time"
 FAILED = "failed"
-OUTCOMES = (SPOKE, PAUSED, OFF, NOMEM, NOT_TYPED, INTENT, NOTHING_FOUND, BELOW, REPEATED, OUT_OF_TIME, FAILED)
+OUTCOMES = (SPOKE, PAUSED, OFF, NOMEM, NOT_TYPED, INTENT, NOTHING_FOUND, BELOW, REPEATED, SPENT, OUT_OF_TIME, FAILED)
 
 # and of a candidate, beside BELOW; where the decision's own outcome alone keeps one back, it is that
 INJECTED = "injected"

@@ -39,7 +39,7 @@ def begin(state: "State", session: str, project: str, source: str, now_ms: int) 
     if not session:
         return
     state.run(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, 0, NULL) ON CONFLICT (session)"
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, 0, NULL, 0) ON CONFLICT (session)"
         " DO UPDATE SET project = excluded.project, source = excluded.source, last_at = excluded.last_at",
         (session, project, source, now_ms, now_ms),
     )
@@ -51,7 +51,7 @@ def note_prompt(state: "State", session: str, project: str, now_ms: int) -> None
     if not session:
         return
     rows = state.run(
-        "INSERT INTO sessions VALUES (?, ?, '', ?, ?, 1, NULL) ON CONFLICT (session)"
+        "INSERT INTO sessions VALUES (?, ?, '', ?, ?, 1, NULL, 0) ON CONFLICT (session)"
         " DO UPDATE SET prompts = prompts + 1, last_at = excluded.last_at RETURNING prompts",
         (session, project, now_ms, now_ms),
     )
@@ -92,9 +92,31 @@ def days_since_last(state: "State", session: str, project: str, now_ms: int) -> 
 
 def copy_all(source: "State", target: "State") -> None:
     """Let one state know of sessions and flags what another does."""
-    for table, marks in (("sessions", "?, ?, ?, ?, ?, ?, ?"), ("user_flags", "?, ?")):
+    for table, marks in (("sessions", "?, ?, ?, ?, ?, ?, ?, ?"), ("user_flags", "?, ?")):
         for row in source.run(f"SELECT * FROM {table}"):  # noqa: S608 - the tables' own names
             target.run(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - as above
+
+
+# what a session has been given
+
+
+def units_given(state: "State", session: str) -> int:
+    """Return the UTF-16 units that a session has been given since its client forgot the last."""
+    rows = state.run("SELECT units FROM sessions WHERE session = ?", (session,))
+    return int(rows[0][0] or 0) if rows else 0
+
+
+def add_units(state: "State", session: str, project: str, units: int, now_ms: int) -> None:
+    """Add to the UTF-16 units that a session has been given; one that nothing was heard of begins with it."""
+    state.run(
+        "INSERT INTO sessions VALUES (?, ?, '', ?, ?, 0, NULL, ?) ON CONFLICT (session) DO UPDATE SET units = units + ?",
+        (session, project, now_ms, now_ms, units, units),
+    )
+
+
+def forget_units(state: "State", session: str) -> None:
+    """Begin a session's account anew: the client has forgotten what it was given."""
+    state.run("UPDATE sessions SET units = 0 WHERE session = ?", (session,))
 
 
 # what a session's start has printed

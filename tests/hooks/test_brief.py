@@ -164,7 +164,7 @@ def test_what_was_sought_in_this_project_comes_before_what_is_newer(
     assert sought.of_project(state, "", 10) == {"f005": pytest.approx(2.7)}
     state.close()
     weights = {one.memory.id: one for one in _ranked(home)}
-    assert weights["f005"].sought > 1.9
+    assert weights["f005"].sought > 0.9
     assert weights["f299"].sought == 0.0
     assert "f006" not in weights  # of another project, and too old to be looked at
 
@@ -175,6 +175,31 @@ def _ranked(home: Home) -> list[brief.Worth]:
 
     occasion = Occasion({}, "", None, Settings({}), State.open(home, 1_000), home, Deadline(60_000))
     return list(brief.ranked(brief.weighed(occasion)))
+
+
+def test_what_has_words_of_the_branch_comes_before_what_is_newer(
+    store: Store, make: Maker, begin: Begin, home: Home, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/feature/PAY-12-refund_window\n")
+    configure(home, "[surfacing]\nbrief_characters = 200")
+    store.add([make("Refunds are open for 14 days.", id="refund", namespace="context", created_at=1)])
+    add_many(store, make, 100)
+    assert shown(begin(cwd=str(tmp_path)))[0] != "refund"
+    store.modify(["refund"], lambda memory: memory.replaced(created_at=60))
+    assert "refund" in shown(begin(cwd=str(tmp_path), session="t"))
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert "refund" not in shown(begin(cwd=str(tmp_path), session="u"))
+
+
+def test_the_word_of_an_agent_comes_behind_that_of_a_person(store: Store, make: Maker, home: Home) -> None:
+    store.add([make("The crane has two hooks.", id="agent", namespace="context", trust="agent", created_at=102)])
+    store.add([make("The quay has two cranes.", id="person", namespace="context", created_at=101)])
+    add_many(store, make, 100)
+    found = {one.memory.id: (place, one.trust) for place, one in enumerate(_ranked(home))}
+    assert found["person"] == (0, 0.0)
+    assert found["agent"][0] > 10
+    assert found["agent"][1] == -1.5
 
 
 def test_what_prompts_were_near_to_is_noted(store: Store, make: Maker, home: Home) -> None:

@@ -16,9 +16,9 @@ from subcog_hooks.paths import Home
 from subcog_hooks.recall.exact import Exact
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
 from subcog_hooks.settings.loading import load
-from subcog_hooks.state import decision_log, ledger
+from subcog_hooks.state import decision_log, ledger, sessions
 from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPOKE
+from subcog_hooks.state.decision import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPENT, SPOKE
 from tests.hooks.recorded import decisions, outcomes, shown
 
 Opened = Callable[..., Occasion]
@@ -93,6 +93,22 @@ def test_what_repeats_a_better_one_or_does_not_fit_stays_behind(opened: Opened, 
     exact.channels[PATH] = (*exact.channels[PATH], Memory(id="again", content="Rule of anchor!", seq=7))
     assert hand_over(opened(), exact, terms(nearly=0.9, units=150)) == ["anchor"]
     assert outcomes(decisions(home)[0]) == {"anchor": INJECTED, "buoy": ROOM, "again": DUPLICATE}
+
+
+def test_a_session_is_given_no_more_than_its_characters_until_it_is_compacted(opened: Opened, home: Home) -> None:
+    home.create()
+    Path(home.config).write_text("[surfacing]\nsession_characters = 500\n", encoding="utf-8")
+    assert hand_over(opened(), found("anchor"), terms()) == ["anchor"]
+    first = sessions.units_given(opened().state, "s")
+    assert first == decisions(home)[0].units > 100
+    assert hand_over(opened(), found("buoy", "crane"), terms()) == ["buoy", "crane"]
+    spent = sessions.units_given(opened().state, "s")
+    assert spent == first + decisions(home)[0].units > 300
+    assert hand_over(opened(), found("derrick"), terms()) == []
+    assert (decisions(home)[0].outcome, outcomes(decisions(home)[0])) == (SPENT, {"derrick": SPENT})
+    assert hand_over(opened("another"), found("derrick"), terms()) == ["derrick"]
+    sessions.forget_units(opened().state, "s")
+    assert hand_over(opened(), found("derrick"), terms()) == ["derrick"]
 
 
 def test_where_all_was_given_before_nothing_is_printed_or_recorded(opened: Opened, home: Home) -> None:

@@ -17,6 +17,7 @@ LOOSE = (  # key, a value that would loosen its default, one that tightens it
     ("surfacing.max_memories", None, 2),
     ("surfacing.brief_characters", 6_000, 300),
     ("surfacing.max_characters", 9_900, 300),
+    ("surfacing.session_characters", 900_000, 900),
     ("search.min_similarity", 0.0, 0.6),
     ("diversity.near_duplicate", 1.0, 0.8),
     ("relevance.prior", 1.9, 1.0),

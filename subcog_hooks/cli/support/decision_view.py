@@ -44,6 +44,7 @@ LACKED = {  # what kept a candidate back
     outcomes.DUPLICATE: "nearly repeats a better one",
     outcomes.COUNT: "others took the places",
     outcomes.ROOM: "others took the room",
+    outcomes.SPENT: "the session has had its characters",
     outcomes.STALE: "the files that it is about are gone",
     outcomes.BAD: "marked as wrong for such prompts",
 }

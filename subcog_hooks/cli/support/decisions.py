@@ -27,7 +27,14 @@ WORDS = 90  # characters of a memory, or of a prompt in a list
 
 NOT_KEPT = "(the prompt was not kept)"
 
-DECIDED_BY_RELEVANCE = (outcomes.SPOKE, outcomes.NOTHING_FOUND, outcomes.BELOW, outcomes.REPEATED, outcomes.INTENT)
+DECIDED_BY_RELEVANCE = (
+    outcomes.SPOKE,
+    outcomes.NOTHING_FOUND,
+    outcomes.BELOW,
+    outcomes.REPEATED,
+    outcomes.SPENT,
+    outcomes.INTENT,
+)
 
 _SILENT = {  # why; those that need numbers are told below
     outcomes.PAUSED: "the hook was paused; `subcog resume` ends it",
@@ -38,6 +45,7 @@ _SILENT = {  # why; those that need numbers are told below
     outcomes.BELOW: "nothing was relevant enough",
     outcomes.NOTHING_FOUND: "no memory is near to it, or has a word of it",
     outcomes.REPEATED: "what is relevant was given in this session before",
+    outcomes.SPENT: "the session has been given surfacing.session_characters",
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "it failed",
 }
