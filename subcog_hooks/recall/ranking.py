@@ -27,7 +27,8 @@ def alpha_of(found: "Candidates", tuning: "Tuning", corpus: "Callable[[], int | 
         return tuning.alpha, "fusion.alpha"
     from subcog_hooks.recall.alpha import adaptive  # unless it is asked for, .4 ms with the types of queries
 
-    return adaptive(found.query.type, corpus(), tuning.small, tuning.large)
+    by_type = float(getattr(tuning, found.query.type))
+    return adaptive(found.query.type, by_type, corpus(), tuning.small, tuning.large)
 
 
 def fused(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[int, float]:
@@ -55,16 +56,16 @@ def contributions(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[s
             LEXICAL: fusion.weighted(found.words, {}, alpha, found.full_words),
             SEMANTIC: fusion.weighted({}, found.cosines, alpha),
             LABELS: fusion.with_list({}, weight, by_labels),
-            PATTERN: fusion.with_list({}, fusion.PATTERN_IN_WEIGHTED, by_pattern),
-            STATE: fusion.with_list({}, fusion.STATE_IN_WEIGHTED, by_state),
+            PATTERN: fusion.with_list({}, tuning.pattern * fusion.PATTERN_IN_WEIGHTED, by_pattern),
+            STATE: fusion.with_list({}, tuning.state * fusion.STATE_IN_WEIGHTED, by_state),
         }
     by_words = fusion.ranks_of(sorted(((score, seq) for seq, score in found.words.items()), key=lambda hit: (-hit[0], hit[1])))
     weight *= fusion.LABELS_IN_RRF * (1.0 - alpha) / fusion.LABELS_IN_WEIGHTED
     lists = {
         SEMANTIC: (alpha, found.lists.get(SEMANTIC, {})),
         LEXICAL: (1.0 - alpha, by_words),
-        PATTERN: (fusion.PATTERN_IN_RRF, by_pattern),
-        STATE: (fusion.STATE_IN_RRF, by_state),
+        PATTERN: (tuning.pattern * fusion.PATTERN_IN_RRF, by_pattern),
+        STATE: (tuning.state * fusion.STATE_IN_RRF, by_state),
         LABELS: (weight, by_labels),
     }
     return {name: fusion.reciprocal_ranks([one], tuning.rrf_k) for name, one in lists.items()}

@@ -1,6 +1,6 @@
 """The numbers of the ranking that can be set, as one value: what the settings say, or what an experiment tries."""
 
-from subcog_hooks.settings.keys import ADAPTIVE, KEYS, WEIGHTED
+from subcog_hooks.settings.keys import ADAPTIVE, KEYS, TYPE_SHARES, WEIGHTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,13 +12,18 @@ class Tuning:
     """The numbers by which lists become one ranking. Each field is the setting that its name in `_SETTINGS` is.
 
     alpha: the share of meaning, None for the one of each query (`alpha.adaptive`). The depths of the lists have no setting:
-    they are for the sweep.
+    they are for the sweep. Where alpha is left to the query, the share of each type of query is the field of its name.
     """
 
     __slots__ = (
         "agreement",
         "alpha",
+        "conceptual",
         "decay",
+        "entity",
+        "exact_quote",
+        "exploratory",
+        "factual",
         "floor",
         "is_weighted",
         "large",
@@ -26,10 +31,12 @@ class Tuning:
         "min_similarity",
         "mmr",
         "near_duplicate",
+        "pattern",
         "prior",
         "rrf_k",
         "semantic_depth",
         "small",
+        "state",
         "tags",
     )
 
@@ -49,6 +56,13 @@ class Tuning:
         self.agreement = float(values.pop("agreement"))
         self.decay = float(values.pop("decay"))
         self.floor = float(values.pop("floor"))
+        self.exact_quote = float(values.pop("exact_quote"))
+        self.entity = float(values.pop("entity"))
+        self.conceptual = float(values.pop("conceptual"))
+        self.factual = float(values.pop("factual"))
+        self.exploratory = float(values.pop("exploratory"))
+        self.pattern = float(values.pop("pattern"))
+        self.state = float(values.pop("state"))
         self.min_similarity = float(values.pop("min_similarity"))
         self.near_duplicate = float(values.pop("near_duplicate"))
         self.mmr = float(values.pop("mmr"))
@@ -68,6 +82,9 @@ _SETTINGS = {
     "fusion.rrf_k": "rrf_k",
     "fusion.tags": "tags",
     "fusion.agreement": "agreement",
+    **{f"fusion.{kind}": kind for kind, *_ in TYPE_SHARES},
+    "fusion.pattern": "pattern",
+    "fusion.state": "state",
     "recency.decay": "decay",
     "recency.floor": "floor",
     "search.min_similarity": "min_similarity",

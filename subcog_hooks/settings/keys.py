@@ -5,6 +5,13 @@ from subcog_hooks.errors import ConfigError
 MAX_NAME = 200  # characters
 MAX_PATH = 1_000  # characters
 ADAPTIVE = "adaptive"  # fusion.alpha: from the query's type and how much is searched
+TYPE_SHARES = (  # S1 section 3.3: a query's type, the share of meaning that it asks for, and what such a query is
+    ("exact_quote", 0.1, "a phrase in quotes"),
+    ("entity", 0.4, "a name"),
+    ("conceptual", 0.8, "a question about how and why"),
+    ("factual", 0.5, "a question about one fact"),
+    ("exploratory", 0.7, "a subject"),
+)
 WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
 ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
@@ -376,6 +383,12 @@ KEYS = {
             1.0,
             "Bonus for a memory that several channels find (at most this share of its score)",
         ),
+        *(
+            Key(f"fusion.{kind}", share, 0.0, 1.0, f"fusion.alpha = adaptive: the share of meaning that {asked} asks for")
+            for kind, share, asked in TYPE_SHARES
+        ),
+        Key("fusion.pattern", 1.0, 0.0, 5.0, "How much a trigger that matches counts in the order, times the usual"),
+        Key("fusion.state", 1.0, 0.0, 5.0, "How much conditions that hold count in the order, times the usual"),
         Key("recency.decay", 0.01, 0.0, 1.0, "How fast a memory's score falls with its age (share a day); 0 ignores age"),
         Key("recency.floor", 0.9, 0.0, 1.0, "The share of its score that even the oldest memory keeps"),
         Key(

@@ -39,6 +39,10 @@ REPEATS: Rows = {
     "alike": {"content": "Berths are let by the week, from Saturday to Saturday, in the winter season of the marina."},
     "apart": {"content": "Whoever lets berths by the week needs a form."},
 }
+HARBOUR: Rows = {
+    "master": {"content": "Ask the harbour master.", "triggers": ["berth for"]},
+    "tide": {"content": "A berth for ships that draw much falls dry.", "when": {"tide": "low"}},
+}
 BERTHS = "berths let by the week"
 
 
@@ -63,6 +67,13 @@ PINNED = {
     "fusion.rrf_k": "60",
     "fusion.tags": "0.1",
     "fusion.agreement": "0.0",
+    "fusion.exact_quote": "0.1",
+    "fusion.entity": "0.4",
+    "fusion.conceptual": "0.8",
+    "fusion.factual": "0.5",
+    "fusion.exploratory": "0.7",
+    "fusion.pattern": "1.0",
+    "fusion.state": "1.0",
     "recency.decay": "0.0",
     "recency.floor": "0.7",
     "search.timeout_ms": "60000",
@@ -88,6 +99,13 @@ CASES = (
     Case("fusion.tags", "1.0", TUNNELS, "rathole restart tunnel daemon log"),
     Case("fusion.tags", "1.0", TUNNELS, "rathole restart tunnel daemon log", shows="scores"),
     Case("fusion.agreement", "1.0", CATS, beside=(("fusion.alpha", "0.9"),)),
+    Case("fusion.exact_quote", "0.9", KITTENS, '"cold starts"', (ADAPTIVE,), "scores"),
+    Case("fusion.entity", "0.9", KITTENS, "months.csv", (ADAPTIVE,), "scores"),
+    Case("fusion.conceptual", "0.1", KITTENS, QUERY, (ADAPTIVE,), "scores"),
+    Case("fusion.factual", "0.9", KITTENS, "kittens 2024", (ADAPTIVE,), "scores"),
+    Case("fusion.exploratory", "0.1", KITTENS, "kittens", (ADAPTIVE,), "scores"),
+    Case("fusion.pattern", "5.0", HARBOUR, "berth for a dredger", shows="scores"),
+    Case("fusion.state", "5.0", HARBOUR, "berth for a dredger", shows="scores"),
     Case("recency.decay", "1.0", AGES, "crane locked in a storm", beside=(("recency.floor", "0.0"),)),
     Case("recency.floor", "0.0", AGES, "crane locked in a storm", beside=(("recency.decay", "1.0"),)),
     Case("search.min_similarity", "0.9", CATS),
@@ -117,7 +135,7 @@ def configure(case: Case, value: str) -> None:
 
 def seen(subcog: Run, case: Case) -> "Any":
     """What `case.shows` of the answer."""
-    answer = json.loads(subcog("search", case.query, "--fast", "--json").out)
+    answer = json.loads(subcog("search", case.query, "--fast", "--json", "--state", "tide=low").out)
     results = answer["results"]
     return {
         **answer,

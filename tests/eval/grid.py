@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from subcog_hooks.settings.keys import ADAPTIVE, RRF, WEIGHTED, Value
+from subcog_hooks.settings.keys import ADAPTIVE, RRF, TYPE_SHARES, WEIGHTED, Value
 from tests.eval.systems import DEFAULT, PLAIN_RRF, System, alone, default_of, preset, presets
 
 TENTHS = tuple(tenth / 10 for tenth in range(11))
@@ -33,7 +33,13 @@ CONSTANTS: dict[str, tuple[float, ...]] = {  # of the modules `lexical` and `que
     "IDENTIFIER_WEIGHT": (1.0, 1.5, 2.0),
     "PRIOR_DOCUMENTS": (10, 50, 200),
 }
-ELSEWHERE = ("min_similarity", *(name for name in CONSTANTS if name not in {"FLAT", "LABEL_BOOST"}))  # only where asked for
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of meaning, for each type of query
+TYPES = {f"{kind}, adaptive": kind for kind, *_ in TYPE_SHARES}
+ELSEWHERE = (
+    "min_similarity",
+    *TYPES,
+    *(name for name in CONSTANTS if name not in {"FLAT", "LABEL_BOOST"}),
+)  # only where asked for
 
 
 class Setting:
@@ -57,6 +63,7 @@ def dimensions() -> dict[str, list[Setting]]:
     found["rrf_k, rrf"] = _numbers("rrf_k", (5, 20, 60, 100), "rrf_k, rrf", mode=RRF, alpha=0.5, decay=0.0)
     found["tags, rrf"] = _numbers("tags", (0.0, 0.05, 0.1, 0.2), "tags, rrf", mode=RRF, alpha=0.5, decay=0.0)
     found["decay, rrf"] = _numbers("decay", (0.0, 0.003, 0.01), "decay, rrf", mode=RRF, alpha=0.5)
+    found |= {name: _numbers(kind, SHARES, name, alpha=ADAPTIVE) for name, kind in TYPES.items()}
     found["labels"] = [Setting("labels", "on", DEFAULT, is_default=True), Setting("labels", "off", System(by_labels=False))]
     for name, values in CONSTANTS.items():
         default = default_of(name)

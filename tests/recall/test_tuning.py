@@ -5,12 +5,16 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.store import Filter
 from subcog_hooks.paths import Home
-from subcog_hooks.recall import tuning
+from subcog_hooks.recall import pipeline, tuning
+from subcog_hooks.recall.candidates import Request
+from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.hits import PATTERN, STATE
 from subcog_hooks.recall.recency import DAY_MS
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import KEYS
-from tests.recall.shelf import Shelf, find, memory
+from subcog_hooks.settings.keys import KEYS, TYPE_SHARES
+from tests.recall.shelf import ENOUGH, Shelf, memory
 
 OF_RANKING = [
     name for name in KEYS if name.startswith(("fusion.", "recency.", "diversity.")) or name == "search.min_similarity"
@@ -24,11 +28,22 @@ CHANGES = {  # key: a value that is not its default, and what else has to be set
     "fusion.rrf_k": ("5", {"fusion.mode": '"rrf"'}),
     "fusion.tags": ("0.9", {}),
     "fusion.agreement": ("0.9", {}),
+    **{f"fusion.{kind}": ("0.95", {"fusion.alpha": '"adaptive"'}) for kind, *_ in TYPE_SHARES},
+    "fusion.pattern": ("4.0", {}),
+    "fusion.state": ("0.5", {}),
     "recency.decay": ("0.5", {}),
     "recency.floor": ("0.1", {"recency.decay": "0.5"}),
     "search.min_similarity": ("0.55", {}),
     "diversity.near_duplicate": ("0.5", {}),
     "diversity.mmr": ("0.5", {}),
+}
+
+QUERIES = {  # one of each type
+    "exact_quote": '"crane on berth"',
+    "entity": "crane_one",
+    "conceptual": "how does the crane work",
+    "factual": "crane 2024",
+    "exploratory": "crane",
 }
 
 
@@ -42,8 +57,8 @@ def mixed(shelf: Shelf) -> Shelf:
     return shelf
 
 
-def answer(shelf: Shelf, settings: dict[str, str]) -> list[tuple[str, float]]:
-    """What is found, with its scores, under these settings in config.toml."""
+def answer(shelf: Shelf, settings: dict[str, str], query: str = "crane") -> list[tuple[str, float]]:
+    """What is found, with its scores, under these settings in config.toml. A trigger and a condition hold."""
     shelf.home.create()
     sections: dict[str, list[str]] = {}
     for name, value in settings.items():
@@ -55,13 +70,24 @@ def answer(shelf: Shelf, settings: dict[str, str]) -> list[tuple[str, float]]:
     assert read.problems == ()
     of = shelf.placed({"one": 0.8, "two": 0.78, "old": 0.7, "far": 0.5, "tagged": 0.3})
     of.tuning = tuning.from_settings(read)
-    return [(hit.memory.id, hit.score) for hit in find(of, "crane").hits]
+    by_id = shelf.store.by_ids(["one", "far"])
+    exact = Exact({PATTERN: [by_id["far"]], STATE: [by_id["one"]]})
+    found = pipeline.search(Request(query, Filter(), further=exact.lists()), of, ENOUGH, 10)
+    return [(hit.memory.id, hit.score) for hit in found.hits]
 
 
 @pytest.mark.parametrize("name", OF_RANKING)
 def test_each_setting_of_the_ranking_changes_what_is_found_or_how_high_it_scores(mixed: Shelf, name: str) -> None:
     value, beside = CHANGES[name]
-    assert answer(mixed, {**beside, name: value}) != answer(mixed, beside)
+    query = QUERIES.get(name.removeprefix("fusion."), "crane")
+    assert answer(mixed, {**beside, name: value}, query) != answer(mixed, beside, query)
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_the_share_of_a_type_changes_nothing_for_another(mixed: Shelf, kind: str) -> None:
+    for other in QUERIES.keys() - {kind}:
+        changed = {"fusion.alpha": '"adaptive"', f"fusion.{other}": "0.95"}
+        assert answer(mixed, changed, QUERIES[kind]) == answer(mixed, {"fusion.alpha": '"adaptive"'}, QUERIES[kind])
 
 
 def test_what_is_set_by_itself_counts_more_than_a_preset(mixed: Shelf) -> None:

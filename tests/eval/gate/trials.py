@@ -113,6 +113,8 @@ class Hook:
         asked._store = self._store  # opened once, as the rest
         asked.at = FROZEN_MS
         verdict = hook.decide(Turn(asked, prompt.text))
+        if verdict.error is not None:
+            raise RuntimeError(f"{prompt.text[:80]}: {verdict.error}")
         would_be = delivery.preview(asked, verdict.offer) if verdict.offer else None
         judged = would_be.judged if would_be else verdict.judged
         hits = sorted((one.hit for one in judged), key=lambda hit: -hit.relevance)
