@@ -1,4 +1,4 @@
-"""The one entry point: `subcog hook` runs the hook without loading the terminal; everything else is the terminal's."""
+"""The one entry point: `subcog hook` and `subcog block` run without loading the terminal; everything else is the terminal's."""
 
 import marshal
 import os
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
+_EVERYWHERE = ("--quiet", "--debug")  # options of every command, of which nothing follows where nothing but the result is said
 _TAG = sys.implementation.cache_tag
 _UNHASHED = bytes(4)  # the flags of bytecode that is checked by its source's time
 
@@ -18,7 +19,13 @@ _UNHASHED = bytes(4)  # the flags of bytecode that is checked by its source's ti
 def main() -> None:
     """Run the command in sys.argv; ends the process with its exit code."""
     os.umask(0o077)  # whatever is written is the user's alone
-    if next((word for word in sys.argv[1:] if not word.startswith("-")), "") == "hook":
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    if command == "block" and (asked := _block_asked_for(sys.argv[1:])):
+        _make_light()
+        from subcog_hooks.hooks import one_prompt
+
+        os._exit(one_prompt.run(*asked))  # as the hook does: nothing is left to tidy up
+    if command == "hook":
         try:
             _make_light()
             from subcog_hooks.hooks import runner
@@ -33,6 +40,16 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         sys.exit(130)
+
+
+def _block_asked_for(words: "Sequence[str]") -> tuple[str, bool] | None:
+    """Return the prompt of `subcog block` and whether JSON is wanted; None for words that the terminal is to explain."""
+    rest = [word for word in words if word not in _EVERYWHERE]
+    if len(rest) not in (2, 3) or rest[0] != "block":
+        return None
+    options = {word for word in rest[1:] if word.startswith("-") and word != "-"}
+    prompts = [word for word in rest[1:] if word not in options]
+    return (prompts[0], bool(options)) if len(prompts) == 1 and options <= {"--json"} else None
 
 
 class DirectFinder:

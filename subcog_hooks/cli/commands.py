@@ -6,6 +6,7 @@ MODULES = {  # in the order of the help page
     "intent": ("intent",),
     "evaluate": ("eval",),
     "brief": ("brief",),
+    "block": ("block",),
     "listing": ("list", "show"),
     "change": ("edit", "forget", "supersede"),
     "import_export": ("import", "export", "reindex"),

@@ -1,0 +1,32 @@
+"""`subcog block`: what the hook would hand over with a prompt. `__main__` answers it without this module, but for its help."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.errors import EXIT_NOTHING_FOUND
+from subcog_hooks.hooks import one_prompt
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(block)
+
+
+def block(
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What is asked; - reads it from standard input.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, with the memories and their relevance.")
+    ] = False,
+) -> None:
+    """Print exactly what the hook would give an agent with a prompt, as fast as the hook. Nothing is recorded or counted.
+
+    The exit code is 1 when that is nothing.
+
+    Example: subcog block "How long before they expire are tokens refreshed?"
+    """
+    given = one_prompt.give(one_prompt.read_stdin() if prompt == one_prompt.STDIN else prompt, os.getcwd())
+    if given is None:
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    terminal.raw(one_prompt.in_json(given) if as_json else given.delivery.text + "\n")

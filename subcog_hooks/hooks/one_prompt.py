@@ -1,0 +1,108 @@
+"""`subcog block`: what the hook would hand over with a prompt, for scripts, editors and other agents; as fast as the hook.
+
+The prompt stands for itself, as the first of a session. Nothing is counted, recorded or remembered of it. An LLM is asked where
+the hook would ask one.
+"""
+
+import os
+
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, EXIT_STORE, SubcogError
+from subcog_hooks.homes import find_home
+from subcog_hooks.hooks import occasion as occasions
+from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.hooks.turn import Turn
+from subcog_hooks.hooks.user_prompt_submit import decide
+from subcog_hooks.state.decision import OFF, PAUSED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.hooks.delivery import Delivery
+    from subcog_hooks.wire import Json
+
+STDIN = "-"  # in the prompt's place: it stands on standard input
+MAX_PROMPT = 16 * 1024 * 1024  # bytes of it that are read
+PROMPT_WAIT_MS, PROMPT_WORK_MS = 200.0, 1_000.0  # as for the hook: until when others are waited for, and own work goes on
+_SWITCHED_OFF = {
+    PAUSED: b"subcog: the hook is paused; `subcog resume` ends it\n",
+    OFF: b"subcog: the hook is switched off by a setting; see `subcog config list`\n",
+}
+_READ_BYTES = 1 << 16
+
+
+class Given:
+    """The block that the hook would hand over with a prompt. relevances: of the memories that were looked at, by id."""
+
+    __slots__ = ("delivery", "relevances")
+
+    def __init__(self, delivery: "Delivery") -> None:
+        self.delivery = delivery
+        self.relevances = {one.hit.memory.id: round(one.hit.relevance, 4) for one in delivery.judged}
+
+    def to_json(self) -> "Json":
+        """Return it as an object: the block, its length in UTF-16 units, and the memories in it in their order."""
+        memories: list[Json] = [{"id": id_, "relevance": self.relevances[id_]} for id_ in self.delivery.ids]
+        return {"text": self.delivery.text, "characters": self.delivery.units, "memories": memories}
+
+
+def give(prompt: str, folder: str) -> Given | None:
+    """Return what the hook would hand over with a prompt that is typed in this folder; None for nothing.
+
+    Raises StoreError, and whatever else the hook would write into its log.
+    """
+    home, _ = find_home(folder)
+    payload = {"session_id": "", "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt}
+    occasion = occasions.open_occasion(payload, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
+    if occasion is None:
+        return None
+    verdict = decide(Turn(occasion, is_alone=True))
+    if why := _SWITCHED_OFF.get(verdict.outcome):
+        os.write(2, why)
+    if verdict.error is not None:
+        raise verdict.error
+    if verdict.offer is None:
+        return None
+    from subcog_hooks.hooks import delivery  # most prompts have ended before
+
+    would_be = delivery.preview(occasion, verdict.offer)
+    return Given(would_be) if would_be.ids else None
+
+
+def run(prompt: str, as_json: bool) -> int:
+    """Answer `subcog block` on this process's streams. Return the exit code; never raises. prompt: or STDIN."""
+    try:
+        given = give(read_stdin() if prompt == STDIN else prompt, os.getcwd())
+        if given is not None:
+            _print(in_json(given) if as_json else given.delivery.text + "\n")
+    except BrokenPipeError:
+        return 0  # whoever reads has seen enough
+    except Exception as error:  # noqa: BLE001 - one line for whatever it was, as in the terminal
+        from subcog_hooks.control_characters import escape_controls  # only for an error
+
+        told = str(error) if isinstance(error, SubcogError | OSError) else f"{type(error).__name__}: {error}"
+        os.write(2, f"subcog: {escape_controls(told)}\n".encode("utf-8", "replace"))
+        return error.exit_code if isinstance(error, SubcogError) else EXIT_STORE
+    return 0 if given else EXIT_NOTHING_FOUND
+
+
+def in_json(given: Given) -> str:
+    """Return what would be handed over as a line of ASCII JSON."""
+    from subcog_hooks import wire  # where it is asked for
+
+    return wire.dumps(given.to_json()) + "\n"
+
+
+def read_stdin() -> str:
+    """Return the prompt that stands on standard input. Raises OSError where that can not be read."""
+    chunks: list[bytes] = []
+    left = MAX_PROMPT
+    while left > 0 and (chunk := os.read(0, min(_READ_BYTES, left))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+
+
+def _print(text: str) -> None:
+    output = text.encode("utf-8", "replace")
+    while output:
+        output = output[os.write(1, output) :]

@@ -1,0 +1,97 @@
+"""`subcog block`: what the hook would hand over with a prompt, printed for scripts, with nothing recorded of it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from subcog_hooks.paths import Home
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+from tests.e2e.machine import ANSWER, QUESTION, Machine, ids_in
+
+NONSENSE = "zzyzx qwfpg"
+
+
+def kept(machine: Machine) -> tuple[object, ...]:
+    """What state.db knows of prompts: decisions, sessions, what was given."""
+    state = State.open(Home(str(machine.home)), 1_000)
+    try:
+        tables = [state.run(f"SELECT count(*) FROM {table}") for table in ("sessions", "ledger")]
+        return len(decision_log.latest(state, 100)), *tables
+    finally:
+        state.close()
+
+
+def test_it_prints_what_the_hook_gives_and_leaves_no_trace(machine: Machine) -> None:
+    by_hook = machine.answer(machine.asking(QUESTION))
+    before = kept(machine)
+    for _ in range(2):
+        done = machine.run("block", QUESTION)
+        assert (done.code, done.stderr, done.stdout.decode()) == (0, b"", by_hook + "\n")
+    assert kept(machine) == before
+
+
+def test_json_has_the_block_and_each_memory_with_its_relevance(machine: Machine) -> None:
+    done = machine.run("block", QUESTION, "--json")
+    told = json.loads(done.stdout)
+    assert told["text"] == machine.run("block", QUESTION).stdout.decode().rstrip("\n")
+    assert told["characters"] == len(told["text"])
+    assert [memory["id"] for memory in told["memories"]] == ids_in(told["text"]) == [ANSWER]
+    assert f"relevance {told['memories'][0]['relevance']:.2f}" in told["text"]
+    assert machine.run("--quiet", "block", "--json", QUESTION).stdout == done.stdout
+
+
+def test_the_prompt_may_stand_on_standard_input(machine: Machine) -> None:
+    expected = machine.run("block", QUESTION).stdout
+    assert machine.run("block", "-", stdin=b"\xef\xbb\xbf" + QUESTION.encode() + b"\n").stdout == expected
+
+
+@pytest.mark.parametrize("prompt", [NONSENSE, "ok", f"{QUESTION} [nomem]", ""])
+def test_where_the_hook_is_silent_it_prints_nothing(machine: Machine, prompt: str) -> None:
+    done = machine.run("block", prompt)
+    assert (done.code, done.stdout, done.stderr) == (1, b"", b"")
+
+
+def test_a_pause_is_said(machine: Machine) -> None:
+    machine.run("pause")
+    done = machine.run("block", QUESTION)
+    assert (done.code, done.stdout, done.stderr) == (1, b"", b"subcog: the hook is paused; `subcog resume` ends it\n")
+
+
+def test_without_memories_it_prints_nothing_and_makes_nothing(bare: Machine) -> None:
+    done = bare.run("block", QUESTION)
+    assert (done.code, done.stdout, done.stderr) == (1, b"", b"")
+    assert not bare.home.exists()
+
+
+def test_a_damaged_store_is_one_line(machine: Machine) -> None:
+    (machine.home / "memories.db").write_bytes(b"no database" * 1_000)
+    done = machine.run("block", QUESTION)
+    assert (done.code, done.stdout, done.stderr.count(b"\n")) == (3, b"", 1)
+    assert b"memories.db" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("block",), ("block", "a", "b"), ("block", "--nope", "x")])
+def test_words_that_it_can_not_take_are_explained(machine: Machine, words: tuple[str, ...]) -> None:
+    done = machine.run(*words)
+    assert (done.code, done.stdout) == (2, b"")
+    assert b"subcog block --help" in done.stderr
+
+
+def test_neither_the_terminal_nor_its_libraries_are_loaded(machine: Machine) -> None:
+    code = (
+        "import os, sys\n"
+        "def leave(code): print(code, *sorted(sys.modules), file=sys.stderr); sys.stderr.flush(); leave_now(code)\n"
+        "leave_now, os._exit = os._exit, leave\n"
+        f"sys.argv = ['subcog', 'block', {QUESTION!r}]\n"
+        "from subcog_hooks.__main__ import main\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, check=False, env=machine.environment, cwd=machine.folder, capture_output=True)
+    exit_code, *modules = done.stderr.decode().split()
+    assert exit_code == "0"
+    assert not {name for name in modules if name.split(".")[0] in ("typer", "rich", "json", "re2", "pathlib")}
+    assert not {name for name in modules if name.startswith("subcog_hooks.cli")}
