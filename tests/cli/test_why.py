@@ -22,6 +22,7 @@ from subcog_hooks.recall.relevance import NAMES
 from subcog_hooks.state import decision as outcomes
 from subcog_hooks.state import ledger
 from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import Candidate
 from tests.cli.conftest import Run
 from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 from tests.conftest import Maker
@@ -231,6 +232,13 @@ def test_where_no_prompt_was_typed_it_says_what_happened(subcog: Run, home: Home
     assert lines[1:4] == ["SessionStart: startup", "", "silent: the best of 1 candidate reached 0.20, 0.25 was needed"]
     ends = [line.split("  ")[-1] for line in subcog("why", "--list").out.splitlines()]
     assert ends == ["SessionStart: startup", "PreToolUse: Edit", PROMPT]
+
+
+def test_a_memory_of_a_brief_is_told_without_a_relevance(subcog: Run, home: Home) -> None:
+    in_brief = Candidate("m1", "decisions", 0.5, 0.5, outcomes.INJECTED, {"brief": 1})
+    keep(home, decided("d1", candidates=[in_brief, candidate("m2", 0.6)], **BEGINNING))
+    rows = {line.split()[-3]: line.split()[0] for line in subcog("why").out.splitlines() if line.endswith("injected")}
+    assert rows == {"m1": "-", "m2": "0.60"}
 
 
 # ---- in a sentence --------------------------------------------------------------------------------------------------------

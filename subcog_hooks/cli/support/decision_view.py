@@ -23,6 +23,7 @@ from subcog_hooks.cli.support.remedies import Remedy, Words
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.memory.model import Memory
+from subcog_hooks.recall.hits import BRIEF
 from subcog_hooks.state import decision as outcomes
 from subcog_hooks.state.decision import Decision
 
@@ -163,6 +164,8 @@ def _candidates(decision: Decision, memories: Mapping[str, Memory]) -> Iterator[
         style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
         drawn = bars.bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
+        if BRIEF in candidate.ranks:  # nothing was asked that it could be relevant to
+            drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
         about = (safe(candidate.id), safe(candidate.namespace))
         ranks = ", ".join(f"{safe(name)} {rank}" for name, rank in sorted(candidate.ranks.items()))
         outcome = Text(safe(candidate.outcome), style=style)
