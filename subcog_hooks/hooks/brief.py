@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.outlines import Outline
 
-MOST_LOOKED_AT = 200  # of the newest of each audience
+MOST_LOOKED_AT = 200  # of the newest of each project, and of those for all projects
 MOST_SOUGHT = 50  # of those that were sought most, however old
 MOST_MISSES = 40  # that do not fit, or repeat what is there, one after the other
 LONGEST_LINE = 400  # UTF-16 units of a memory's text; of a longer one the beginning is given
