@@ -50,7 +50,9 @@ def give(prompt: str, folder: str) -> Given | None:
 
     Raises StoreError, and whatever else the hook would write into its log.
     """
-    home, _ = find_home(folder)
+    home, ignored = find_home(folder)
+    if ignored:
+        _say(ignored)
     payload = {"session_id": "", "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt}
     occasion = occasions.open_occasion(payload, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
     if occasion is None:
@@ -77,10 +79,7 @@ def run(prompt: str, as_json: bool) -> int:
     except BrokenPipeError:
         return 0  # whoever reads has seen enough
     except Exception as error:  # noqa: BLE001 - one line for whatever it was, as in the terminal
-        from subcog_hooks.control_characters import escape_controls  # only for an error
-
-        told = str(error) if isinstance(error, SubcogError | OSError) else f"{type(error).__name__}: {error}"
-        os.write(2, f"subcog: {escape_controls(told)}\n".encode("utf-8", "replace"))
+        _say(str(error) if isinstance(error, SubcogError | OSError) else f"{type(error).__name__}: {error}")
         return error.exit_code if isinstance(error, SubcogError) else EXIT_STORE
     return 0 if given else EXIT_NOTHING_FOUND
 
@@ -100,6 +99,12 @@ def read_stdin() -> str:
         chunks.append(chunk)
         left -= len(chunk)
     return b"".join(chunks).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+
+
+def _say(message: str) -> None:
+    from subcog_hooks.control_characters import escape_controls  # there is rarely anything to say
+
+    os.write(2, f"subcog: {escape_controls(message)}\n".encode("utf-8", "replace"))
 
 
 def _print(text: str) -> None:

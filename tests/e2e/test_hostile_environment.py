@@ -49,7 +49,7 @@ def test_a_home_elsewhere_needs_no_word(machine: Machine, repository: Path) -> N
     assert "collector.example" in machine.answer(machine.asking(cwd=repository))
 
 
-@pytest.mark.parametrize("command", [("list",), ("search", "--fast", "session", "token"), ("export",)])
+@pytest.mark.parametrize("command", [("list",), ("search", "--fast", "session", "token"), ("export",), ("block", QUESTION)])
 def test_an_agents_command_takes_the_users_own_home_and_says_so_once(
     machine: Machine, repository: Path, command: tuple[str, ...]
 ) -> None:
