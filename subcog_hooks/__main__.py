@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-_EVERYWHERE = ("--quiet", "--debug")  # options of every command, of which nothing follows where nothing but the result is said
+_QUIET = "--quiet"  # an option of every command
 _TAG = sys.implementation.cache_tag
 _UNHASHED = bytes(4)  # the flags of bytecode that is checked by its source's time
 
@@ -42,14 +42,14 @@ def main() -> None:
         sys.exit(130)
 
 
-def _block_asked_for(words: "Sequence[str]") -> tuple[str, bool] | None:
-    """Return the prompt of `subcog block` and whether JSON is wanted; None for words that the terminal is to explain."""
-    rest = [word for word in words if word not in _EVERYWHERE]
+def _block_asked_for(words: "Sequence[str]") -> tuple[str, bool, bool] | None:
+    """Return the prompt of `subcog block`, whether JSON and whether silence is wanted; None where the terminal answers."""
+    rest = [word for word in words if word != _QUIET]
     if len(rest) not in (2, 3) or rest[0] != "block":
         return None
     options = {word for word in rest[1:] if word.startswith("-") and word != "-"}
     prompts = [word for word in rest[1:] if word not in options]
-    return (prompts[0], bool(options)) if len(prompts) == 1 and options <= {"--json"} else None
+    return (prompts[0], bool(options), _QUIET in words) if len(prompts) == 1 and options <= {"--json"} else None
 
 
 class DirectFinder:

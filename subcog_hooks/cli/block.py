@@ -26,7 +26,7 @@ def block(
 
     Example: subcog block "How long before they expire are tokens refreshed?"
     """
-    given = one_prompt.give(one_prompt.read_stdin() if prompt == one_prompt.STDIN else prompt, os.getcwd())
+    given = one_prompt.give(one_prompt.read_stdin() if prompt == one_prompt.STDIN else prompt, os.getcwd(), terminal.say)
     if given is None:
         raise typer.Exit(EXIT_NOTHING_FOUND)
     terminal.raw(one_prompt.in_json(given) if as_json else given.delivery.text + "\n")

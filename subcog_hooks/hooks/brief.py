@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MOST_LOOKED_AT = 200  # of the newest of each project, and of those for all projects
 MOST_SOUGHT = 50  # of those that were sought most, however old
 MOST_MISSES = 40  # that do not fit, or repeat what is there, one after the other
+MOST_LATER = 100  # that are looked at again when their side has had its share
 LONGEST_LINE = 400  # UTF-16 units of a memory's text; of a longer one the beginning is given
 LEAST_ROOM = 20  # UTF-16 units of text, in which hardly any fits
 FAIR_SHARE = 2 / 3  # of the room, for the project's memories and for those of all projects
@@ -38,6 +39,7 @@ SIMILAR = 0.8  # the share of their words that two memories have in common which
 SOUGHT, KIND, AGE, BRANCH, BY_AGENT = 0.25, 2.0, 4.0, 2.0, 1.5  # weights
 MOST_OF_BRANCH = 3.0  # times a word that no other memory has, whatever a branch is called
 LEAST_LETTERS = 3  # of a word of a branch
+MOST_BRANCH_WORDS = 8  # of its words that count: a repository may call it anything
 PLAIN_WORDS = frozenset(  # of branches, which say how people work, not on what
     "add and bug bugfix branch chore dev develop docs feat feature fix for from hotfix into issue main master merge new not "
     "refactor release review task test tests the ticket update wip with".split()
@@ -134,7 +136,8 @@ def words_of_branch(branch: str) -> list[str]:
     (['pay', 'refund', 'windows'], [])
     """
     letters = "".join([letter if letter.isalpha() else " " for letter in branch.lower()])
-    return [word for word in dict.fromkeys(letters.split()) if len(word) >= LEAST_LETTERS and word not in PLAIN_WORDS]
+    words = [word for word in dict.fromkeys(letters.split()) if len(word) >= LEAST_LETTERS and word not in PLAIN_WORDS]
+    return words[:MOST_BRANCH_WORDS]
 
 
 def _branch_shares(occasion: "Occasion", found: "Sequence[Outline]") -> dict[str, float]:
@@ -179,8 +182,8 @@ def fitting(
     known = {memory.id for memory in before}
     shares = dict.fromkeys((True, False), FAIR_SHARE * room if is_mixed else room)
     chosen: dict[int, Outline] = {}
-    later: list[tuple[int, Outline, int]] = []
-    misses = 0
+    later: list[tuple[int, Outline]] = []
+    misses, tight = 0, {True: 0, False: 0}
 
     def take(place: int, memory: "Outline", units: int) -> bool:
         nonlocal room, block
@@ -200,18 +203,20 @@ def fitting(
         if room < LEAST_ROOM or misses > MOST_MISSES:
             break
         side = memory.scope == "project"
-        units = text_units(memory)
+        # how long one is, is looked at only while some of its side still fit
+        units = text_units(memory) if shares[side] >= LEAST_ROOM and tight[side] <= MOST_MISSES else HARD_CAP_UNITS
         if units > shares[side]:
-            later.append((place, memory, units))
+            later.append((place, memory))
+            tight[side] += 1
         elif take(place, memory, units):
             shares[side] -= units
             misses = 0
         else:
             misses += 1
-    for place, memory, units in later:
+    for place, memory in later[:MOST_LATER]:
         if room < LEAST_ROOM:
             break
-        take(place, memory, units)
+        take(place, memory, text_units(memory))
     return [chosen[place] for place in sorted(chosen)]
 
 

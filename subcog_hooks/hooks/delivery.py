@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.hits import Hit
 
 
+ACCOUNT = "surfacing.session_characters"
 LEAST_UNITS = 200  # of a session's account: in less nothing is said
 
 
@@ -44,8 +45,12 @@ class Delivery:
         self.text = text
 
 
-def deliver(occasion: "Occasion", event: str, offer: "Offer", write: "Callable[[bytes], None]") -> Delivery:
+def deliver(
+    occasion: "Occasion", event: str, offer: "Offer", write: "Callable[[bytes], None]", *, is_repeat: bool = False
+) -> Delivery:
     """Hand over what passes the gate, if anything does. `write` is called once with the output, or not at all.
+
+    is_repeat: the session's account has been charged with it before.
 
     Raises OSError when nobody takes the output, StoreError when the ledger can not be read.
     """
@@ -63,6 +68,9 @@ def deliver(occasion: "Occasion", event: str, offer: "Offer", write: "Callable[[
     try:
         if has_lock and (now_given := occasion.given()) != given:  # by another hook in the meantime
             judged = offer.judge(now_given)
+        if has_lock and (left := _units_left(occasion, is_brief=offer.is_brief)) < LEAST_UNITS:  # as above
+            occasion.state.roll_back()
+            return Delivery(SPENT, judged)
         block = _render(offer, judged, min(offer.units, left))
         if block.ids:
             write(to_hook_output(event, block.text))
@@ -72,14 +80,14 @@ def deliver(occasion: "Occasion", event: str, offer: "Offer", write: "Callable[[
         raise
     occasion.stages.done(RENDER)
     if has_lock:
-        _commit(occasion, block, is_brief=offer.is_brief)
+        _commit(occasion, block, is_repeat=is_repeat)
     outcome = SPOKE if block.ids else offer.silence(judged)
     return Delivery(outcome, judged, block.ids, utf16_units(block.text) if block.ids else 0)
 
 
 def _units_left(occasion: "Occasion", *, is_brief: bool) -> int:
     """Return the UTF-16 units that the session may still be given: all for its start. Raises StoreError."""
-    most = int(occasion.settings["surfacing.session_characters"])
+    most = int(occasion.settings[ACCOUNT])
     if is_brief or not occasion.session:
         return most
     return most - sessions.units_given(occasion.state, occasion.session)
@@ -88,7 +96,7 @@ def _units_left(occasion: "Occasion", *, is_brief: bool) -> int:
 def preview(occasion: "Occasion", offer: "Offer") -> Delivery:
     """Return what `deliver` would do now; nothing is written or locked. Raises StoreError."""
     judged = offer.judge(occasion.given())
-    block = _render(offer, judged, offer.units)
+    block = _render(offer, judged, min(offer.units, int(occasion.settings[ACCOUNT])))
     outcome = SPOKE if block.ids else offer.silence(judged)
     return Delivery(outcome, judged, block.ids, utf16_units(block.text), block.text)
 
@@ -105,21 +113,17 @@ def _lock(occasion: "Occasion") -> bool:
     return True
 
 
-def _commit(occasion: "Occasion", block: Rendered, *, is_brief: bool) -> None:
+def _commit(occasion: "Occasion", block: Rendered, *, is_repeat: bool) -> None:
     try:
         if block.ids and not occasion.is_trial:
             ledger.record(occasion.state, occasion.session, block.ids, occasion.at, occasion.id)
-            _charge(occasion, utf16_units(block.text), is_brief=is_brief)
+            if not is_repeat:
+                units = utf16_units(block.text)
+                sessions.add_units(occasion.state, occasion.session, occasion.project, units, occasion.at)
         occasion.state.commit()
     except StoreError as error:
         occasion.log(f"the ledger was not kept: {error}")
         occasion.state.roll_back()
-
-
-def _charge(occasion: "Occasion", units: int, *, is_brief: bool) -> None:
-    """Add to a session's account. What a resumed session begins with again was added when it began. Raises StoreError."""
-    if not is_brief or not sessions.units_given(occasion.state, occasion.session):
-        sessions.add_units(occasion.state, occasion.session, occasion.project, units, occasion.at)
 
 
 def _render(offer: "Offer", judged: "Sequence[Judged]", units: int) -> Rendered:

@@ -17,15 +17,18 @@ from subcog_hooks.state.decision import OFF, PAUSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from subcog_hooks.hooks.delivery import Delivery
+    from subcog_hooks.paths import Home
     from subcog_hooks.wire import Json
 
 STDIN = "-"  # in the prompt's place: it stands on standard input
 MAX_PROMPT = 16 * 1024 * 1024  # bytes of it that are read
 PROMPT_WAIT_MS, PROMPT_WORK_MS = 200.0, 1_000.0  # as for the hook: until when others are waited for, and own work goes on
 _SWITCHED_OFF = {
-    PAUSED: b"subcog: the hook is paused; `subcog resume` ends it\n",
-    OFF: b"subcog: the hook is switched off by a setting; see `subcog config list`\n",
+    PAUSED: "the hook is paused; `subcog resume` ends it",
+    OFF: "the hook is switched off by a setting; see `subcog config list`",
 }
 _READ_BYTES = 1 << 16
 
@@ -45,21 +48,32 @@ class Given:
         return {"text": self.delivery.text, "characters": self.delivery.units, "memories": memories}
 
 
-def give(prompt: str, folder: str) -> Given | None:
+def give(prompt: str, folder: str, say: "Callable[[str], None]") -> Given | None:
     """Return what the hook would hand over with a prompt that is typed in this folder; None for nothing.
 
-    Raises StoreError, and whatever else the hook would write into its log.
+    say: takes what is to be said beside it, a line at a time. Raises StoreError, and whatever stops the hook.
     """
     home, ignored = find_home(folder)
     if ignored:
-        _say(ignored)
+        say(ignored)
+    found: list[Given | None] = [None]
+
+    def look() -> None:
+        found[0] = _given(prompt, folder, home, say)
+
+    occasions.with_sound_state(home, look)
+    return found[0]
+
+
+def _given(prompt: str, folder: str, home: "Home", say: "Callable[[str], None]") -> Given | None:
     payload = {"session_id": "", "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt}
     occasion = occasions.open_occasion(payload, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
     if occasion is None:
         return None
     verdict = decide(Turn(occasion, is_alone=True))
-    if why := _SWITCHED_OFF.get(verdict.outcome):
-        os.write(2, why)
+    for line in (*verdict.remarks, _SWITCHED_OFF.get(verdict.outcome, "")):
+        if line:
+            say(line)
     if verdict.error is not None:
         raise verdict.error
     if verdict.offer is None:
@@ -70,10 +84,10 @@ def give(prompt: str, folder: str) -> Given | None:
     return Given(would_be) if would_be.ids else None
 
 
-def run(prompt: str, as_json: bool) -> int:
+def run(prompt: str, as_json: bool, is_quiet: bool) -> int:
     """Answer `subcog block` on this process's streams. Return the exit code; never raises. prompt: or STDIN."""
     try:
-        given = give(read_stdin() if prompt == STDIN else prompt, os.getcwd())
+        given = give(read_stdin() if prompt == STDIN else prompt, os.getcwd(), _ignore if is_quiet else _say)
         if given is not None:
             _print(in_json(given) if as_json else given.delivery.text + "\n")
     except BrokenPipeError:
@@ -105,6 +119,10 @@ def _say(message: str) -> None:
     from subcog_hooks.control_characters import escape_controls  # there is rarely anything to say
 
     os.write(2, f"subcog: {escape_controls(message)}\n".encode("utf-8", "replace"))
+
+
+def _ignore(_: str) -> None:
+    """Say nothing."""
 
 
 def _print(text: str) -> None:

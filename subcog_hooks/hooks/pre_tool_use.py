@@ -14,7 +14,7 @@ from subcog_hooks.hooks.payload import TOOL_EVENT, text_of
 from subcog_hooks.hooks.tool_globs import Search
 from subcog_hooks.hooks.touched import read_touched
 from subcog_hooks.state import pause
-from subcog_hooks.state.decision import REPEATED
+from subcog_hooks.state.decision import REPEATED, SPENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     verdict = offer_exact(occasion, Exact(channels, search.note), terms, tool)
     assert verdict.offer is not None
     delivery = deliver(occasion, TOOL_EVENT, verdict.offer, write)
-    if delivery.outcome != REPEATED:  # at every further touch of a file: nobody asks why, and prompts' records would go for it
+    # at every further touch of a file: nobody asks why, and prompts' records would go for it
+    if delivery.outcome not in (REPEATED, SPENT):
         record.keep(occasion, TOOL_EVENT, verdict, delivery)
 
 

@@ -50,7 +50,7 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     found = {USED: _live(said, occasion)} if said is not None else _found(occasion, facts, used)
     ids: tuple[str, ...] = ()
     if any(found.values()):
-        ids = _hand_over(occasion, found, source, write)
+        ids = _hand_over(occasion, found, source, write, is_repeat=said is not None)
         if not ids:
             return  # no time was left: a resumed session begins as if it were new
     if said is None:
@@ -67,7 +67,12 @@ def preview(occasion: "Occasion") -> "Delivery":
 
 
 def _hand_over(
-    occasion: "Occasion", found: "Mapping[str, Sequence[Memory]]", source: str, write: "Callable[[bytes], None]"
+    occasion: "Occasion",
+    found: "Mapping[str, Sequence[Memory]]",
+    source: str,
+    write: "Callable[[bytes], None]",
+    *,
+    is_repeat: bool,
 ) -> tuple[str, ...]:
     """Hand over what was found, record it, and return the ids of what was printed. Raises StoreError."""
     from subcog_hooks.hooks import record  # some sessions begin with nothing
@@ -75,7 +80,7 @@ def _hand_over(
 
     verdict = _offered(occasion, found, source)
     assert verdict.offer is not None
-    delivery = deliver(occasion, START_EVENT, verdict.offer, write)
+    delivery = deliver(occasion, START_EVENT, verdict.offer, write, is_repeat=is_repeat)
     record.keep(occasion, START_EVENT, verdict, delivery)
     return delivery.ids
 

@@ -18,5 +18,5 @@ def adaptive(query_type: str, by_type: float, corpus: int | None, small: int, la
     else:
         by_corpus = SMALL_SHARE if corpus < small else MIDDLE_SHARE if corpus < large else LARGE_SHARE
         size = f"{corpus}"
-    share = (by_type + by_corpus) / 2.0  # .3 to .8, within the .1 to .9 that S2 allows
+    share = (by_type + by_corpus) / 2.0  # .25 to .9, within the .1 to .9 that S2 allows
     return round(share, 4), f"{query_type} asks for {by_type}, a corpus of {size} for {by_corpus}"

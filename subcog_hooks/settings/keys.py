@@ -389,8 +389,8 @@ KEYS = {
             Key(f"fusion.{kind}", share, 0.0, 1.0, f"fusion.alpha = adaptive: the share of meaning that {asked} asks for")
             for kind, share, asked in TYPE_SHARES
         ),
-        Key("fusion.pattern", 1.0, 0.0, 5.0, "How much a trigger that matches counts in the order, times the usual"),
-        Key("fusion.state", 1.0, 0.0, 5.0, "How much conditions that hold count in the order, times the usual"),
+        Key("fusion.pattern", 1.0, 0.1, 5.0, "How much a trigger that matches counts in the order, times the usual"),
+        Key("fusion.state", 1.0, 0.1, 5.0, "How much conditions that hold count in the order, times the usual"),
         Key("recency.decay", 0.01, 0.0, 1.0, "How fast a memory's score falls with its age (share a day); 0 ignores age"),
         Key("recency.floor", 0.9, 0.0, 1.0, "The share of its score that even the oldest memory keeps"),
         Key(

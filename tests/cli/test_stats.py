@@ -321,6 +321,12 @@ def test_it_says_how_many_mattered_later_in_their_session(
     told = json.loads(subcog("stats", "--json").out)["channels"]
     assert told["brief"] == {"injected": 44, "used": 2, "bad": 0}
     assert sum(part["used"] for part in told.values()) == 2
+    assert hear("b", "SessionStart", source="resume")  # what was given before is said again
+    assert json.loads(subcog("stats", "--json").out)["channels"]["brief"]["used"] == 2
+    assert hear("b", "SessionStart", source="compact")
+    assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
+    after = json.loads(subcog("stats", "--json").out)["channels"]
+    assert sum(part["used"] for part in after.values()) >= 3
 
 
 def test_without_a_home_no_channel_is_named(subcog: Run) -> None:

@@ -58,6 +58,8 @@ def test_a_pause_is_said(machine: Machine) -> None:
     machine.run("pause")
     done = machine.run("block", QUESTION)
     assert (done.code, done.stdout, done.stderr) == (1, b"", b"subcog: the hook is paused; `subcog resume` ends it\n")
+    done = machine.run("--quiet", "block", QUESTION)
+    assert (done.code, done.stdout, done.stderr) == (1, b"", b"")
 
 
 def test_without_memories_it_prints_nothing_and_makes_nothing(bare: Machine) -> None:
@@ -71,6 +73,18 @@ def test_a_damaged_store_is_one_line(machine: Machine) -> None:
     done = machine.run("block", QUESTION)
     assert (done.code, done.stdout, done.stderr.count(b"\n")) == (3, b"", 1)
     assert b"memories.db" in done.stderr
+
+
+def test_a_damaged_state_is_put_aside_as_by_the_hook(machine: Machine) -> None:
+    machine.recall(QUESTION)
+    expected = machine.run("block", QUESTION).stdout
+    for end in ("-wal", "-shm"):
+        (machine.home / f"state.db{end}").unlink(missing_ok=True)
+    path = machine.home / "state.db"
+    content = path.read_bytes()
+    path.write_bytes(content[:12_288] + b"\xab" * (len(content) - 12_288))
+    done = machine.run("block", QUESTION)
+    assert (done.code, done.stdout) == (0, expected)
 
 
 @pytest.mark.parametrize("words", [("block",), ("block", "a", "b"), ("block", "--nope", "x")])

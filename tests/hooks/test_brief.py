@@ -13,7 +13,7 @@ from subcog_hooks.hooks.block import HARD_CAP_UNITS
 from subcog_hooks.hooks.sanitise import utf16_units
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.state import ledger, sought
+from subcog_hooks.state import ledger, sessions, sought
 from subcog_hooks.state.connection import State
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
@@ -200,6 +200,26 @@ def test_the_word_of_an_agent_comes_behind_that_of_a_person(store: Store, make: 
     assert found["person"] == (0, 0.0)
     assert found["agent"][0] > 10
     assert found["agent"][1] == -1.5
+
+
+def test_a_resumed_session_is_charged_once(store: Store, make: Maker, begin: Begin, home: Home) -> None:
+    add_many(store, make, 5)
+    state = State.open(home, 1_000)
+    assert begin()
+    charged = sessions.units_given(state, "s")
+    assert charged > 200
+    assert begin("resume")
+    assert sessions.units_given(state, "s") == charged
+    sessions.add_units(state, "t", "", 300, 1)  # of prompts, in a session whose start was not heard
+    assert begin("resume", session="t")
+    assert sessions.units_given(state, "t") == 300 + charged
+    state.close()
+
+
+def test_of_a_long_name_of_a_branch_the_first_words_count() -> None:
+    assert brief.words_of_branch("-".join(f"{letter}quay" for letter in "abcdefghijklmnop")) == [
+        f"{letter}quay" for letter in "abcdefgh"
+    ]
 
 
 def test_what_prompts_were_near_to_is_noted(store: Store, make: Maker, home: Home) -> None:

@@ -111,6 +111,35 @@ def test_a_session_is_given_no_more_than_its_characters_until_it_is_compacted(op
     assert hand_over(opened(), found("derrick"), terms()) == ["derrick"]
 
 
+def test_a_hook_beside_it_does_not_spend_the_account_twice(opened: Opened, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.create()
+    Path(home.config).write_text("[surfacing]\nsession_characters = 500\n", encoding="utf-8")
+    lock = delivery._lock
+
+    def after_another(occasion: Occasion) -> bool:
+        other = opened().state
+        sessions.add_units(other, "s", "", 400, 1)
+        other.close()
+        return lock(occasion)
+
+    monkeypatch.setattr(delivery, "_lock", after_another)
+    assert hand_over(opened(), found("anchor"), terms()) == []
+    assert decisions(home)[0].outcome == SPENT
+    assert sessions.units_given(opened().state, "s") == 400
+
+
+def test_a_preview_has_the_room_of_a_session(opened: Opened, home: Home) -> None:
+    home.create()
+    Path(home.config).write_text("[surfacing]\nsession_characters = 500\n", encoding="utf-8")
+    exact = Exact({PATH: [Memory(id=f"m{n}", content=f"Rule {n} " + "of the quay " * 30, seq=n + 1) for n in range(3)]})
+    verdict = offer_exact(opened(""), exact, terms(), "Edit")
+    assert verdict.offer is not None
+    would_be = delivery.preview(opened(""), verdict.offer)
+    assert 0 < would_be.units <= 500
+    printed: list[bytes] = []
+    assert delivery.deliver(opened("t"), EVENT, verdict.offer, printed.append).ids == would_be.ids
+
+
 def test_where_all_was_given_before_nothing_is_printed_or_recorded(opened: Opened, home: Home) -> None:
     assert hand_over(opened(), found("anchor"), terms()) == ["anchor"]
     assert hand_over(opened(), found("anchor"), terms()) == []

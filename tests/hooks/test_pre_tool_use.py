@@ -15,7 +15,7 @@ from subcog_hooks.hooks.payload import TRIAL
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
-from subcog_hooks.state import ledger, pause
+from subcog_hooks.state import ledger, pause, sessions
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import SPOKE
 from tests.conftest import Maker
@@ -88,6 +88,19 @@ def test_it_comes_once_in_a_session(call: Call, remember: Callable[..., None], h
     assert [call(file="src/db/pool.py"), call(file="src/db/pool.py"), call("Read", file="src/db/x.py")] == [["pool"], [], []]
     assert call(file="src/db/pool.py", session="another") == ["pool"]
     assert [decision.injected for decision in decisions(home)] == [("pool",), ("pool",)]
+
+
+def test_a_session_that_has_had_its_characters_leaves_no_record_at_each_call(
+    call: Call, remember: Callable[..., None], home: Home
+) -> None:
+    remember("gap", paths=("src/a.py",))
+    state = State.open(home, 1_000)
+    sessions.add_units(state, "s", "", 11_900, 1)
+    for _ in range(3):
+        assert call(file="src/a.py") == []
+    assert decisions(home) == []
+    assert call(file="src/a.py", session="another") == ["gap"]
+    state.close()
 
 
 def test_it_says_which_tool_it_is_about_and_nothing_of_a_permission(

@@ -34,9 +34,11 @@ def test_every_type_has_a_share() -> None:
     assert {kind for kind, *_ in TYPE_SHARES} == set(TYPES)
 
 
-@given(st.sampled_from(TYPES), st.none() | st.integers(0, 10_000_000), st.integers(0, 10_000), st.integers(0, 100_000))
-def test_a_share_lies_within_s2s_bounds(query_type: str, corpus: int | None, small: int, large: int) -> None:
-    share = float(KEYS[f"fusion.{query_type}"].default)
+@given(
+    *(st.sampled_from(TYPES), st.floats(0.0, 1.0), st.none() | st.integers(0, 10_000_000)),
+    *(st.integers(0, 10_000), st.integers(0, 100_000)),
+)
+def test_a_share_lies_within_s2s_bounds(query_type: str, share: float, corpus: int | None, small: int, large: int) -> None:
     assert 0.1 <= alpha.adaptive(query_type, share, corpus, small, large)[0] <= 0.9
 
 

@@ -8,6 +8,8 @@ from datetime import date, timedelta
 from math import ceil
 from typing import NamedTuple
 
+from subcog_hooks.hooks.payload import START_EVENT
+from subcog_hooks.hooks.session_start import RESUME
 from subcog_hooks.state.decision import GIVEN, INJECTED, SPOKE, Decision
 from subcog_hooks.state.silent_calls import SilentCall
 
@@ -111,9 +113,12 @@ def used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> s
 
     A later prompt or tool call would have brought it, and did not because it had been given.
     """
-    given: dict[tuple[str, str], Decision] = {}  # by session and memory: as it is given once, the last counts
+    given: dict[tuple[str, str], list[Decision]] = {}  # by session and memory, the first first
     for decision in sorted(decisions, key=lambda decision: decision.at):
-        given.update({(decision.session, id_): decision for id_ in decision.injected if decision.session})
+        if (decision.event, decision.reason) == (START_EVENT, RESUME):
+            continue  # what had been given was said again
+        for id_ in decision.injected if decision.session else ():
+            given.setdefault((decision.session, id_), []).append(decision)
     asked = [
         (decision.session, candidate.id, decision.at)
         for decision in decisions
@@ -121,7 +126,11 @@ def used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> s
         if candidate.outcome == GIVEN
     ]
     asked += [(call.session, id_, call.at) for call in silent for id_ in call.given]
-    return {(first.id, id_) for session, id_, at in asked if (first := given.get((session, id_))) is not None and at > first.at}
+    used: set[tuple[str, str]] = set()
+    for session, id_, at in asked:
+        if before := [decision for decision in given.get((session, id_), ()) if decision.at < at]:
+            used.add((before[-1].id, id_))
+    return used
 
 
 def rate_of(outcome: str) -> "Callable[[Sequence[Decision]], float]":
