@@ -10,9 +10,12 @@ from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import brief, session_start
 from subcog_hooks.hooks import user_prompt_submit as prompts
 from subcog_hooks.hooks.block import HARD_CAP_UNITS
+from subcog_hooks.hooks.occasion import Occasion
 from subcog_hooks.hooks.sanitise import utf16_units
+from subcog_hooks.memory import project
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
+from subcog_hooks.settings.loading import Settings
 from subcog_hooks.state import ledger, sessions, sought
 from subcog_hooks.state.connection import State
 from tests.conftest import Maker
@@ -170,9 +173,6 @@ def test_what_was_sought_in_this_project_comes_before_what_is_newer(
 
 
 def _ranked(home: Home) -> list[brief.Worth]:
-    from subcog_hooks.hooks.occasion import Occasion
-    from subcog_hooks.settings.loading import Settings
-
     occasion = Occasion({}, "", None, Settings({}), State.open(home, 1_000), home, Deadline(60_000))
     return list(brief.ranked(brief.weighed(occasion)))
 
@@ -213,6 +213,21 @@ def test_a_resumed_session_is_charged_once(store: Store, make: Maker, begin: Beg
     sessions.add_units(state, "t", "", 300, 1)  # of prompts, in a session whose start was not heard
     assert begin("resume", session="t")
     assert sessions.units_given(state, "t") == 300 + charged
+    state.close()
+
+
+def test_a_branchs_name_counts_no_more_than_three_rare_words(
+    store: Store, make: Maker, home: Home, tmp_path: Path, begin: Begin
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/crane-hook-rope-winch-pulley\n")
+    add_many(store, make, 20)
+    store.add([make("Crane, hook, rope, winch and pulley are tested.", id="all"), make("One crane has a rope.", id="two")])
+    state = State.open(home, 1_000)
+    occasion = Occasion({}, "", project.find(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
+    branch = {one.memory.id: one.branch for one in brief.weighed(occasion)}
+    assert branch["all"] == brief.BRANCH * brief.MOST_OF_BRANCH
+    assert 0.0 == branch["f001"] < branch["two"] < branch["all"]
     state.close()
 
 
