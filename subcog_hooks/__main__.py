@@ -1,4 +1,4 @@
-"""The one entry point: `subcog hook` and `subcog block` run without loading the terminal; everything else is the terminal's."""
+"""The one entry point: `subcog hook`, `block` and a script's search run without typer and rich, all else is the terminal's."""
 
 import marshal
 import os
@@ -34,6 +34,11 @@ def main() -> None:
         except BaseException:  # noqa: BLE001 - a broken installation must not cost the user a prompt
             sys.exit(0)
     try:
+        if command == "search":
+            sys.meta_path.insert(0, DirectFinder())
+            from subcog_hooks.cli import light_search
+
+            light_search.end_if_asked(sys.argv[1:])
         from subcog_hooks.cli.app import run  # 120 ms of typer and rich, for the terminal only
 
         run()

@@ -3,16 +3,15 @@
 import importlib
 import os
 import sys
-import traceback
 from typing import Annotated
 
 import typer
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.commands import MODULES
-from subcog_hooks.cli.support import help_pages
-from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, prefer_utf8, terminal
-from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, EXIT_USAGE, SubcogError
+from subcog_hooks.cli.support import failures, help_pages
+from subcog_hooks.cli.support.output import prefer_utf8, terminal
+from subcog_hooks.errors import EXIT_USAGE
 from subcog_hooks.redaction.leaks import mask
 
 MAX_HELP = 100  # columns of a help page: longer lines are hard to read
@@ -58,33 +57,22 @@ def run() -> None:
     prefer_utf8()
     arguments, flags = _take_out(sys.argv[1:])
     terminal.begin_run(quiet="--quiet" in flags)
+    code = failures.guard(lambda: _call(arguments), is_debugged="--debug" in flags)
+    if terminal.has_left_work:
+        os._exit(code)  # libraries that are being loaded in a thread do not survive being torn down
+    sys.exit(code)
+
+
+def _call(arguments: list[str]) -> int:
+    """Run the command that the arguments name. Return its exit code; raises whatever stops it."""
     try:
         code = application(_command(arguments))(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
-        terminal.flush()
-        sys.exit(code if isinstance(code, int) else 0)
-    except (KeyboardInterrupt, typer.Abort):
-        terminal.err.print("interrupted")
-        sys.exit(EXIT_INTERRUPTED)
-    except (ReaderGone, BrokenPipeError):  # the reader has seen enough: `subcog list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(0)
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
     except typer.TyperException as error:
         _complain_of_call(error.format_message(), arguments)
-        sys.exit(EXIT_USAGE)
-    except SubcogError as error:
-        if "--debug" in flags:
-            terminal.err.print(traceback.format_exc(), markup=False, end="")
-        _complain(error.message, error.hint)
-        sys.exit(error.exit_code)
-    except OutputFailed as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        _complain(f"the output can not be written: {error}", "what was to be stored is stored")
-        sys.exit(EXIT_STORE)
-    except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
-        if "--debug" in flags:
-            terminal.err.print(traceback.format_exc(), markup=False, end="")
-        _complain(f"{type(error).__name__}: {error}", "run it again with --debug and report it")
-        sys.exit(EXIT_STORE)
+        return EXIT_USAGE
+    return code if isinstance(code, int) else 0
 
 
 def _command(arguments: list[str]) -> str:
@@ -111,9 +99,4 @@ def _complain_of_call(message: str, arguments: list[str]) -> None:
     hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
     if message.startswith("No such option"):
         hint = "put -- before a text that begins with a dash, or " + hint
-    _complain(mask(message)[:200].rstrip("."), hint)
-
-
-def _complain(message: str, hint: str) -> None:
-    line = " ".join(f"subcog: {message}{'; ' if hint else ''}{hint}".split())
-    terminal.complain(line, style="red")
+    failures.complain(mask(message)[:200].rstrip("."), hint)

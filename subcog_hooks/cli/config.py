@@ -11,7 +11,8 @@ from rich.text import Text
 from tomlkit.exceptions import TOMLKitError
 
 from subcog_hooks.cli.support import completion, decisions, session
-from subcog_hooks.cli.support.output import ACCENT, DIM, plain_table, terminal
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.views import ACCENT, DIM, plain_table
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import completion, conditions, inputs, session
-from subcog_hooks.cli.support.output import DIM, day, memories_view, safe, terminal, where
+from subcog_hooks.cli.support.output import day, safe, terminal, where
+from subcog_hooks.cli.support.views import DIM, memories_view
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.memory.model import PERSON, STATUSES, AnsweredQuestion, Memory

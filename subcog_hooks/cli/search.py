@@ -1,25 +1,18 @@
-"""`subcog search`: the engine of the hook for people and for scripts."""
+"""`subcog search`: the engine of the hook for people and for scripts. A script is answered by `light_search`."""
 
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 from rich.live import Live
 
-from subcog_hooks.capture.jsonl import read_time
-from subcog_hooks.cli.support import answers, completion, hidden, inputs, session, situation, sources
-from subcog_hooks.cli.support.output import first_screen, terminal
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.intent.query_type import classify
+from subcog_hooks.cli.support import answers, completion, results, searching
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.views import first_screen
 from subcog_hooks.memory.model import STATUSES
-from subcog_hooks.memory.project import identity_of
-from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.recall.candidates import HYBRID, MODES, Request
-from subcog_hooks.recall.hits import LEXICAL, VERY_HIGH, Answer
-from subcog_hooks.settings.loading import Settings
+from subcog_hooks.recall.candidates import HYBRID
+from subcog_hooks.recall.hits import VERY_HIGH
 
 
 def register(app: typer.Typer) -> None:
@@ -102,6 +95,13 @@ def search(
     fast: Annotated[
         bool, typer.Option("--fast", help="Search as fast as the hook does: without loading the neural model.")
     ] = False,
+    progressive: Annotated[
+        bool,
+        typer.Option(
+            "--progressive",
+            help="With --jsonl: print two lines, first what words find (`preliminary`), then the answer (`final`).",
+        ),
+    ] = False,
     state: Annotated[
         list[str] | None,
         typer.Option(
@@ -127,109 +127,42 @@ def search(
 
     Example: subcog search token refresh -n 5
     """
-    settings = session.settings()
-    count = limit or int(settings["search.limit"])
-    wanted = session.wanted(
-        namespaces=namespace,
-        tags=tag,
-        paths=inputs.files_of(path, session.root_of(project)),
-        project_name=project,
-        all_projects=all_projects,
-        since=_since(since),
-        statuses=inputs.statuses(status),
-    )
-    text = inputs.readable(" ".join(query or ()))
-    if not batch and not text.strip():
-        raise UsageError("no query was given", "for instance: subcog search token refresh")
-    if batch and (query or ids or as_json or page > 1 or project):
-        raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
-    facts = situation.stated(map(inputs.readable, state)) if state else None
-    shape = answers.form(as_json=as_json, jsonl=jsonl, ids=ids)
-    if mode not in MODES:
-        raise UsageError(f"--mode is {mode!r}", "expected one of " + ", ".join(MODES))
-    started = time.perf_counter()
-    with session.reading() as store:
-        if batch:
-            asked = Request("", wanted, mode=mode, is_typed=True, by_labels=not no_tags, is_explained=explain, facts=facts)
-            _batch(batch, asked, store, settings, count, fast=fast)
-            return
-        offset = (page - 1) * count
-        is_explained = explain or shape == answers.JSON
-        request = Request(text, wanted, mode=mode, is_typed=True, by_labels=not no_tags, is_explained=is_explained, facts=facts)
-        answer = Answer([], ())
-        answer.query_type = classify(text)
-        if store:
-            is_seen = shape == answers.TABLE and terminal.out.is_terminal and mode == HYBRID and not fast and not explain
-            with _words_first(request, store, settings, count, offset) if is_seen else nullcontext():
-                answer = _answer(request, store, settings, count, offset, fast=fast)
-        elapsed = (time.perf_counter() - started) * 1000
-        is_empty = store is None or not any(store.counts().values())
-        lost = hidden.matching(text, wanted, store, session.index_of(store)) if store and not status and not offset else []
-        answers.show(text, answer, elapsed, shape, offset=offset, page=page, explain=explain, is_empty=is_empty, hidden=lost)
-        if store and not answer.hits:
-            session.note_unknown_project(store, project)
-            session.note_unknown_namespaces(store, namespace or ())
-    if not answer.hits:
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+    asked = searching.SearchOptions()
+    asked.query = query or ()
+    asked.shape = results.form(as_json=as_json, jsonl=jsonl, ids=ids)
+    asked.limit = limit
+    asked.page = page
+    asked.namespace = namespace or ()
+    asked.tag = tag or ()
+    asked.path = path or ()
+    asked.project = project
+    asked.all_projects = all_projects
+    asked.since = since
+    asked.status = status or ()
+    asked.mode = mode
+    asked.fast = fast
+    asked.progressive = progressive
+    asked.state = state or ()
+    asked.no_tags = no_tags
+    asked.explain = explain
+    asked.batch = batch
 
+    def show(found: results.ResultPage) -> None:
+        if asked.shape == results.TABLE:
+            answers.show(found, is_explained=explain)
+        else:
+            results.show(found, asked.shape, is_explained=explain)
 
-def _answer(request: Request, store: Store, settings: Settings, count: int, offset: int, *, fast: bool) -> Answer:
-    with sources.opened(store, settings, request.mode, fast=fast) as opened:
-        return sources.search(request, opened, _deadline(settings), count, offset)
-
-
-def _deadline(settings: Settings) -> Deadline:
-    """Return the deadline of a search. The time to make an index or to load a model is not part of it."""
-    return Deadline(float(settings["search.timeout_ms"]))
+    is_seen = asked.shape == results.TABLE and terminal.out.is_terminal and mode == HYBRID and not fast and not explain
+    raise typer.Exit(searching.run(asked, show, _words_first if is_seen else None))
 
 
 @contextmanager
-def _words_first(request: Request, store: Store, settings: Settings, count: int, offset: int) -> Iterator[None]:
+def _words_first(look: searching.Look) -> Iterator[None]:
     """Show what words find while the neural model is loaded; it gives way to the answer (S1's progressive results)."""
-    by_words = Request(
-        request.text, request.scope, mode=LEXICAL, is_typed=True, by_labels=request.by_labels, facts=request.facts
-    )
-    first = _answer(by_words, store, settings, count, offset, fast=True)
+    first = look.by_words()
     if not first.hits or first.stage != VERY_HIGH:
         yield
         return
     with Live(first_screen(answers.view(first)), console=terminal.out, transient=True, auto_refresh=False):
         yield
-
-
-def _since(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return read_time(text)
-    except ValueError as error:
-        raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
-
-
-def _batch(source: str, asked: Request, store: Store | None, settings: Settings, count: int, *, fast: bool) -> None:
-    """Answer each query of a JSONL source in one process: `{"id", "query", "project"?}` in, `{"id", "results"}` out.
-
-    asked: what is asked of each, but for its text and its project.
-    """
-    wanted = asked.scope
-    rows = list(inputs.rows(source, "query", "project"))
-    notes: dict[str, None] = {}
-    with sources.opened(store, settings, asked.mode, fast=fast) if store else nullcontext() as opened:
-        for key, text, owner in rows:
-            scope = Filter(
-                audiences=audiences_of(identity_of(owner)) if owner else None,
-                statuses=wanted.statuses,
-                namespaces=wanted.namespaces,
-                tags=wanted.tags,
-                paths=wanted.paths,
-                since=wanted.since,
-                include_expired=wanted.include_expired,
-            )
-            request = asked.about(text, scope)
-            answer = sources.search(request, opened, _deadline(settings), count) if opened else Answer([], ())
-            if answer.is_degraded and answer.note:
-                notes[answer.note] = None
-            results = [answers.result(answer, hit, explain=asked.is_explained) for hit in answer.hits]
-            terminal.json({"id": key, "results": results})
-    for note in notes:
-        terminal.say(note)

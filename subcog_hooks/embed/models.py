@@ -1,10 +1,8 @@
 """The embedding models that there are: the packaged one, and those that the user has pulled. pull.py gets them."""
 
-import json
 import os
-import re
-import shutil
 
+from subcog_hooks import wire
 from subcog_hooks.embed import static
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import ModelError, UsageError
@@ -33,6 +31,8 @@ def slug(model: str) -> str:
     >>> slug("BAAI/bge-small-en-v1.5")
     'baai-bge-small-en-v1.5'
     """
+    import re  # like the other two below, for those who get models: every search loads this module
+
     return re.sub(r"[^a-z0-9._]+", "-", model.lower()).strip("-.")
 
 
@@ -180,11 +180,15 @@ def delete(path: str) -> None:
     if os.path.islink(path):
         os.unlink(path)
     elif os.path.exists(path):
+        import shutil
+
         shutil.rmtree(path)
 
 
 def describe(space: Space, source: str) -> None:
     """Write down in its folder what a pulled model is, and what its files are. Raises OSError."""
+    import json
+
     files = {
         os.path.relpath(path, space.folder).replace(os.sep, "/"): os.path.getsize(path)
         for folder, _, names in os.walk(space.folder)
@@ -206,7 +210,7 @@ def _described(folder: str) -> Space | None:
 
 def _description(folder: str) -> "dict[str, Any]":
     try:
-        told = json.loads(read_regular(os.path.join(folder, DESCRIPTION), MAX_DESCRIPTION))
+        told = wire.loads(read_regular(os.path.join(folder, DESCRIPTION), MAX_DESCRIPTION).decode())
     except (OSError, ValueError):
         return {}
     return told if isinstance(told, dict) else {}

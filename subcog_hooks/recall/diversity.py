@@ -33,7 +33,13 @@ def similarity(a: "Words", b: "Words") -> float:
     >>> similarity(frozenset("abc"), frozenset("bcd"))
     0.5
     """
-    return len(a & b) / len(a | b) if a or b else 1.0
+    both = len(a & b)
+    return both / (len(a) + len(b) - both) if a or b else 1.0
+
+
+def _may_be(a: int, b: int, least: float) -> bool:
+    """Return whether texts of so many words can be similar at all: they share at most those of the shorter."""
+    return a == b or (a / b if a < b else b / a) >= least
 
 
 def distinct(texts: "Iterable[str]", least: float) -> "Iterator[int]":
@@ -50,7 +56,7 @@ def distinct(texts: "Iterable[str]", least: float) -> "Iterator[int]":
     for place, text in enumerate(texts):
         if least < 1.0 and place < COMPARED:
             mine = words_of(text)
-            if any(similarity(mine, other) >= least for other in kept):
+            if any(_may_be(len(mine), len(other), least) and similarity(mine, other) >= least for other in kept):
                 continue
             kept.append(mine)
         yield place

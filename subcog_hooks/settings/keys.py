@@ -398,7 +398,7 @@ KEYS = {
             3000,
             1,
             600_000,
-            "How many milliseconds `subcog search` may look; then it answers with what it has",
+            "How many milliseconds `subcog search` may look and load its model; then it answers with what it has",
         ),
         Key(
             "search.min_similarity",

@@ -12,9 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from subcog_hooks.cli import search
-from subcog_hooks.cli.support import sources
-from subcog_hooks.deadline import Deadline
+from subcog_hooks.cli.support import searching, sources
 from subcog_hooks.embed import layout, static
 from subcog_hooks.memory import vector_sync, vectors
 from subcog_hooks.memory.vector_file import path_of
@@ -151,26 +149,26 @@ def test_a_batch_says_once_what_was_missing(filled: Run, home: Home) -> None:
 
 
 def test_what_had_no_time_is_named_and_the_floor_answers_all_the_same(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_deadline", lambda _: Deadline(0.0))
+    monkeypatch.setattr(searching, "_search_ms", lambda _: 0.0)
     note = assert_words_answered(filled(*FAST))
     for channel in ("semantic", "lexical_exact"):
         assert f"{channel}: no time was left for it" in note
     assert "lexical_relaxed" not in note
 
 
-def test_loading_the_model_is_not_taken_off_the_time_for_searching(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_making_an_index_is_not_taken_off_the_time_for_searching(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     filled("config", "set", "search.timeout_ms", "300")
     opened = sources.opened
 
     @contextmanager
-    def loaded_slowly(*arguments: Any, **options: Any) -> Iterator[object]:
+    def made_slowly(*arguments: Any, **options: Any) -> Iterator[object]:
         until = time.perf_counter() + 0.4
         with opened(*arguments, **options) as found:
             while time.perf_counter() < until:
                 pass
             yield found
 
-    monkeypatch.setattr(sources, "opened", loaded_slowly)
+    monkeypatch.setattr(sources, "opened", made_slowly)
     found = answer(filled(*FAST))
     assert (found["degraded"], found["note"]) == (False, None)
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from subcog_hooks.cli.support.output import DIM, terminal
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.views import DIM
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"
@@ -14,12 +15,16 @@ _MARK, _ASCII_MARK = "┃", "|"
 
 def bar(share: float, width: int, style: str = "", mark: float | None = None) -> Text:
     """Return a share of 0.0 to 1.0 as a bar of so many columns; mark: another share, at which a line stands."""
-    blocks = terminal.has_blocks
+    blocks = _has_blocks()
     text = Text(filled(share, width, blocks=blocks), style=style)
     if mark is None:
         return text
     place = min(width - 1, int(clamped(mark) * width))
     return text[:place] + Text(_MARK if blocks else _ASCII_MARK, style=DIM) + text[place + 1 :]
+
+
+def _has_blocks() -> bool:
+    return terminal.has_blocks and not terminal.out.legacy_windows
 
 
 def filled(share: float, width: int, *, blocks: bool) -> str:
@@ -37,7 +42,7 @@ def filled(share: float, width: int, *, blocks: bool) -> str:
 
 def sparkline(values: Sequence[float | None]) -> str:
     """Return a character for each value, as high as its share of the largest; a blank where there is none."""
-    return heights(values, _HEIGHTS if terminal.has_blocks else _ASCII_HEIGHTS)
+    return heights(values, _HEIGHTS if _has_blocks() else _ASCII_HEIGHTS)
 
 
 def heights(values: Sequence[float | None], characters: str = _HEIGHTS) -> str:

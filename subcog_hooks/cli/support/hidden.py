@@ -24,7 +24,8 @@ def matching(text: str, scope: Filter, store: Store, index: LexicalIndex) -> lis
     """
     found: list[Memory] = []
     now = now_ms()
-    for statuses in (HIDDEN, ("active",)):
+    counts = store.counts()
+    for statuses in ((HIDDEN,) if any(map(counts.get, HIDDEN)) else ()) + (("active",),):
         wide = Filter(
             audiences=scope.audiences,
             statuses=statuses,

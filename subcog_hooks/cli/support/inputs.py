@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from subcog_hooks.cues import globs
 from subcog_hooks.errors import UsageError
@@ -33,7 +33,7 @@ def rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple
         yield key, readable(text), other
 
 
-def statuses(given: list[str] | None) -> tuple[str, ...]:
+def statuses(given: Sequence[str] | None) -> tuple[str, ...]:
     """Return the statuses that `--status` names, () for all of them."""
     if not given:
         return ("active",)
@@ -66,7 +66,7 @@ def name_of(source: str) -> str:
     return "standard input" if source == STDIN else source
 
 
-def files_of(paths: list[str] | None, root: str | None) -> list[str]:
+def files_of(paths: Sequence[str] | None, root: str | None) -> list[str]:
     """Return files as the globs of memories name them: from the project's root, where they are below it; with slashes.
 
     A relative path is one from this folder where it leads to something, else one from the root.

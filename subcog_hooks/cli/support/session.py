@@ -1,6 +1,5 @@
 """The things that a command works on: the home, the store, the index brought up to date, the project at hand."""
 
-import difflib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -148,9 +147,9 @@ def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | Non
 
 def wanted(
     *,
-    namespaces: list[str] | None,
-    tags: list[str] | None,
-    paths: list[str] | None,
+    namespaces: Sequence[str] | None,
+    tags: Sequence[str] | None,
+    paths: Sequence[str] | None,
     project_name: str | None,
     all_projects: bool,
     since: int | None,
@@ -190,6 +189,10 @@ def note_unknown_namespaces(store: Store, names: Sequence[str], *, is_given: boo
 
     is_given: a memory is given this namespace, which may be a name of the user's own; then only what looks misspelt is said.
     """
+    if not names:
+        return
+    import difflib  # names are rarely given, and the rest of the module is for every search
+
     known = list(dict.fromkeys((*NAMESPACES, *store.namespaces()))) if set(names) - set(NAMESPACES) else []
     for name in names:
         near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=NEAR)

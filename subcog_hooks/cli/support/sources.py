@@ -1,10 +1,13 @@
 """The sources that `search` reads: the index and the vectors, and which model gives the query its own."""
 
+import _thread
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
 from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -20,10 +23,28 @@ from subcog_hooks.recall.candidates import HYBRID, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, Answer
 from subcog_hooks.settings.loading import Settings
 
+LOADING_SHARE = 0.8  # of the time of a search, for loading a model: the rest is for searching without it
+Encode = Callable[[str], bytes]  # a text to its vector
+
+
+class Loading:
+    """The milliseconds that a neural model is waited for at most, and those that it has taken."""
+
+    __slots__ = ("most_ms", "taken_ms")
+
+    def __init__(self, search_ms: float) -> None:
+        self.most_ms = LOADING_SHARE * search_ms
+        self.taken_ms = 0.0
+
 
 @contextmanager
-def opened(store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool) -> Iterator[Sources]:
-    """Yield what recall reads, brought up to date. fast: as the hook does, else the query is embedded by a neural model.
+def opened(
+    store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool, loading: Loading | None = None
+) -> Iterator[Sources]:
+    """Yield what recall reads, brought up to date.
+
+    fast: as the hook does, else the query is embedded by a neural model, which is waited for without end where `loading` does
+    not bound it.
 
     The model of the user's choice, where it can not answer the packaged one, where that can not the static encoder: the best
     that there is answers, and the answer says what was missing.
@@ -33,7 +54,7 @@ def opened(store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool) 
     if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # no model is loaded for what has no share
         yield Sources(index, store, None, numbers)
         return
-    space, note = _space(store, settings, fast=fast)
+    space, note = _space(store, settings, fast=fast, loading=loading)
     if space is None:
         yield Sources(index, store, None, numbers, note)
         return
@@ -41,7 +62,9 @@ def opened(store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool) 
         yield Sources(index, store, space, numbers, note)
 
 
-def _space(store: Store, settings: Settings, *, fast: bool) -> tuple[semantic.SearchSpace | None, str | None]:
+def _space(
+    store: Store, settings: Settings, *, fast: bool, loading: Loading | None
+) -> tuple[semantic.SearchSpace | None, str | None]:
     """Return the best space that there is, and in one sentence why it is not a better one."""
     missed: list[str] = []
     ways: list[Callable[[], semantic.SearchSpace]] = []
@@ -51,7 +74,7 @@ def _space(store: Store, settings: Settings, *, fast: bool) -> tuple[semantic.Se
         except ModelError as error:
             missed.append(error.message)
             chosen = PACKAGED
-        ways = [partial(_neural, store, space) for space in dict.fromkeys((chosen, PACKAGED))]
+        ways = [partial(_neural, store, space, loading) for space in dict.fromkeys((chosen, PACKAGED))]
     ways.append(partial(_static, store))
     for way in ways:
         try:
@@ -71,7 +94,7 @@ def _lag(vectors: VectorStore, store: Store) -> str | None:
     return "the vectors have not followed yet; the newest memories are found by words alone"
 
 
-def _neural(store: Store, space: Space) -> semantic.SearchSpace:
+def _neural(store: Store, space: Space, loading: Loading | None) -> semantic.SearchSpace:
     """Return a space whose query is embedded by its neural model, which is loaded when all the rest is there.
 
     Raises StoreError, ModelError: of the user's choice also while some memories are not embedded in it.
@@ -83,14 +106,44 @@ def _neural(store: Store, space: Space) -> semantic.SearchSpace:
         final, pending = vectors.counts()
         if pending and not space.is_packaged:  # only there the others have provisional ones
             raise ModelError(f"{pending} of {final + pending} memories are not embedded with {space.name} yet")
-        encode = _query_of(space)
+        encode = _query_of(space) if loading is None else _query_in_time(space, loading)
         return semantic.SearchSpace(vectors, semantic.in_latin(encode) if space.is_packaged else encode)
     except BaseException:
         vectors.close()
         raise
 
 
-def _query_of(space: Space) -> Callable[[str], bytes]:
+def _query_in_time(space: Space, loading: Loading) -> Encode:
+    """Return what embeds a query. Raises ModelError also when the time is over before the model is there.
+
+    Then it goes on being loaded, and the process must not wait for that.
+    """
+    loaded: list[Encode] = []
+    failed: list[Exception] = []
+    is_over = _thread.allocate_lock()
+    is_over.acquire()
+
+    def load() -> None:
+        try:
+            loaded.append(_query_of(space))
+        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+            failed.append(error)
+        finally:
+            is_over.release()
+
+    started = time.perf_counter()
+    _thread.start_new_thread(load, ())
+    is_there = is_over.acquire(timeout=max(0.0, loading.most_ms - loading.taken_ms) / 1000.0)
+    loading.taken_ms += (time.perf_counter() - started) * 1000.0
+    if not is_there:
+        terminal.has_left_work = True
+        raise ModelError(f"the model {space.model} took too long to load; `search.timeout_ms` gives it more time")
+    if failed:
+        raise failed[0]
+    return loaded[0]
+
+
+def _query_of(space: Space) -> Encode:
     from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
 
     try:

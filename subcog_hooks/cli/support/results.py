@@ -1,0 +1,153 @@
+"""The forms of an answer of recall that programs read: JSON, lines of JSON, ids. No rich, which a script would wait for."""
+
+from subcog_hooks.capture.jsonl import written_time
+from subcog_hooks.cli.support.hidden import told
+from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.control_characters import to_json
+from subcog_hooks.errors import UsageError
+from subcog_hooks.recall.hits import LOW, SEMANTIC, VERY_HIGH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from subcog_hooks.memory.model import Memory
+    from subcog_hooks.recall.hits import Answer, Hit
+
+EXACT_DIGITS = 12  # of what a score is made of, so that the score's nine can be worked out again
+PRELIMINARY, FINAL = "preliminary", "final"  # the stages of an answer that is shown as it comes (S1)
+TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
+
+
+class ResultPage:
+    """One page of an answer. elapsed: milliseconds that it took; page: its number, from 1, with `offset` results before it;
+    is_empty: there are no memories at all; hidden: those that match and hold no more."""
+
+    __slots__ = ("answer", "elapsed", "hidden", "is_empty", "offset", "page", "text")
+
+    def __init__(
+        self, text: str, answer: "Answer", elapsed: float, page: int, offset: int, is_empty: bool, hidden: "Sequence[Memory]"
+    ) -> None:
+        self.text = text
+        self.answer = answer
+        self.elapsed = elapsed
+        self.page = page
+        self.offset = offset
+        self.is_empty = is_empty
+        self.hidden = hidden
+
+
+def form(*, as_json: bool, jsonl: bool, ids: bool) -> str:
+    """Return the form of output that the options ask for. Raises UsageError when they ask for several."""
+    asked = [name for name, wanted in ((JSON, as_json), (JSONL, jsonl), (IDS, ids)) if wanted]
+    if len(asked) > 1:
+        raise UsageError("--json, --jsonl and --ids exclude each other", "give one of them")
+    return asked[0] if asked else TABLE
+
+
+def show(found: ResultPage, shape: str, *, is_explained: bool) -> None:
+    """Print one page of an answer for a program. shape: JSON, JSONL or IDS."""
+    answer = found.answer
+    if shape == JSON:
+        terminal.json(_described(found, remarks_on(found)), indent=1)
+        return
+    say_remarks(found)
+    if shape == JSONL:
+        terminal.raw("".join(to_json(result(answer, hit, explain=is_explained)) + "\n" for hit in answer.hits))
+    else:
+        terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
+
+
+def show_stage(stage: str, answer: "Answer", *, is_explained: bool) -> None:
+    """Print a stage of an answer as one line of JSON, at once. stage: PRELIMINARY or FINAL."""
+    found = [result(answer, hit, explain=is_explained) for hit in answer.hits]
+    line = {
+        "type": stage,
+        "confidence": answer.confidence,
+        "degraded": answer.is_degraded,
+        "note": answer.note,
+        "results": found,
+    }
+    terminal.json(line)
+    terminal.flush()
+
+
+def say_remarks(found: ResultPage) -> None:
+    """Say beside the results what there is to say about them."""
+    answer = found.answer
+    for remark in remarks_on(found):
+        terminal.say(remark)
+    if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
+        terminal.say("low confidence: nothing else speaks for the first of these but that it is the nearest")
+
+
+def result(answer: "Answer", hit: "Hit", *, explain: bool = False) -> dict[str, object]:
+    """Return one result as DESIGN section 4 has it; explain: with what its score is made of (S2's debug information)."""
+    memory = hit.memory
+    known: dict[str, object] = {
+        "id": memory.id,
+        "urn": memory.urn,
+        "namespace": memory.namespace,
+        "content": memory.content,
+        "tags": list(memory.tags),
+        "project": memory.project,
+        "created_at": written_time(memory.created_at),
+        "score": hit.score,
+        "relevance": hit.relevance,
+        "confidence": answer.confidence_of(hit),
+        "found_by": list(hit.found_by),
+        "ranks": hit.ranks,
+        "scores": hit.scores,
+    }
+    if explain:
+        known["explain"] = {
+            "read_as": answer.read_as,
+            "alpha": answer.alpha,
+            "alpha_reason": answer.alpha_reason,
+            "agreement": round(hit.agreement, 4),
+            "tag_matches": list(hit.labels),
+            **({"asked_like": hit.asked_like} if hit.asked_like else {}),
+            "recency_factor": round(hit.recency, 4),
+            "contributions": {name: round(amount, EXACT_DIGITS) for name, amount in hit.contributions.items()},
+            "factors": {"agreement": round(hit.agreement_factor, EXACT_DIGITS), "recency": round(hit.recency, EXACT_DIGITS)},
+        }
+    return known
+
+
+def _described(found: ResultPage, remarks: "Sequence[str]") -> dict[str, object]:
+    answer = found.answer
+    hits = answer.hits
+    return {
+        "query": found.text,
+        "query_type": answer.query_type,
+        "confidence": answer.confidence,
+        "degraded": answer.is_degraded,
+        "note": "; ".join(remarks) or None,
+        "suggestions": answer.suggestions,
+        "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
+        "agreement_scores": {hit.memory.id: round(hit.agreement, 4) for hit in hits},
+        "elapsed_ms": round(found.elapsed, 1),
+        "total": answer.total,
+        "page": found.page,
+        "has_more": answer.has_more,
+        "results": [result(answer, hit, explain=True) for hit in hits],
+    }
+
+
+def remarks_on(found: ResultPage) -> list[str]:
+    """Return what there is to say about an answer beside its hits."""
+    answer = found.answer
+    remarks = [answer.note] if answer.note else []
+    if answer.corrections:
+        remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
+    if found.is_empty:
+        remarks.append('nothing has been remembered yet; remember something first: subcog remember "the text"')
+    elif not answer.hits and found.offset:
+        remarks.append("there are no results that far")
+    elif not answer.hits:
+        remarks.append("nothing found; try fewer or other words, --all-projects, or --status all")
+    if answer.suggestions:
+        remarks.append("the memories here know: " + ", ".join(map(safe, answer.suggestions)))
+    if found.hidden:
+        remarks.append(told(found.hidden))
+    return remarks

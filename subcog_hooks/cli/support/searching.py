@@ -1,0 +1,178 @@
+"""The search of `subcog search`, for a person or a script: what is asked, over what, and the answer. No typer, no rich."""
+
+import time
+from contextlib import nullcontext
+
+from subcog_hooks.capture.jsonl import read_time
+from subcog_hooks.cli.support import hidden, inputs, results, session, situation, sources
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.intent.query_type import classify
+from subcog_hooks.memory.project import identity_of
+from subcog_hooks.memory.store import Filter, Store, audiences_of
+from subcog_hooks.recall.candidates import HYBRID, MODES, Request
+from subcog_hooks.recall.hits import LEXICAL, Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from subcog_hooks.settings.loading import Settings
+
+    Meanwhile = Callable[["Look"], AbstractContextManager[None]]
+
+
+class SearchOptions:
+    """The options of `subcog search`, by their names there. shape: how the answer is printed, TABLE or one of the others."""
+
+    query: "Sequence[str]" = ()
+    shape = results.TABLE
+    limit: int | None = None
+    page = 1
+    namespace: "Sequence[str]" = ()
+    tag: "Sequence[str]" = ()
+    path: "Sequence[str]" = ()
+    project: str | None = None
+    all_projects = False
+    since: str | None = None
+    status: "Sequence[str]" = ()
+    mode = HYBRID
+    fast = False
+    progressive = False
+    state: "Sequence[str]" = ()
+    no_tags = False
+    explain = False
+    batch: str | None = None
+
+
+class Look:
+    """One look into an opened store: a request, and which page of its hits is wanted."""
+
+    __slots__ = ("_settings", "_store", "count", "offset", "request")
+
+    def __init__(self, request: Request, store: Store, settings: "Settings", count: int, offset: int) -> None:
+        self.request = request
+        self.count = count
+        self.offset = offset
+        self._store = store
+        self._settings = settings
+
+    def answer(self, *, fast: bool) -> Answer:
+        """Return the page. fast: without the neural model, whose loading is part of the time. Raises StoreError."""
+        loading = sources.Loading(_search_ms(self._settings))
+        with sources.opened(self._store, self._settings, self.request.mode, fast=fast, loading=loading) as opened:
+            deadline = Deadline(_search_ms(self._settings) - loading.taken_ms)
+            return sources.search(self.request, opened, deadline, self.count, self.offset)
+
+    def by_words(self) -> Answer:
+        """Return the same page by words alone, which takes a few milliseconds. Raises StoreError."""
+        asked = self.request
+        request = Request(asked.text, asked.scope, mode=LEXICAL, is_typed=True, by_labels=asked.by_labels, facts=asked.facts)
+        return Look(request, self._store, self._settings, self.count, self.offset).answer(fast=True)
+
+
+def run(asked: SearchOptions, show: "Callable[[results.ResultPage], None]", meanwhile: "Meanwhile | None" = None) -> int:
+    """Answer what is asked and print it; return the exit code.
+
+    show: prints an answer, but for those of a batch; meanwhile: what is done while it is looked for, as to show what words
+    find. Raises UsageError, StoreError, ConfigError, and what printing raises.
+    """
+    settings = session.settings()
+    count = asked.limit or int(settings["search.limit"])
+    wanted = session.wanted(
+        namespaces=asked.namespace,
+        tags=asked.tag,
+        paths=inputs.files_of(asked.path, session.root_of(asked.project)),
+        project_name=asked.project,
+        all_projects=asked.all_projects,
+        since=_since(asked.since),
+        statuses=inputs.statuses(asked.status),
+    )
+    text = inputs.readable(" ".join(asked.query))
+    if not asked.batch and not text.strip():
+        raise UsageError("no query was given", "for instance: subcog search token refresh")
+    if asked.batch and (asked.query or asked.shape in (results.IDS, results.JSON) or asked.page > 1 or asked.project):
+        raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
+    if asked.progressive and (asked.batch or asked.shape != results.JSONL):
+        raise UsageError("--progressive is for --jsonl and one query", "its first line is what words find, its last the answer")
+    facts = situation.stated(map(inputs.readable, asked.state)) if asked.state else None
+    if asked.mode not in MODES:
+        raise UsageError(f"--mode is {asked.mode!r}", "expected one of " + ", ".join(MODES))
+    is_explained = asked.explain or asked.shape == results.JSON
+    request = Request(
+        text, wanted, mode=asked.mode, is_typed=True, by_labels=not asked.no_tags, is_explained=is_explained, facts=facts
+    )
+    started = time.perf_counter()
+    with session.reading() as store:
+        if asked.batch:
+            _batch(asked.batch, request, store, settings, count, fast=asked.fast)
+            return 0
+        offset = (asked.page - 1) * count
+        answer = Answer([], ())
+        answer.query_type = classify(text)
+        if store:
+            look = Look(request, store, settings, count, offset)
+            if asked.progressive:
+                results.show_stage(results.PRELIMINARY, look.by_words(), is_explained=is_explained)
+            with meanwhile(look) if meanwhile else nullcontext():
+                answer = look.answer(fast=asked.fast)
+        elapsed = (time.perf_counter() - started) * 1000
+        is_empty = store is None or not any(store.counts().values())
+        lost = []
+        if store and not asked.status and not offset:
+            lost = hidden.matching(text, wanted, store, session.index_of(store))
+        page = results.ResultPage(text, answer, elapsed, asked.page, offset, is_empty, lost)
+        if asked.progressive:
+            results.say_remarks(page)
+            results.show_stage(results.FINAL, answer, is_explained=is_explained)
+        else:
+            show(page)
+        if store and not answer.hits:
+            session.note_unknown_project(store, asked.project)
+            session.note_unknown_namespaces(store, asked.namespace)
+    return 0 if answer.hits else EXIT_NOTHING_FOUND
+
+
+def _search_ms(settings: "Settings") -> float:
+    """Return how many milliseconds a search may take. The time to make an index is not part of it."""
+    return float(settings["search.timeout_ms"])
+
+
+def _since(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return read_time(text)
+    except ValueError as error:
+        raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
+
+
+def _batch(source: str, asked: Request, store: Store | None, settings: "Settings", count: int, *, fast: bool) -> None:
+    """Answer each query of a JSONL source in one process: `{"id", "query", "project"?}` in, `{"id", "results"}` out.
+
+    asked: what is asked of each, but for its text and its project.
+    """
+    wanted = asked.scope
+    rows = list(inputs.rows(source, "query", "project"))
+    notes: dict[str, None] = {}
+    with sources.opened(store, settings, asked.mode, fast=fast) if store else nullcontext() as opened:
+        for key, text, owner in rows:
+            scope = Filter(
+                audiences=audiences_of(identity_of(owner)) if owner else None,
+                statuses=wanted.statuses,
+                namespaces=wanted.namespaces,
+                tags=wanted.tags,
+                paths=wanted.paths,
+                since=wanted.since,
+                include_expired=wanted.include_expired,
+            )
+            request = asked.about(text, scope)
+            answer = sources.search(request, opened, Deadline(_search_ms(settings)), count) if opened else Answer([], ())
+            if answer.is_degraded and answer.note:
+                notes[answer.note] = None
+            found = [results.result(answer, hit, explain=asked.is_explained) for hit in answer.hits]
+            terminal.json({"id": key, "results": found})
+    for note in notes:
+        terminal.say(note)

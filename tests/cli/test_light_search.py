@@ -1,0 +1,108 @@
+"""A script's search, which typer does not read: it means the same as in the terminal, or is left to the terminal."""
+
+import json
+from typing import Any
+
+import pytest
+import typer
+
+from subcog_hooks.cli import app, light_search, search
+from subcog_hooks.cli.support import searching
+from tests.cli.conftest import Run
+
+FOR_SCRIPTS = [
+    "token refresh --json",
+    "--jsonl token -n 3 --page 2 refresh",
+    "token --ids --limit=7 --namespace rules -s facts --tag=a -t b",
+    "--json --path src/a.py --path b.py --since 2024-01-01 --status all -- -t --fast",
+    "--json --mode lexical --fast --no-tags --explain --all-projects - x",
+    "--jsonl x --project other --state branch=main --state n=1 --progressive",
+    "--batch - --jsonl --fast",
+    "--batch=rows.jsonl --explain",
+    "--json --limit 1000 --page 1000000 x",
+    "--json --project= x",
+]
+FOR_THE_TERMINAL = [
+    "token refresh",
+    "token --fast",
+    "token --json --ids",
+    "token --json --debug",
+    "token --json --help",
+    "token --json -h",
+    "token --json --limit",
+    "token --json --limit 0",
+    "token --json --limit 1001",
+    "token --json --limit ten",
+    "token --json --page=-1",
+    "token --jso",
+    "token --json -n5",
+    "token --json --fast=1",
+    "token --json --unknown",
+    "token --json -x",
+]
+
+
+def as_typer_reads(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    read: list[searching.SearchOptions] = []
+
+    def take(asked: searching.SearchOptions, *_: object) -> int:
+        read.append(asked)
+        return 0
+
+    monkeypatch.setattr(searching, "run", take)
+    assert app.application("search")(args=["search", *words], prog_name="subcog", standalone_mode=False) in (0, None)
+    return values_of(read[0])
+
+
+def values_of(asked: searching.SearchOptions) -> dict[str, Any]:
+    names = [name for name in vars(searching.SearchOptions) if not name.startswith("_")]
+    given = {name: getattr(asked, name) for name in names}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+
+
+@pytest.mark.parametrize("line", FOR_SCRIPTS)
+def test_a_line_means_what_typer_takes_it_for(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = light_search.read(["search", *line.split()])
+    assert asked is not None
+    assert values_of(asked) == as_typer_reads(line.split(), monkeypatch)
+
+
+@pytest.mark.parametrize("line", FOR_THE_TERMINAL)
+def test_whatever_else_is_left_to_the_terminal(line: str) -> None:
+    assert light_search.read(["search", *line.split()]) is None
+
+
+def test_it_knows_every_option_of_the_command_with_its_limits() -> None:
+    alone = typer.Typer(add_completion=False)
+    search.register(alone)
+    parameters = typer.main.get_command(alone).params
+    options = {name: option for option in parameters for name in option.opts if name != "query"}
+    known = {*light_search.SWITCHES, *light_search.TEXTS, *light_search.LISTS, *light_search.NUMBERS, *light_search.SHAPES}
+    assert {*options} - {"--help"} == known | {*light_search.SHORT}
+    assert {short: options[short].opts[0] for short in light_search.SHORT} == light_search.SHORT
+    for name, numbers in light_search.NUMBERS.items():
+        limits: Any = options[name].type
+        assert (limits.min, limits.max) == (numbers.start, numbers.stop - 1)
+
+
+def test_progressive_is_for_lines_of_one_query(subcog: Run) -> None:
+    for line in (["x"], ["x", "--json"], ["--batch", "-", "--jsonl"]):
+        done = subcog("search", *line, "--progressive")
+        assert (done.code, done.out) == (2, "")
+        assert "--progressive is for --jsonl and one query" in done.err
+
+
+def test_progressive_tells_first_what_words_find(subcog: Run) -> None:
+    subcog("remember", "Sessions are kept in a cookie called sid.")
+    subcog("remember", "The login lives in the browser's local storage.")
+    done = subcog("search", "where is the session cookie", "--jsonl", "--progressive", "--fast")
+    first, last = map(json.loads, done.out.splitlines())
+    assert [first["type"], last["type"]] == ["preliminary", "final"]
+    assert {name for hit in first["results"] for name in hit["found_by"]} <= {"lexical_exact", "lexical_relaxed", "labels"}
+    alone = subcog("search", "where is the session cookie", "--jsonl", "--fast")
+    assert last["results"] == [json.loads(line) for line in alone.out.splitlines()]
+
+
+def test_progressive_ends_with_nothing_where_there_is_nothing(subcog: Run) -> None:
+    done = subcog("search", "x", "--jsonl", "--progressive")
+    assert (done.code, [json.loads(line)["type"] for line in done.out.splitlines()]) == (1, ["final"])

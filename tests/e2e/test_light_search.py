@@ -1,0 +1,66 @@
+"""`subcog search` as a script calls it: without the terminal's libraries, and with the terminal's answers."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.machine import ANSWER, QUESTION, Machine
+
+TERMINAL = "--debug"  # an option that leaves the search to the terminal's own way
+QUERIES = (
+    (QUESTION, "--json"),
+    (QUESTION, "--jsonl", "-n", "3", "--explain"),
+    (QUESTION, "--ids", "--page", "2", "--all-projects"),
+    ("zzyzx", "qwfpg", "--json"),
+    ("zzyzx", "qwfpg", "--ids", "--quiet"),
+    (QUESTION, "--ids", "--since", "yesterday"),
+    (QUESTION, "--ids", "--mode", "by-heart"),
+    (QUESTION, "--json", "--status", "lost"),
+    (QUESTION, "--jsonl", "--project", "nobody/knows", "--namespace", "decisons"),
+    ("--json",),
+    ("--batch", "-", "-n", "2"),
+)
+LOADED = """
+import os, sys
+def leave(code):
+    loaded = {name.partition(".")[0] for name in sys.modules}
+    os.write(2, repr(sorted(loaded & {"typer", "rich", "click", "fastembed"})).encode())
+    real(code)
+real, os._exit = os._exit, leave
+sys.argv = ["subcog", *sys.argv[1:]]
+from subcog_hooks.__main__ import main
+main()
+"""
+
+
+def without_times(text: bytes) -> bytes:
+    return re.sub(rb'"elapsed_ms": [0-9.]+', b"", text)
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=" ".join)
+def test_it_answers_byte_for_byte_as_the_terminal(machine: Machine, query: tuple[str, ...]) -> None:
+    rows = json.dumps({"id": 1, "query": QUESTION}).encode()
+    light = machine.run("search", *query, "--fast", stdin=rows)
+    terminal = machine.run("search", *query, "--fast", TERMINAL, stdin=rows)
+    stderr = terminal.stderr[terminal.stderr.find(b"subcog: ") :] if b"Traceback" in terminal.stderr else terminal.stderr
+    assert (light.code, without_times(light.stdout), light.stderr) == (terminal.code, without_times(terminal.stdout), stderr)
+
+
+def test_it_loads_nothing_of_the_terminal(machine: Machine) -> None:
+    command = [sys.executable, "-c", LOADED, "search", QUESTION, "--fast", "--ids"]
+    done = subprocess.run(command, env=machine.environment, cwd=machine.folder, capture_output=True, check=False)
+    assert (done.stdout.split()[0].decode(), done.stderr) == (ANSWER, b"[]")
+
+
+def test_a_model_that_is_not_loaded_in_time_leaves_the_answer_to_the_rest(machine: Machine) -> None:
+    machine.run("config", "set", "search.timeout_ms", "1")
+    done = machine.run("search", QUESTION, "--json")
+    told = json.loads(done.stdout)
+    assert (done.code, told["degraded"]) == (0, True)
+    assert "took too long to load; `search.timeout_ms` gives it more time" in told["note"]
+    assert ANSWER in [hit["id"] for hit in told["results"]]
+    by_terminal = machine.run("search", QUESTION, "--json", TERMINAL)
+    assert (by_terminal.code, json.loads(by_terminal.stdout)["results"]) == (0, told["results"])
