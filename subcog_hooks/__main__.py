@@ -89,6 +89,7 @@ class DirectFinder:
             if spec.submodule_search_locations is not None:
                 spec.submodule_search_locations.append(place)
             spec.has_location = True
+            spec.cached = cached  # or the import works it out anew, of 90 modules in a millisecond
             return spec
         return None
 

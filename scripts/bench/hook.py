@@ -3,8 +3,10 @@
 For each store size a synthetic memory set is written and imported into a throw-away home: 19 of 20 memories have a trigger,
 each tenth a glob of paths. Every run of a hook is a new session: a prompt has to bring one known memory and another none, an
 edit of a file that this memory is about brings it and of another file nothing, a start brings a brief, or the measurement
-stops; of runs that a busy machine has ended at their deadline few may be among them. `subcog search` is measured as a process,
-too. The figures are printed and, with --json, written; nothing is judged. Linux and macOS.
+stops; of runs that a busy machine has ended at their deadline few may be among them. The hook is the command that `subcog init`
+registers, or with --console-script the one that the plugin runs. `subcog search` is measured as a process, too, and as a script
+calls it (--fast --json). With --load other processes keep the processors busy; then what did not speak is counted, not refused.
+The figures are printed and, with --json, written; nothing is judged. Linux and macOS.
 
 Without --subcog the package of this checkout is installed into a fresh virtual environment of its own: an editable
 installation, or one without cached bytecode, measures something that no user has.
@@ -20,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from scripts.bench.figures import align, mib, parse_positive, parse_sizes, quantile
@@ -31,6 +35,7 @@ from scripts.bench.machine import (
     end_by_signal,
     find_subcog,
     install_subcog,
+    registered_command,
     show_progress,
 )
 from scripts.bench.memories import SEARCH, TARGET_ID, edit_text, import_memories, project_name, write_memories
@@ -38,6 +43,7 @@ from scripts.bench.memories import SEARCH, TARGET_ID, edit_text, import_memories
 PROMPT = "How do we rotate the signing keys of the webhook gateway, and how long does the previous key stay valid?"
 ORDER = "commit this"
 OF_TARGET, OF_NOTHING = "ops/rotation/keys/next.yaml", "lib/button.css"  # files
+SEARCHES: tuple[list[str], ...] = ([], ["--fast"])  # with the neural model, and as a script does
 MOST_LATE = 0.1  # runs that a busy machine may end at their deadline, of those that have to bring the memory
 
 
@@ -63,6 +69,16 @@ class Case(NamedTuple):
     asked: dict[str, object]
 
 
+class Plan(NamedTuple):
+    """What is measured: hook, the command of the hook; load: how many processes keep the processors busy meanwhile."""
+
+    subcog: Subcog
+    hook: list[str]
+    runs: int
+    search_runs: int
+    load: int
+
+
 def main() -> None:
     options = _options()
     signal.signal(signal.SIGTERM, end_by_signal)  # so that the temporary folder goes away then, too
@@ -71,17 +87,20 @@ def main() -> None:
         try:
             subcog = find_subcog(options.subcog) if options.subcog is not None else install_subcog(folder)
             environment = describe_environment(subcog)
-            sizes = [_measure(subcog, size, options.runs, options.search_runs, folder) for size in options.sizes]
+            hook = [subcog.command, "hook"] if options.console_script else registered_command(subcog, folder)
+            plan = Plan(subcog, hook, options.runs, options.search_runs, options.load)
+            sizes = [_measure(plan, size, folder) for size in options.sizes]
         except (Failed, OSError, subprocess.SubprocessError) as error:
             sys.exit(f"scripts.bench.hook: {error}")
     show_progress("")
     print(_table(sizes))
-    print(_described(environment, options.runs, options.search_runs))
+    print(_described(environment, plan))
     if before:
         print("\n" + _compared(sizes, before))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"environment": environment, "runs": options.runs, "sizes": sizes}, file, indent=1)
+            told = {"environment": environment, "runs": options.runs, "load": options.load, "command": hook, "sizes": sizes}
+            json.dump(told, file, indent=1)
             file.write("\n")
 
 
@@ -99,6 +118,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--runs", type=parse_positive, default=60, help="of the hook for each size (default 60)")
     parser.add_argument("--search-runs", type=parse_positive, default=20, help="of the search for each size (default 20)")
     parser.add_argument("--sizes", type=parse_sizes, default=[100, 10_000, 100_000], help="default 100,10000,100000")
+    parser.add_argument("--load", type=int, default=0, metavar="N", help="processes that do nothing but keep a processor busy")
+    parser.add_argument("--console-script", action="store_true", help="measure `subcog hook`, as the plugin runs it")
     parser.add_argument("--json", metavar="FILE", help="write all figures to this file")
     parser.add_argument("--baseline", metavar="FILE", help="compare with an earlier --json file")
     return parser.parse_args()
@@ -107,8 +128,9 @@ def _options() -> argparse.Namespace:
 # ---- measuring -------------------------------------------------------------------------------------------------------
 
 
-def _measure(subcog: Subcog, size: int, runs: int, search_runs: int, folder: str) -> dict[str, object]:
+def _measure(plan: Plan, size: int, folder: str) -> dict[str, object]:
     """Return all figures of one store size."""
+    subcog, runs = plan.subcog, plan.runs
     home = os.path.join(folder, "home")
     project = os.path.join(folder, "project")
     path = os.path.join(folder, "memories.jsonl")
@@ -120,27 +142,42 @@ def _measure(subcog: Subcog, size: int, runs: int, search_runs: int, folder: str
     write_memories(path, size)
     show_progress(f"{size:,} memories: importing")
     took = import_memories(subcog, path, project, environment)
-    hook, bare = [subcog.command, "hook"], [subcog.python, "-c", "pass"]
+    bare = [subcog.python, "-c", "pass"]
     cases = _cases(project)
     hooks: dict[str, list[Run]] = {case.key: [] for case in cases}
     bares: list[Run] = []
-    for number in range(-1, runs):  # the first is the warm-up
-        for at in range(len(cases)):
-            case = cases[(at + number) % len(cases)]
-            done = _hook(hook, case, number, project, environment)
-            if number >= 0:
-                hooks[case.key].append(done)
-            if at == 0:
-                done = _run(bare, b"", project, environment)
+    with _busy(plan.load, subcog.python):
+        for number in range(-1, runs):  # the first is the warm-up
+            for at in range(len(cases)):
+                case = cases[(at + number) % len(cases)]
+                done = _hook(plan.hook, case, number, project, environment)
                 if number >= 0:
-                    bares.append(done)
-        show_progress(f"{size:,} memories: run {number + 1} of {runs}")
-    late = sum(not run.output for case in cases if case.brings is not False for run in hooks[case.key])
-    if late > MOST_LATE * runs:
-        raise Failed(f"{late} runs brought nothing in time")
-    searches = [_search(subcog, project, environment) for _ in range(search_runs + 1)][1:]
+                    hooks[case.key].append(done)
+                if at == 0:
+                    done = _run(bare, b"", project, environment)
+                    if number >= 0:
+                        bares.append(done)
+            show_progress(f"{size:,} memories: run {number + 1} of {runs}")
+        late = sum(not run.output for case in cases if case.brings is not False for run in hooks[case.key])
+        if late > MOST_LATE * runs and not plan.load:
+            raise Failed(f"{late} runs brought nothing in time")
+        searches, fast = (
+            [_search(subcog, more, project, environment) for _ in range(plan.search_runs + 1)][1:] for more in SEARCHES
+        )
     shutil.rmtree(home)
-    return _figures(size, took, hooks, bares, searches) | {"late": late}
+    return _figures(size, took, hooks, bares, searches, fast) | {"late": late}
+
+
+@contextmanager
+def _busy(processes: int, python: str) -> Iterator[None]:
+    """Keep the processors busy meanwhile."""
+    started = [subprocess.Popen([python, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 def _cases(project: str) -> list[Case]:
@@ -154,6 +191,7 @@ def _cases(project: str) -> list[Case]:
         Case("tool", "tool", "PreToolUse", True, edit(OF_TARGET)),
         Case("tool silent", "tool_silent", "PreToolUse", False, edit(OF_NOTHING)),
         Case("start", "start", "SessionStart", None, {"source": "startup"}),
+        Case("stop", "stop", "Stop", False, {"stop_hook_active": False}),
     ]
 
 
@@ -173,8 +211,8 @@ def _hook(command: list[str], case: Case, number: int, folder: str, environment:
     return done
 
 
-def _search(subcog: Subcog, folder: str, environment: dict[str, str]) -> Run:
-    done = _run([subcog.command, "search", "--json", "-n", "5", *SEARCH], b"", folder, environment)
+def _search(subcog: Subcog, more: list[str], folder: str, environment: dict[str, str]) -> Run:
+    done = _run([subcog.command, "search", "--json", "-n", "5", *more, *SEARCH], b"", folder, environment)
     if done.code or TARGET_ID.encode() not in done.output:
         raise Failed(f"the search did not find the memory; it printed {done.output[:300]!r}")
     return done
@@ -209,9 +247,9 @@ def _run(command: list[str], stdin: bytes, folder: str, environment: dict[str, s
 
 
 def _figures(
-    size: int, import_s: float, hooks: dict[str, list[Run]], bares: list[Run], searches: list[Run]
+    size: int, import_s: float, hooks: dict[str, list[Run]], bares: list[Run], searches: list[Run], fast: list[Run]
 ) -> dict[str, object]:
-    bare_ms, search_ms = [run.ms for run in bares], [run.ms for run in searches]
+    bare_ms, search_ms, fast_ms = ([run.ms for run in runs] for runs in (bares, searches, fast))
     figures: dict[str, object] = {
         "memories": size,
         "import_s": round(import_s, 2),
@@ -233,6 +271,9 @@ def _figures(
         "least_peak_mib": round(mib(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss), 1),
         "search_median_ms": round(quantile(search_ms, 0.5), 1),
         "search_p95_ms": round(quantile(search_ms, 0.95), 1),
+        "fast_median_ms": round(quantile(fast_ms, 0.5), 1),
+        "fast_p95_ms": round(quantile(fast_ms, 0.95), 1),
+        "fast_ratio": round(quantile(fast_ms, 0.5) / quantile(bare_ms, 0.5), 3),
         "bare_ms": [round(value, 2) for value in bare_ms],
     }
 
@@ -256,10 +297,15 @@ COLUMNS = (
     ("start ms", "start_median_ms", ".1f"),
     ("p95", "start_p95_ms", ".1f"),
     ("ratio", "start_ratio", ".2f"),
+    ("stop ms", "stop_median_ms", ".1f"),
+    ("ratio", "stop_ratio", ".2f"),
     ("late", "late", "d"),
     ("peak MiB", "hook_peak_mib", ".1f"),
     ("search ms", "search_median_ms", ".0f"),
     ("search p95", "search_p95_ms", ".0f"),
+    ("fast ms", "fast_median_ms", ".0f"),
+    ("p95", "fast_p95_ms", ".0f"),
+    ("ratio", "fast_ratio", ".2f"),
 )
 
 
@@ -269,11 +315,12 @@ def _table(sizes: list[dict[str, object]]) -> str:
     return align(rows)
 
 
-def _described(environment: dict[str, object], runs: int, search_runs: int) -> str:
+def _described(environment: dict[str, object], plan: Plan) -> str:
     installed = "an editable installation" if environment["editable"] else "installed"
     return (
-        f"{runs} runs of each hook and the bare interpreter in turn, {search_runs} of the search; ms are medians; "
-        f"subcog {installed}, "
+        f"{plan.runs} runs of each hook and the bare interpreter in turn, {plan.search_runs} of each search; ms are medians; "
+        f"{f'{plan.load} busy processes beside them; ' if plan.load else ''}"
+        f"subcog {installed}, run {'isolated' if '-I' in plan.hook else 'by its console script'}, "
         f"commit {environment['commit']}; {environment['implementation']} {environment['python']}, "
         f"{environment['platform']}, {environment['cpu']}, {environment['cores']} cores"
     )

@@ -66,6 +66,18 @@ def install_subcog(folder: str) -> Subcog:
     return Subcog(os.path.join(folder, "venv", "bin", "subcog"), python)
 
 
+def registered_command(subcog: Subcog, folder: str) -> list[str]:
+    """Return the command that `subcog init` registers, as words, by running it with a settings file of its own."""
+    settings = os.path.join(folder, "client")
+    environment = child_environment(CLAUDE_CONFIG_DIR=settings, SUBCOG_HOME=os.path.join(folder, "home"))
+    done = subprocess.run([subcog.command, "init"], env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"subcog init failed: {done.stderr.strip()[-500:]}")
+    with open(os.path.join(settings, "settings.json"), encoding="utf-8") as file:
+        handler = json.load(file)["hooks"]["UserPromptSubmit"][0]["hooks"][0]
+    return [handler["command"], *handler["args"]]
+
+
 def child_environment(**more: str) -> dict[str, str]:
     """Return the environment without all that would make the interpreter or subcog another one.
 

@@ -9,8 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.cli.support.views import ACCENT, DIM
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.hooks import brief as briefs

@@ -5,14 +5,10 @@ from typing import Annotated
 
 import tomlkit
 import typer
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.text import Text
 from tomlkit.exceptions import TOMLKitError
 
 from subcog_hooks.cli.support import completion, decisions, session
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.cli.support.views import ACCENT, DIM, plain_table
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
@@ -27,7 +23,6 @@ from subcog_hooks.state.decision import SPOKE
 NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
-MIN_MEANING_COLUMNS = 150  # columns from which a table has room for the meaning beside the rest
 LOOKED_AT = 100  # of the latest prompts
 
 commands = typer.Typer(
@@ -73,26 +68,14 @@ def list_() -> None:
     Example: subcog config list
     """
     settings = session.settings()
-    if not terminal.out.is_terminal:
-        for key in KEYS.values():
-            source = settings.source_of(key.name)
-            terminal.result(f"{key.name} = {_shown(settings[key.name]) or NOT_SET}{source and f'  # {source}'}")
+    rows = [(key, _shown(settings[key.name]) or NOT_SET, settings.source_of(key.name)) for key in KEYS.values()]
+    if terminal.is_drawn:
+        from subcog_hooks.cli.support import settings_view  # rich, which the other commands here have no use for
+
+        terminal.page(settings_view.view(rows))
         return
-    table = plain_table()
-    for column in ("setting", "value", "from", "allowed", "meaning"):
-        table.add_column(column, no_wrap=column == "setting", overflow="fold")
-    is_table = terminal.out.width >= MIN_MEANING_COLUMNS
-    blocks: list[RenderableType] = []
-    for key in KEYS.values():
-        value = Text(_shown(settings[key.name]) or NOT_SET, style=ACCENT if settings.is_set(key.name) else "")
-        meaning = ". ".join(filter(None, (key.help, key.permission, key.variable and f"Variable: {key.variable}")))
-        source = settings.source_of(key.name)
-        if is_table:
-            table.add_row(key.name, value, source, key.expected, meaning)
-        else:
-            head = Text.assemble(f"{key.name} = ", value, (f"  ({key.expected}{source and f'; from {source}'})", DIM))
-            blocks += [head, Padding(Text(meaning), (0, 0, 0, 4))]
-    terminal.page(table if is_table else Group(*blocks))
+    for key, value, source in rows:
+        terminal.result(f"{key.name} = {value}{source and f'  # {source}'}")
 
 
 @commands.command(name="set")

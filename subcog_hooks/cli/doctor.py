@@ -73,8 +73,7 @@ class Findings:
         self._line(_BAD, "red", what)
 
     def _line(self, word: str, style: str, what: str) -> None:
-        terminal.out.print(f"{word:>4}", style=style if terminal.out.is_terminal else None, end="  ")
-        terminal.result(escape_controls(what))
+        terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(what), ""))
 
 
 def register(app: typer.Typer) -> None:

@@ -10,8 +10,8 @@ from rich.text import Text
 from subcog_hooks.cli.support import inputs, session, sources
 from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.measures import Mean, hit_rate, mean_of, ndcg, reciprocal_rank
-from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.cli.support.views import DIM, plain_table
+from subcog_hooks.cli.support.output import DIM, safe, terminal
+from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import NoMemory, UsageError
 from subcog_hooks.memory.model import now_ms

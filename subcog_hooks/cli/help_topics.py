@@ -6,8 +6,7 @@ import typer
 
 from subcog_hooks.cli import commands
 from subcog_hooks.cli.support import completion, topics
-from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.cli.support.views import ACCENT
+from subcog_hooks.cli.support.output import ACCENT, terminal
 
 MAX_WIDTH = 100  # columns: longer lines are hard to read
 CODE_THEME = "ansi_dark"  # the terminal's own colours, on the terminal's own background

@@ -6,7 +6,6 @@ import shutil
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.cli.support import client, hook_entries, session
@@ -61,7 +60,7 @@ def init(
             _ask_for_brief()
         return
     before = client.read(path)
-    command = ["subcog"] if project else client.executable()  # a shared file names no one's own folders
+    command = ["subcog"] if project else client.hook_command()  # a shared file names no one's own folders
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
@@ -199,4 +198,4 @@ def _show_change(path: str, before: str, after: str) -> None:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=2)
     for line in lines:
         style = "green" if line.startswith("+") else "red" if line.startswith("-") else ""
-        terminal.out.print(Text(visible(line), style=style), soft_wrap=True)
+        terminal.pieces((visible(line), style))

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from subcog_hooks.cli.support import inputs, session
 from subcog_hooks.cli.support.decisions import shown_bar
-from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.cli.support.views import ACCENT, DIM, plain_table
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.hooks import gate
 from subcog_hooks.intent import detection

@@ -6,12 +6,10 @@ from typing import Annotated
 
 import re2
 import typer
-from rich.text import Text
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import completion, conditions, inputs, session
-from subcog_hooks.cli.support.output import day, safe, terminal, where
-from subcog_hooks.cli.support.views import DIM, memories_view
+from subcog_hooks.cli.support.output import DIM, day, safe, terminal, where
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.memory.model import PERSON, STATUSES, AnsweredQuestion, Memory
@@ -112,8 +110,10 @@ def list_(
         terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
     elif ids:
         terminal.raw("".join(memory.id + "\n" for memory in memories))
-    elif terminal.out.is_terminal and memories:
-        terminal.page(memories_view(memories, _PREVIEW, [Text(_certainty(memory)) for memory in memories] if standing else ()))
+    elif terminal.is_drawn and memories:
+        from subcog_hooks.cli.support import views
+
+        terminal.page(views.memories_view(memories, _PREVIEW, list(map(_certainty, memories)) if standing else ()))
     else:
         for memory in memories:
             noted = f"  ({memory.noted})" if memory.noted else ""
@@ -191,8 +191,8 @@ def show(
         terminal.raw(jsonl.dump(memory) + "\n")
         return
     for name, value in (*_fields(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
-        terminal.out.print(Text(f"{name:<14}", style=DIM), Text(safe(value)), sep="", soft_wrap=True)
-    terminal.out.print()
+        terminal.pieces((f"{name:<14}", DIM), (safe(value), ""))
+    terminal.result("")
     for line in memory.content.split("\n"):
         indent = line[: len(line) - len(line.lstrip(" \t"))]
         terminal.result(indent + safe(line))

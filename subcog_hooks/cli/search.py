@@ -153,7 +153,7 @@ def search(
         else:
             results.show(found, asked.shape, is_explained=explain)
 
-    is_seen = asked.shape == results.TABLE and terminal.out.is_terminal and mode == HYBRID and not fast and not explain
+    is_seen = asked.shape == results.TABLE and terminal.is_drawn and mode == HYBRID and not fast and not explain
     raise typer.Exit(searching.run(asked, show, _words_first if is_seen else None))
 
 

@@ -13,9 +13,9 @@ from rich.text import Text
 from subcog_hooks.cli.support import bars, session, usage
 from subcog_hooks.cli.support.decision_view import GONE
 from subcog_hooks.cli.support.decisions import WORDS, counted, moment
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.usage import FoundBy, Usage
-from subcog_hooks.cli.support.views import ACCENT, DIM, plain_table
+from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.sanitise import cut

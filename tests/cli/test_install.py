@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from subcog_hooks.cli.support import hook_entries, settings_json
 from tests.cli.conftest import Run
 
+ISOLATED = hook_entries.isolated("/usr/bin/python3", "/x/lib", "/x/subcog")
+
 ROOT = Path(__file__).parents[2]
 COMMAND = ["/opt/bin/subcog"]
 
@@ -128,6 +130,10 @@ def test_a_matcher_that_somebody_has_changed_serves_if_it_leaves_nothing_out(mat
         ({"command": "C:\\x\\subcog.exe", "args": ["hook"]}, True),
         ({"command": "/usr/bin/python3", "args": ["-m", "subcog_hooks", "hook"]}, True),
         ({"command": "/usr/bin/python3", "args": ["-P", "-m", "subcog_hooks", "hook"]}, True),
+        ({"command": ISOLATED[0], "args": [*ISOLATED[1:], "hook"]}, True),
+        ({"command": ISOLATED[0], "args": [*ISOLATED[1:], "doctor"]}, False),
+        ({"command": ISOLATED[0], "args": ["-I", "-S", "-c", "print()", "hook"]}, False),
+        ({"command": ISOLATED[0], "args": ["-I", "-S", "-c"]}, False),
         ({"command": "subcog hook"}, True),
         ({"command": '"/my own/subcog" hook'}, True),
         ({"command": '"C:\\x\\subcog.exe" hook'}, True),

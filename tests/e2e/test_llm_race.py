@@ -208,7 +208,8 @@ def test_the_hook_ends_in_time_with_what_it_has(machine: Machine, behaviour: Beh
     assert median_overrun(runs) <= 0
     for run in runs:
         assert run.status in ("", TOO_LATE, IN_TIME if status == BY_MACHINE else status)
-        assert not run.status or run.metrics == noted(run.status)
+        # on a busy machine the call may have begun so late that its own limit is the nearer one
+        assert not run.status or run.metrics in (noted(run.status), noted(run.status, "llm_timeout_ms"))
         if run.status == IN_TIME and run.done.stdout:
             assert b'intent=\\"comparison\\"' in run.done.stdout
             assert ANSWER in run.ids

@@ -3,12 +3,26 @@
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
+import apsw
 import pytest
 
+import subcog_hooks
+from subcog_hooks.cli.support import hook_entries
 from subcog_hooks.cli.support.hook_entries import EVENTS
-from tests.e2e.machine import NO_BRIEF, REMOTE, Done, Machine, assert_one_line_error, posix
+from tests.e2e.machine import (
+    ANSWER,
+    NO_BRIEF,
+    REMOTE,
+    Done,
+    Machine,
+    assert_one_line_error,
+    context_of,
+    ids_in,
+    posix,
+)
 from tests.e2e.screen import OnTerminal
 
 NOT_RUN = "not run, because the repository names it: doctor tries this installation"
@@ -398,3 +412,49 @@ def test_init_asks_nobody_where_there_is_no_terminal(bare: Machine) -> None:
     del bare.environment[NO_BRIEF]
     assert b"Begin each session" not in bare.run("init").stderr
     assert not (bare.home / "config.toml").exists()
+
+
+# ---- the command that init registers --------------------------------------------------------------------------------------
+
+
+def registered_by(machine: Machine) -> list[str]:
+    """The words of the command that `init` has written for prompts."""
+    settings = json.loads((users(machine) / "settings.json").read_text())
+    handler = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]
+    return [handler["command"], *handler["args"]]
+
+
+def is_beside_its_libraries() -> bool:
+    return os.path.dirname(os.path.dirname(subcog_hooks.__file__)) == os.path.dirname(os.path.dirname(apsw.__file__))
+
+
+def test_registered_command_answers_as_the_console_script_and_needs_no_variables(machine: Machine) -> None:
+    assert machine.run("init").code == 0
+    command = registered_by(machine)
+    assert (command[1:4] == ["-I", "-S", "-c"]) is is_beside_its_libraries()
+    by_script = machine.start([machine.command, "hook"], machine.asking())
+    by_settings = machine.start(command, machine.asking())
+    assert (by_settings.code, by_settings.stderr) == (0, b"")
+    assert by_settings.stdout == by_script.stdout != b""
+    assert b"hook in the user settings" in machine.run("doctor").stdout
+    assert machine.run("init").stderr.count(b"has the hook already") == 1
+    assert machine.run("uninstall").code == 0
+    assert not (users(machine) / "settings.json").exists()
+
+
+def test_isolated_interpreter_whose_package_has_moved_leaves_it_to_the_console_script(machine: Machine) -> None:
+    command = [*hook_entries.isolated(sys.executable, str(machine.root / "nowhere"), machine.command), "hook"]
+    assert ids_in(context_of(machine.start(command, machine.asking()))) == [ANSWER]
+
+
+def test_isolated_interpreter_loads_nothing_that_a_variable_names(machine: Machine, ran: Path) -> None:
+    machine.run("init")
+    command = registered_by(machine)
+    if command[1:2] != ["-I"]:
+        pytest.skip("installed where an isolated interpreter does not find its libraries")
+    planted_module = machine.root / "planted" / "apsw.py"
+    planted_module.parent.mkdir()
+    planted_module.write_text(f"open({str(ran)!r}, 'w')\n")
+    machine.environment["PYTHONPATH"] = str(planted_module.parent)
+    assert ids_in(context_of(machine.start(command, machine.asking()))) == [ANSWER]
+    assert not ran.exists()

@@ -1,6 +1,5 @@
 """What `remember` says and asks, whose memories `list` shows, and when `forget` asks first."""
 
-import signal
 
 import pytest
 
@@ -102,7 +101,7 @@ def test_a_terminal_asks_what_to_do_before_anything_is_stored(
     assert "".join(OLD.split()) in "".join(shown.split())
     assert ids(bare) == [before]
     if answer is None:
-        asked.process.send_signal(signal.SIGINT)
+        asked.interrupt()
     else:
         asked.type(answer)
     assert asked.end() == code

@@ -3,9 +3,9 @@
 from rich.console import RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.support.output import day, safe, terminal
+from subcog_hooks.cli.support.output import DIM, day, safe, terminal
 from subcog_hooks.cli.support.results import ResultPage, say_remarks
-from subcog_hooks.cli.support.views import DIM, memories_view
+from subcog_hooks.cli.support.views import memories_view
 from subcog_hooks.recall.hits import LOW, SPECULATIVE, Answer, Hit
 
 PREVIEW = 600  # characters of a memory in the table; `show` has all of it

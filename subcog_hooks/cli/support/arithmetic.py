@@ -7,8 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from subcog_hooks.cli.support import bars
-from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.cli.support.views import ACCENT, DIM
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.recall import relevance
 from subcog_hooks.state.decision import Candidate, Decision
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.cli.support.views import DIM
+from subcog_hooks.cli.support.output import DIM, terminal
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"

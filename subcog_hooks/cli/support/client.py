@@ -7,18 +7,25 @@ import json
 import os
 import shutil
 import stat
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import subcog_hooks
 from subcog_hooks.accepted_homes import is_inside
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import hook_entries, session
 from subcog_hooks.cli.support.output import visible
 from subcog_hooks.errors import ConfigError, UsageError
 
 USER, PROJECT, LOCAL = "user", "project", "local"  # settings by the option that names them; a later one wins in the client
 MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on more
 PLUGIN = "subcog"
+TRIAL = """import sys
+sys.path.append({folder!r})
+import apsw, re2, sqlite_vec, tantivy, subcog_hooks
+print(subcog_hooks.__file__)"""
+TRIAL_S = 20.0
 
 
 class Plugin(NamedTuple):
@@ -124,6 +131,30 @@ def executable() -> list[str]:
         return [script]
     beside = on_path("subcog", [os.path.dirname(sys.executable)])
     return [beside] if beside else [sys.executable, "-P", "-m", "subcog_hooks"]  # -P: no module of the folder at hand
+
+
+def hook_command() -> list[str]:
+    """Return the command that runs this installation's hook, without the word `hook`.
+
+    An interpreter that skips what a hook has no use for starts some milliseconds sooner than the console script, and no
+    variable leads it elsewhere. Where it would not find all libraries beside the package, as in an editable installation, it is
+    the script.
+    """
+    script = executable()
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(subcog_hooks.__file__)))
+    if len(script) > 1 or not _runs_isolated(folder):
+        return script
+    return hook_entries.isolated(sys.executable, folder, script[0])
+
+
+def _runs_isolated(folder: str) -> bool:
+    """Return whether an isolated interpreter finds this package and what its hook needs in a folder."""
+    command = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=TRIAL_S, stdin=subprocess.DEVNULL, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0 and os.path.samefile(os.fsdecode(done.stdout.strip()), subcog_hooks.__file__)
 
 
 def on_path(name: str, folders: Sequence[str] | None = None) -> str | None:

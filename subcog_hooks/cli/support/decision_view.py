@@ -18,9 +18,9 @@ from subcog_hooks.cli.support.decisions import (
     sentence,
     why_not_found,
 )
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.remedies import Remedy, Words
-from subcog_hooks.cli.support.views import ACCENT, DIM, plain_table
+from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.memory.model import Memory

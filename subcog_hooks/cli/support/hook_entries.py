@@ -14,8 +14,22 @@ EVENTS = {  # with what the client matches of each, "" for all
     "PreCompact": "",
     "SessionEnd": "",
 }
+ISOLATED = ("-I", "-S", "-c")  # an interpreter that heeds no variables and no site's files, on these few words
+ENTRY = """import sys
+sys.path.append({folder!r})
+try: from subcog_hooks.__main__ import main
+except ImportError: import os; os.execv({script!r}, [{script!r}, *sys.argv[1:]])
+main()"""  # where the package has moved, as with a new Python, the console script knows the way
 SECONDS = 5  # the client's time limit; the hook's own is 200 ms, or less
 _FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # how a file that init made begins and ends: then uninstall knows that it may go
+
+
+def isolated(python: str, folder: str, script: str) -> list[str]:
+    """Return the command that runs the hook in an isolated interpreter, without the word `hook`.
+
+    folder: where the package and its libraries are; script: the console script.
+    """
+    return [python, *ISOLATED, ENTRY.format(folder=folder, script=script)]
 
 
 def registered(text: str | None, command: list[str]) -> str:
@@ -150,6 +164,9 @@ def _is_ours(hook: object) -> bool:
     words = _words(hook)
     name = words[0].replace("\\", "/").rpartition("/")[2].lower() if words else ""
     by_python = words[2:] if words[1:2] == ["-P"] else words[1:]
+    if by_python[: len(ISOLATED)] == [*ISOLATED]:
+        code, *rest = by_python[len(ISOLATED) :] or [""]
+        return "from subcog_hooks.__main__ import main" in code and rest[:1] == ["hook"]
     return (name in ("subcog", "subcog.exe") and words[1:2] == ["hook"]) or by_python[:3] == ["-m", "subcog_hooks", "hook"]
 
 

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from functools import partial
 
 from subcog_hooks.control_characters import escape_controls, to_json
 from subcog_hooks.hooks.sanitise import one_line
@@ -12,11 +13,15 @@ from subcog_hooks.redaction.leaks import mask
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
     from rich.console import RenderableType
 
     from subcog_hooks.cli.support.screen import Screen
 
+_FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # by these variables rich draws elsewhere, too
+ACCENT = "cyan"
+DIM = "bright_black"
 _LAST_SECOND = 32_503_679_999  # of the year 2999: the C library of Windows goes no further
 
 
@@ -78,14 +83,23 @@ class Terminal:
 
     def complain(self, message: str, style: str = "") -> None:
         """Print a remark even when `quiet`, in one line to stderr. style: rich's, on a terminal."""
-        if sys.stderr.isatty():
+        if self.draws_remarks:
             self.err.print(escape_controls(message), markup=False, style=style)
         else:
             sys.stderr.write(escape_controls(message) + "\n")
 
     def result(self, text: str) -> None:
         """Print the result as it is. Raises ReaderGone, OutputFailed."""
-        self._guarded(lambda: self.out.print(text, markup=False, soft_wrap=True))
+        self.pieces((text, ""))
+
+    def pieces(self, *pieces: tuple[str, str], end: str = "\n") -> None:
+        """Print texts one behind the other, each with rich's style for it on a terminal. Raises ReaderGone, OutputFailed."""
+        if not self.is_drawn:
+            self.raw(escape_controls("".join(text for text, _ in pieces), keep_lines=True) + end)
+            return
+        for text, style in pieces:
+            self._guarded(partial(self.out.print, text, markup=False, soft_wrap=True, style=style or None, end=""))
+        self._guarded(partial(self.out.print, end=end))
 
     def draw(self, view: "RenderableType") -> None:
         """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
@@ -124,8 +138,22 @@ class Terminal:
             raise OutputFailed(error.strerror) from error
 
     @property
+    def is_drawn(self) -> bool:
+        """Return whether standard output is a terminal, or rich is told to take it for one."""
+        return _is_screen(sys.stdout) if self._out is None else self._out.is_terminal
+
+    @property
+    def draws_remarks(self) -> bool:
+        """Return whether standard error is a terminal, or rich is told to take it for one."""
+        return _is_screen(sys.stderr) if self._err is None else self._err.is_terminal
+
+    @property
     def interactive(self) -> bool:
-        return sys.stdin.isatty() and self.out.is_terminal
+        return sys.stdin.isatty() and self.is_drawn
+
+
+def _is_screen(stream: "TextIO") -> bool:
+    return stream.isatty() or not _FORCING.isdisjoint(os.environ)
 
 
 terminal = Terminal()

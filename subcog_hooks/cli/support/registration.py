@@ -72,7 +72,8 @@ def option(name: str) -> str:
 
 def shown(words: tuple[str, ...]) -> str:
     """Return a command for a terminal: one line, nothing that a terminal obeys, no secret, not endless."""
-    return cut(visible(mask(" ".join(words))), MAX_COMMAND_SHOWN)
+    whole = ["…" if "\n" in word else word for word in words]  # the few words that an isolated interpreter runs
+    return cut(visible(mask(" ".join(whole))), MAX_COMMAND_SHOWN)
 
 
 def _commands(path: str) -> tuple[Mapping[str, list[list[str]]], list[str]]:
@@ -101,8 +102,10 @@ def _judged(name: str, path: str, words: tuple[str, ...]) -> Remark:
 
 
 def _is_this_installation(words: list[str]) -> bool:
-    program, *arguments = client.executable()
-    return os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]
+    for program, *arguments in (client.executable(), client.hook_command()):
+        if os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]:
+            return True
+    return False
 
 
 def _judge_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:

@@ -1,4 +1,4 @@
-"""The colours, tables and views that commands draw with rich, of memories above all."""
+"""The tables and views that commands draw with rich, of memories above all."""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,14 @@ from rich.segment import SegmentLines
 from rich.table import Table
 from rich.text import Text
 
-from subcog_hooks.cli.support.output import day, safe, terminal, where
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal, where
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.memory.model import Memory
 
-ACCENT = "cyan"
-DIM = "bright_black"
 WIDE = 100  # columns from which a table has room for the text beside the rest
 
 
-def memories_view(memories: Sequence[Memory], most: int, confidence: Sequence[Text] = ()) -> RenderableType:
+def memories_view(memories: Sequence[Memory], most: int, confidence: Sequence[str] | Sequence[Text] = ()) -> RenderableType:
     """Return a view of memories for a terminal: a table where it is wide enough, else a line about each with its text below.
 
     most: characters of a text that are shown in the table; below a line, three lines of it. confidence: how sure it is of each.
@@ -37,7 +35,7 @@ def memories_view(memories: Sequence[Memory], most: int, confidence: Sequence[Te
     table.add_column("memory", ratio=1, overflow="fold")
     blocks: list[RenderableType] = []
     for number, memory in enumerate(memories):
-        sure = confidence[number : number + 1]
+        sure = [Text(said) if isinstance(said, str) else said for said in confidence[number : number + 1]]
         about = [memory.id, memory.namespace, day(memory.created_at), *([safe(where(memory))] if owners else [])]
         tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
         if memory.noted:
