@@ -3,7 +3,6 @@
 import os
 import re
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -17,7 +16,6 @@ if sys.platform != "win32":
     import termios
 
 _SEQUENCE = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])|\x1b\][^\x07]*\x07|(\x1b)")
-_SHORT_SECONDS = 5.0  # enough for a key to show something
 _LONG_SECONDS = 60.0  # many times what any command here needs
 
 
@@ -123,14 +121,6 @@ class OnTerminal:
     def type(self, text: str) -> None:
         """Type on its keyboard."""
         os.write(self._ours, text.encode())
-
-    def interrupt(self) -> None:
-        """Press Ctrl-C; again where it came in the moment before the command began to wait for a key."""
-        while self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-            ready, _, _ = select.select([self._ours], [], [], _SHORT_SECONDS)
-            if ready:
-                return
 
     def end(self) -> int:
         """Wait for the end; the exit code."""

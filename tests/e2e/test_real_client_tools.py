@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from subcog_hooks.cli.support import hook_entries
 from tests.e2e.claude_client import MODELS, Sandbox, Turn, conversation
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.subcog_client import BLOCK, assert_silent, copied_plugin, events, in_time, initialised, model_text
@@ -188,12 +190,17 @@ def test_hook_that_fails_changes_neither_the_call_nor_its_result(
     assert_silent(turn)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["/nowhere/subcog"], hook_entries.isolated(sys.executable, "/nowhere/lib", "/nowhere/subcog")],
+    ids=["program", "package"],
+)
 def test_hook_whose_command_is_gone_changes_neither_the_call_nor_its_result(
-    client: str, sandbox: Sandbox, subcog_command: str, plain_result: str
+    client: str, sandbox: Sandbox, plain_result: str, command: list[str]
 ) -> None:
     settings = sandbox.config / "settings.json"
-    settings.write_text(settings.read_text().replace(subcog_command, "/nowhere/subcog"))
-    assert settings.read_text().count("/nowhere/subcog") == 6
+    settings.write_text(hook_entries.registered(None, command))
+    assert settings.read_text().count('"hook"') == 6
     with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
         turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
     assert result_of(turn, sandbox) == plain_result

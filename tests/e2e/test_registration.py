@@ -6,10 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
-import apsw
 import pytest
 
-import subcog_hooks
 from subcog_hooks.cli.support import hook_entries
 from subcog_hooks.cli.support.hook_entries import EVENTS
 from tests.e2e.machine import (
@@ -424,14 +422,18 @@ def registered_by(machine: Machine) -> list[str]:
     return [handler["command"], *handler["args"]]
 
 
-def is_beside_its_libraries() -> bool:
-    return os.path.dirname(os.path.dirname(subcog_hooks.__file__)) == os.path.dirname(os.path.dirname(apsw.__file__))
+def is_beside_its_libraries(machine: Machine) -> bool:
+    """Whether the installed package, which need not be this checkout, stands beside what it needs."""
+    told = machine.start(
+        [sys.executable, "-c", "import subcog_hooks, apsw; print(subcog_hooks.__file__, apsw.__file__, sep='\\n')"]
+    )
+    return len({Path(line).parents[1] for line in told.stdout.decode().split()}) == 1
 
 
 def test_registered_command_answers_as_the_console_script_and_needs_no_variables(machine: Machine) -> None:
     assert machine.run("init").code == 0
     command = registered_by(machine)
-    assert (command[1:4] == ["-I", "-S", "-c"]) is is_beside_its_libraries()
+    assert (command[1:4] == ["-I", "-S", "-c"]) is is_beside_its_libraries(machine)
     by_script = machine.start([machine.command, "hook"], machine.asking())
     by_settings = machine.start(command, machine.asking())
     assert (by_settings.code, by_settings.stderr) == (0, b"")

@@ -1,5 +1,6 @@
 """What `remember` says and asks, whose memories `list` shows, and when `forget` asks first."""
 
+import signal
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_a_terminal_asks_what_to_do_before_anything_is_stored(
     assert "".join(OLD.split()) in "".join(shown.split())
     assert ids(bare) == [before]
     if answer is None:
-        asked.interrupt()
+        asked.process.send_signal(signal.SIGINT)
     else:
         asked.type(answer)
     assert asked.end() == code
