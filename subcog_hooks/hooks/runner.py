@@ -28,6 +28,7 @@ BUDGETS_MS = {
     "SessionEnd": (50.0, 500.0),
 }
 SHORTEST_MS, LONGEST_MS = 500.0, 1_000.0  # of the latter
+NOTE_MS = 3_000.0  # of a note that is typed as a prompt: the person waits for it, and the client for 5 seconds
 MAX_CUT_OFFS = 64 * 1024  # bytes of their file
 STARTUP_MS = 25.0  # what the interpreter has used of it before the clock here starts, where that can not be read
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; larger ones are refused quietly
@@ -52,13 +53,14 @@ _home: "list[Home]" = []  # the one home, once the payload has said where we are
 class Output:
     """The one output that an event may write; a write that has begun is let finish by the watchdog.
 
-    event: the client's name of it, "" until it is known.
+    event: the client's name of it, "" until it is known; work_ms: when the process ends at the latest, once that is known.
     """
 
-    __slots__ = ("_writing", "_written", "event")
+    __slots__ = ("_writing", "_written", "event", "work_ms")
 
     def __init__(self) -> None:
         self.event = ""
+        self.work_ms = LONGEST_MS
         self._writing = _thread.allocate_lock()
         self._written = _thread.allocate_lock()
         self._written.acquire()
@@ -111,15 +113,22 @@ def _watch(output: Output, age_ms: float) -> None:
     clock = _thread.allocate_lock()
     clock.acquire()
     life = Deadline(LONGEST_MS, age_ms)
-    for end_ms in (SHORTEST_MS, LONGEST_MS):
+    for end_ms in (SHORTEST_MS, LONGEST_MS, NOTE_MS):
         clock.acquire(timeout=max(0.0, end_ms - life.spent_ms()) / 1000.0)
-        if output.event and BUDGETS_MS[output.event][1] <= end_ms:
+        if output.event and output.work_ms <= end_ms:
+            break
+        if not output.event and end_ms >= LONGEST_MS:
             break
     if not output.give_up():
         output.wait_until_written(_WRITE_GRACE_S)
     elif output.event:  # else the client has not said what it wants
         _note_cut_off(output.event)
     os._exit(0)
+
+
+def _may_be_note(prompt: object) -> bool:
+    """Return whether a prompt begins as a typed note does."""
+    return isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# "))
 
 
 def _note_cut_off(event: str) -> None:
@@ -155,10 +164,18 @@ def _run(output: Output) -> None:
     _home.append(home)
     wait_ms, work_ms = BUDGETS_MS[event]
     deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
+    output.work_ms = work_ms
     output.event = event
     if ignored:
         _log(ignored)
     if event == "UserPromptSubmit":
+        if _may_be_note(payload.get("prompt")):
+            from subcog_hooks.hooks import typed_note  # as rare as it is
+
+            output.work_ms = NOTE_MS
+            if typed_note.respond(payload, home, output.write, _log):
+                return
+            output.work_ms = work_ms
         from subcog_hooks.hooks import user_prompt_submit  # the other events need none of what it loads
 
         user_prompt_submit.respond(payload, home, output.write, deadline)

@@ -435,6 +435,10 @@ class Store:
             written.append(changed)
         return written
 
+    def is_current(self) -> bool:
+        """Return whether the file has all that this version knows; an earlier one is migrated by whoever writes."""
+        return self._has(len(SCHEMA.migrations))
+
     def _has(self, version: int) -> bool:
         """Return whether the file has what this version has brought.
 

@@ -16,6 +16,7 @@ TYPE_SHARES = (
 )
 WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
 ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
+NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are notes
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
@@ -460,6 +461,13 @@ KEYS = {
             0.0,
             1.0,
             "The LLM is not asked about a prompt whose words alone are this clear",
+        ),
+        ChoiceKey(
+            "capture.typed",
+            BY_REMEMBER,
+            (NO_NOTES, BY_REMEMBER, BY_HASH),
+            "Which prompts are stored instead of sent: `remember: …` for remember, `# …` on one line as well for hash",
+            is_personal=True,
         ),
         ChoiceKey(
             "llm.provider",

@@ -1,5 +1,6 @@
 """The real Claude Code client with subcog as its hook: two versions, and two shapes of request to the model."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -75,6 +76,21 @@ def test_matching_question_brings_the_memory_to_the_model_once(session: Session)
     assert QUESTION in text
     assert text.count(MEMORY) == 1
     assert text.count(BLOCK) == 1
+
+
+def test_typed_note_is_stored_and_never_reaches_the_model(client: str, subcog_command: str, tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path / "sandbox")
+    attended = ["env", "CLAUDE_CODE_SESSION_ATTENDED=1", subcog_command]  # --print says 0: nobody sits at it
+    settings = {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": " ".join([*attended, "hook"])}]}]}}
+    (sandbox.config / "settings.json").write_text(json.dumps(settings))
+    with conversation(client, sandbox, MODELS[0]) as talk:
+        note = talk.say("remember: the quay lamp is green until midnight")
+        asked = talk.say("Until when is the quay lamp green?")
+    assert note.requests == ()
+    text = model_text(asked)
+    assert text.count("the quay lamp is green until midnight") == 1
+    assert "remember:" not in text
+    assert BLOCK in text
 
 
 def test_unrelated_prompt_brings_nothing(session: Session) -> None:

@@ -1,0 +1,111 @@
+"""A note that is typed as a prompt, through the installed executable: stored, and stopped; or a prompt like any other."""
+
+import json
+
+import apsw
+import pytest
+
+from tests.e2e.machine import PROJECT, REMOTE, Done, Machine, assert_silent
+
+NOTE = "The harbour crane is inspected on Mondays, before the first ship"
+ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
+
+
+@pytest.fixture
+def attended(bare: Machine) -> Machine:
+    """A machine without memories, at which somebody sits."""
+    bare.environment |= {ATTENDED: "1", "CLAUDECODE": "1"}
+    return bare
+
+
+def reason_of(done: Done) -> str:
+    """What the person is told; the prompt goes no further."""
+    assert (done.code, done.stderr) == (0, b"")
+    told = json.loads(done.stdout)
+    assert told["decision"] == "block"
+    assert told["hookSpecificOutput"] == {"hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True}
+    return str(told["reason"])
+
+
+def stored(machine: Machine) -> list[dict[str, object]]:
+    done = machine.run("list", "--jsonl", "--all-projects")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_note_is_stored_as_the_persons_own_and_comes_with_the_next_prompt(attended: Machine) -> None:
+    reason = reason_of(attended.prompt(f"remember: {NOTE}"))
+    (memory,) = stored(attended)
+    assert (memory["content"], memory["trust"], memory["namespace"]) == (NOTE, "user", "learnings")
+    assert f"remembered as {memory['id']} in learnings of all your projects" in reason
+    assert f"subcog forget {memory['id']}" in reason
+    assert attended.recall("When is the harbour crane inspected?") == [memory["id"]]
+
+
+def test_in_a_repository_it_is_the_projects(attended: Machine) -> None:
+    folder = attended.repository("repository", REMOTE)
+    reason = reason_of(attended.prompt(f"remember: {NOTE}", cwd=folder))
+    assert f"of {PROJECT};" in reason
+    assert [memory["project"] for memory in stored(attended)] == [PROJECT]
+
+
+def test_the_same_again_is_not_stored_twice_and_what_is_like_it_is_shown(attended: Machine) -> None:
+    reason_of(attended.prompt(f"remember: {NOTE}"))
+    (first,) = stored(attended)
+    assert f"already remembered as {first['id']}" in reason_of(attended.prompt(f"Remember: {NOTE}"))
+    assert len(stored(attended)) == 1
+    reason = reason_of(attended.prompt("remember: The harbour crane is inspected on Fridays, before the first ship"))
+    (second,) = [memory for memory in stored(attended) if memory["id"] != first["id"]]
+    assert f"subcog supersede {first['id']} {second['id']}" in reason
+    assert NOTE in reason
+
+
+def test_a_secret_is_not_kept_and_that_is_said(attended: Machine) -> None:
+    reason = reason_of(attended.prompt("remember: the staging key is AKIA" + "IOSFODNN7EXAMPLQ, ask ops for another"))
+    assert "removed 1" in reason
+    assert "IOSFODNN7EXAMPLQ" not in json.dumps(stored(attended)) + reason
+
+
+def test_a_hash_is_a_note_where_the_person_has_said_so(attended: Machine) -> None:
+    assert_silent(attended.prompt(f"# {NOTE}"))
+    attended.run("config", "set", "capture.typed", "hash")
+    assert_silent(attended.prompt(f"# Crane\n{NOTE}"))
+    assert stored(attended) == []
+    assert "remembered as" in reason_of(attended.prompt(f"# {NOTE}"))
+    attended.run("config", "set", "capture.typed", "off")
+    assert_silent(attended.prompt("remember: cranes are yellow"))
+    assert len(stored(attended)) == 1
+
+
+@pytest.mark.parametrize("value", ["0", None])
+def test_where_nobody_sits_it_is_a_prompt(attended: Machine, value: str | None) -> None:
+    attended.environment.pop(ATTENDED)
+    if value is not None:
+        attended.environment[ATTENDED] = value
+    assert_silent(attended.prompt(f"remember: {NOTE}"))
+    assert stored(attended) == []
+
+
+def test_a_paused_hook_stores_nothing(attended: Machine) -> None:
+    attended.run("remember", "Ropes are replaced every spring.")
+    attended.run("pause")
+    assert_silent(attended.prompt(f"remember: {NOTE}"))
+    assert len(stored(attended)) == 1
+
+
+def test_a_project_can_not_switch_it_on(attended: Machine) -> None:
+    folder = attended.repository("repository", REMOTE)
+    (folder / ".subcog.toml").write_text('[capture]\ntyped = "hash"\n')
+    assert_silent(attended.prompt(f"# {NOTE}", cwd=folder))
+    assert stored(attended) == []
+
+
+def test_while_the_store_can_not_be_written_it_is_a_prompt_and_the_log_says_so(attended: Machine) -> None:
+    attended.run("remember", "Ropes are replaced every spring.")
+    other = apsw.Connection(str(attended.home / "memories.db"))
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        assert_silent(attended.prompt(f"remember: {NOTE}"))
+    finally:
+        other.close()
+    assert "a typed note was not stored" in (attended.home / "log" / "hook.log").read_text()
+    assert len(stored(attended)) == 1
