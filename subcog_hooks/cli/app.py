@@ -1,5 +1,6 @@
 """The typer application: it joins the commands, and turns every failure into one line and an exit code."""
 
+import gc
 import importlib
 import os
 import sys
@@ -66,7 +67,9 @@ def run() -> None:
 def _call(arguments: list[str]) -> int:
     """Run the command that the arguments name. Return its exit code; raises whatever stops it."""
     try:
-        code = application(_command(arguments))(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
+        app = application(_command(arguments))
+        gc.enable()  # `__main__` has switched it off for what is loaded until now
+        code = app(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     except typer.TyperException as error:

@@ -3,6 +3,7 @@
 What it does not understand, the terminal's own way answers or refuses.
 """
 
+import gc
 import os
 import sys
 
@@ -40,6 +41,8 @@ def end_if_asked(words: "Sequence[str]") -> None:
     """
     asked = read([word for word in words if word != QUIET])
     if asked is not None:
+        if asked.batch:
+            gc.enable()  # as for whatever takes long
         code = run(asked, is_quiet=QUIET in words)
         os._exit(code)  # nothing is left to tidy up; the streams have been flushed, or nobody reads them
 
