@@ -19,6 +19,7 @@ SWITCHES = ("--all-projects", "--explain", "--fast", "--no-tags", "--progressive
 TEXTS = ("--batch", "--mode", "--project", "--since")
 LISTS = ("--namespace", "--path", "--state", "--status", "--tag")
 NUMBERS = {"--limit": range(1, 1001), "--page": range(1, 1_000_001)}
+MAX_DIGITS = 7
 SHAPES = {"--json": results.JSON, "--jsonl": results.JSONL, "--ids": results.IDS}
 SHORT = {"-n": "--limit", "-s": "--namespace", "-t": "--tag"}
 
@@ -39,11 +40,12 @@ def end_if_asked(words: "Sequence[str]") -> None:
 
     Returns where they do not, or where they have something that only the terminal knows.
     """
-    asked = read([word for word in words if word != QUIET])
+    end = words.index(END) if END in words else len(words)
+    asked = read([*(word for word in words[:end] if word != QUIET), *words[end:]])
     if asked is not None:
         if asked.batch:
             gc.enable()  # as for whatever takes long
-        code = run(asked, is_quiet=QUIET in words)
+        code = run(asked, is_quiet=QUIET in words[:end])
         os._exit(code)  # nothing is left to tidy up; the streams have been flushed, or nobody reads them
 
 
@@ -89,7 +91,7 @@ def _take(asked: searching.SearchOptions, name: str, value: str) -> bool:
         setattr(asked, field, value)
     elif name in LISTS:
         setattr(asked, field, (*getattr(asked, field), value))
-    elif name in NUMBERS and value.isdecimal() and int(value) in NUMBERS[name]:
+    elif name in NUMBERS and value.isdecimal() and len(value) <= MAX_DIGITS and int(value) in NUMBERS[name]:
         setattr(asked, field, int(value))
     else:
         return False

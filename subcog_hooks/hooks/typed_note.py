@@ -10,13 +10,13 @@ from subcog_hooks.capture.compose import cleaned
 from subcog_hooks.capture.duplicates import near_duplicates
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import ModelError, StoreError, SubcogError
+from subcog_hooks.errors import StoreError, SubcogError
 from subcog_hooks.hooks.payload import PROMPT_EVENT, text_of
 from subcog_hooks.hooks.sanitise import cut, one_line
 from subcog_hooks.memory import project, sync
+from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import IdMaker, Memory, now_ms
 from subcog_hooks.memory.store import Store, audience_of
-from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.redaction.leaks import mask
 from subcog_hooks.redaction.redact import describe
 from subcog_hooks.settings import loading
@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
 # 1 where a person sits at the session; a client that does not say so (2.1.197) tells how it was started, `cli` on a terminal
 ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT", "cli"
+BY_AGENT = "AI_AGENT"  # set for what an agent starts in its shell, which has all other variables of the session
 SETTING = "capture.typed"
 REMEMBER, HASH = "remember:", "# "
 MAX_TYPED = 500  # characters of such a prompt
 MAX_NEAR_SHOWN = 2  # memories that are nearly the same
+MAX_INDEXED_ANEW = 1_000  # memories of which a missing index is made while the person waits
 SHOWN_UNITS = 160  # of each, in UTF-16 units
 CLEARING = "if your line stands below again: Ctrl-U clears it"  # as 2.1.329 has it, and 2.1.197 not
 STORE_WAIT_MS = 1_000.0  # for another process that writes
@@ -76,12 +78,31 @@ def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], 
     except SubcogError as error:
         log(f"a typed note was not stored, and went on as a prompt: {error}")
         return False
-    hidden: Json = {"hookEventName": PROMPT_EVENT, "suppressOriginalPrompt": True}  # what was typed need not be read again
-    write(wire.dumps({"decision": "block", "reason": told, "hookSpecificOutput": hidden}).encode())
+    _answer(told, write)
+    _follow(home, log)
     return True
 
 
+def _answer(told: str, write: "Callable[[bytes], None]") -> None:
+    hidden: Json = {"hookEventName": PROMPT_EVENT, "suppressOriginalPrompt": True}  # what was typed need not be read again
+    write(wire.dumps({"decision": "block", "reason": told, "hookSpecificOutput": hidden}).encode())
+
+
+def _follow(home: "Home", log: "Callable[[str], None]") -> None:
+    """Bring index and vectors up to date, as far as there is time. The note is safe, and the person has been told."""
+    try:
+        with Store.reader(home, STORE_WAIT_MS) as store:
+            if sum(store.counts().values()) > MAX_INDEXED_ANEW:
+                LexicalIndex.open(home)  # raises where all of it would have to be made anew
+            sync.catch_up(home, store)
+            spaces.open_following(home, store, PACKAGED).close()
+    except Exception as error:  # noqa: BLE001 - the next command does it
+        log(f"index or vectors will follow a typed note with the next command: {error}")
+
+
 def _is_attended() -> bool:
+    if os.environ.get(BY_AGENT):
+        return False
     said = os.environ.get(ATTENDED)
     return said == "1" if said is not None else os.environ.get(STARTED_AS) == ON_TERMINAL
 
@@ -120,28 +141,38 @@ def _store(text: str, owner: str | None, home: "Home") -> str:
         for same in store.by_hash(memory.content_hash):
             if audience_of(same.scope, same.project) == audience_of(memory.scope, memory.project) and same.is_live(now):
                 return f"subcog: already remembered as {same.id}\n{CLEARING}"
+        likenesses = _likenesses(memory, home, store)  # not after it is stored: then the answer is all that counts
         store.add([memory])
-        return "\n".join(_told(memory, describe(removed), _likenesses(memory, home, store)))
+    return "\n".join(_told(memory, describe(removed), likenesses))
 
 
 def _likenesses(memory: Memory, home: "Home", store: Store) -> list[str]:
-    """Bring index and vectors up to date, and return what is nearly the same, or says the opposite, in lines."""
+    """Return what is nearly the same, or says the opposite, in lines; of what the index knows by now."""
     try:
-        index = sync.catch_up(home, store)
-        spaces.open_following(home, store, PACKAGED).close()
-        similar = near_duplicates(memory, index, store)[:MAX_NEAR_SHOWN]
-    except (StoreError, ModelError, ExtensionMissing):
-        return []  # it is stored; the next command brings them up to date
+        similar = near_duplicates(memory, LexicalIndex.open(home), store)[:MAX_NEAR_SHOWN]
+    except Exception:  # noqa: BLE001 - an index that is missing or damaged keeps no note away
+        return []
     lines = []
     for near in similar:
         how = f"contradicts it: {near.contradiction}" if near.contradiction else f"{near.share:.0%} alike"
-        lines.append(f"{how}: {near.memory.id} {cut(one_line(mask(near.memory.content)), SHOWN_UNITS)}")
+        lines.append(f"{how}: {near.memory.id} {_shown(near.memory.content)}")
     if similar:
         lines.append(f"if it takes the place of that: subcog supersede {similar[0].memory.id} {memory.id}")
     return lines
 
 
+def _shown(text: str) -> str:
+    return cut(one_line(mask(text)), SHOWN_UNITS)
+
+
 def _told(memory: Memory, removed: str, likenesses: list[str]) -> list[str]:
     owner = one_line(memory.project) if memory.project else "all your projects"
     kept = f"subcog: remembered as {memory.id} in {memory.namespace} of {owner}; it comes when a prompt is about it"
-    return [kept, *filter(None, (removed,)), *likenesses, f"to undo: subcog forget {memory.id}", CLEARING]
+    return [
+        kept,
+        f"  {_shown(memory.content)}",
+        *filter(None, (removed,)),
+        *likenesses,
+        f"to undo: subcog forget {memory.id}",
+        CLEARING,
+    ]

@@ -1,13 +1,16 @@
 """A script's search, which typer does not read: it means the same as in the terminal, or is left to the terminal."""
 
 import json
+import os
 from typing import Any
 
 import pytest
 import typer
 
 from subcog_hooks.cli import app, light_search, search
-from subcog_hooks.cli.support import searching
+from subcog_hooks.cli.support import failures, searching
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.errors import StoreError
 from tests.cli.conftest import Run
 
 FOR_SCRIPTS = [
@@ -34,6 +37,7 @@ FOR_THE_TERMINAL = [
     "token --json --limit 1001",
     "token --json --limit ten",
     "token --json --page=-1",
+    "token --json --limit " + "9" * 5_000,
     "token --jso",
     "token --json -n5",
     "token --json --fast=1",
@@ -85,6 +89,33 @@ def test_it_knows_every_option_of_the_command_with_its_limits() -> None:
         assert (limits.min, limits.max) == (numbers.start, numbers.stop - 1)
 
 
+@pytest.mark.parametrize(
+    ("line", "query", "is_quiet"), [("x --ids --quiet -- y", ["x", "y"], True), ("x --ids -- --quiet", ["x", "--quiet"], False)]
+)
+def test_what_stands_behind_two_dashes_is_searched_for(
+    line: str, query: list[str], is_quiet: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[list[str], bool]] = []
+
+    def take(asked: searching.SearchOptions, *, is_quiet: bool) -> int:
+        seen.append((list(asked.query), is_quiet))
+        return 0
+
+    monkeypatch.setattr(light_search, "run", take)
+    monkeypatch.setattr(os, "_exit", lambda _: None)
+    light_search.end_if_asked(["search", *line.split()])
+    assert seen == [(query, is_quiet)]
+
+
+def test_what_was_printed_before_a_failure_is_handed_over(capfd: pytest.CaptureFixture[str]) -> None:
+    def print_and_fail() -> int:
+        terminal.raw("the first row\n")
+        raise StoreError("the disk is gone", "look for it")
+
+    assert failures.guard(print_and_fail, is_debugged=False) == 3
+    assert capfd.readouterr().out == "the first row\n"
+
+
 def test_progressive_is_for_lines_of_one_query(subcog: Run) -> None:
     for line in (["x"], ["x", "--json"], ["--batch", "-", "--jsonl"]):
         done = subcog("search", *line, "--progressive")
@@ -98,9 +129,20 @@ def test_progressive_tells_first_what_words_find(subcog: Run) -> None:
     done = subcog("search", "where is the session cookie", "--jsonl", "--progressive", "--fast")
     first, last = map(json.loads, done.out.splitlines())
     assert [first["type"], last["type"]] == ["preliminary", "final"]
+    assert "explain" not in first["results"][0]
     assert {name for hit in first["results"] for name in hit["found_by"]} <= {"lexical_exact", "lexical_relaxed", "labels"}
     alone = subcog("search", "where is the session cookie", "--jsonl", "--fast")
     assert last["results"] == [json.loads(line) for line in alone.out.splitlines()]
+
+
+def test_progressive_explains_each_stage_by_what_it_is_made_of(subcog: Run) -> None:
+    subcog("remember", "Sessions are kept in a cookie called sid.")
+    done = subcog("search", "session cookie", "--jsonl", "--progressive", "--fast", "--explain")
+    for line in done.out.splitlines():
+        (hit,) = json.loads(line)["results"]
+        told = hit["explain"]
+        share = told["factors"]["agreement"] * told["factors"]["recency"]
+        assert sum(told["contributions"].values()) * share == pytest.approx(hit["score"])
 
 
 def test_progressive_ends_with_nothing_where_there_is_nothing(subcog: Run) -> None:

@@ -2,12 +2,14 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from tests.e2e.machine import ANSWER, QUESTION, Machine
+from tests.e2e.machine import ANSWER, QUESTION, Machine, posix
 
 TERMINAL = "--debug"  # an option that leaves the search to the terminal's own way
 QUERIES = (
@@ -47,6 +49,22 @@ def test_it_answers_byte_for_byte_as_the_terminal(machine: Machine, query: tuple
     terminal = machine.run("search", *query, "--fast", TERMINAL, stdin=rows)
     stderr = terminal.stderr[terminal.stderr.find(b"subcog: ") :] if b"Traceback" in terminal.stderr else terminal.stderr
     assert (light.code, without_times(light.stdout), light.stderr) == (terminal.code, without_times(terminal.stdout), stderr)
+
+
+@posix
+def test_ctrl_c_while_the_model_is_loaded_ends_it_with_one_line(machine: Machine) -> None:
+    for seconds in (0.3, 0.5, 0.8):
+        process = subprocess.Popen(
+            [machine.command, "search", QUESTION, "--json", TERMINAL],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=machine.environment,
+            cwd=machine.folder,
+        )
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        assert process.returncode in (0, 130, -signal.SIGINT)  # it was done, said so, or had not begun
 
 
 def test_it_loads_nothing_of_the_terminal(machine: Machine) -> None:

@@ -449,6 +449,16 @@ def test_isolated_interpreter_whose_package_has_moved_leaves_it_to_the_console_s
     assert ids_in(context_of(machine.start(command, machine.asking()))) == [ANSWER]
 
 
+def test_doctor_names_an_isolated_interpreter_whose_package_is_gone(bare: Machine) -> None:
+    gone = hook_entries.isolated(sys.executable, "/nowhere/lib", "/nowhere/subcog")
+    written(users(bare), hook_entries.registered(None, gone))
+    done = bare.run("doctor")
+    assert done.code != 0
+    assert b"names /nowhere/lib, where subcog is no more; run `subcog init` again" in done.stdout
+    assert (bare.start([*gone, "hook"]).code, bare.start([*gone, "hook"]).stderr) == (0, b"")
+    assert bare.run("uninstall").code == 0
+
+
 def test_isolated_interpreter_loads_nothing_that_a_variable_names(machine: Machine, ran: Path) -> None:
     machine.run("init")
     command = registered_by(machine)

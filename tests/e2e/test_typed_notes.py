@@ -5,6 +5,8 @@ import json
 import apsw
 import pytest
 
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.paths import Home
 from tests.e2e.machine import PROJECT, REMOTE, Done, Machine, assert_silent
 
 NOTE = "The harbour crane is inspected on Mondays, before the first ship"
@@ -37,6 +39,7 @@ def test_a_note_is_stored_as_the_persons_own_and_comes_with_the_next_prompt(atte
     (memory,) = stored(attended)
     assert (memory["content"], memory["trust"], memory["namespace"]) == (NOTE, "user", "learnings")
     assert f"remembered as {memory['id']} in learnings of all your projects" in reason
+    assert NOTE in reason
     assert f"subcog forget {memory['id']}" in reason
     assert attended.recall("When is the harbour crane inspected?") == [memory["id"]]
 
@@ -83,6 +86,23 @@ def test_where_nobody_sits_it_is_a_prompt(attended: Machine, value: str | None) 
         attended.environment[ATTENDED] = value
     assert_silent(attended.prompt(f"remember: {NOTE}"))
     assert stored(attended) == []
+
+
+def test_what_an_agent_runs_in_its_shell_types_no_note(attended: Machine) -> None:
+    attended.environment["AI_AGENT"] = "agent"
+    assert_silent(attended.prompt(f"remember: {NOTE}"))
+    assert stored(attended) == []
+
+
+def test_an_index_that_another_process_writes_keeps_no_answer_back(attended: Machine) -> None:
+    attended.run("remember", "Ropes are replaced every spring.")
+    writer = LexicalIndex.open(Home(str(attended.home))).writer()
+    try:
+        reason = reason_of(attended.prompt(f"remember: {NOTE}"))
+    finally:
+        del writer
+    assert NOTE in reason
+    assert [memory["content"] for memory in stored(attended)] == [NOTE, "Ropes are replaced every spring."]
 
 
 def test_a_paused_hook_stores_nothing(attended: Machine) -> None:

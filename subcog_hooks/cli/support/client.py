@@ -21,10 +21,10 @@ from subcog_hooks.errors import ConfigError, UsageError
 USER, PROJECT, LOCAL = "user", "project", "local"  # settings by the option that names them; a later one wins in the client
 MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on more
 PLUGIN = "subcog"
-TRIAL = """import sys
+TRIAL = """import os, sys
 sys.path.append({folder!r})
 import apsw, re2, sqlite_vec, tantivy, subcog_hooks
-print(subcog_hooks.__file__)"""
+print(os.path.samefile(subcog_hooks.__file__, {file!r}))"""
 TRIAL_S = 20.0
 
 
@@ -149,12 +149,12 @@ def hook_command() -> list[str]:
 
 def _runs_isolated(folder: str) -> bool:
     """Return whether an isolated interpreter finds this package and what its hook needs in a folder."""
-    command = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder)]
+    command = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder, file=subcog_hooks.__file__)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=TRIAL_S, stdin=subprocess.DEVNULL, check=False)
     except (OSError, subprocess.SubprocessError):
         return False
-    return done.returncode == 0 and os.path.samefile(os.fsdecode(done.stdout.strip()), subcog_hooks.__file__)
+    return done.returncode == 0 and done.stdout.strip() == b"True"
 
 
 def on_path(name: str, folders: Sequence[str] | None = None) -> str | None:

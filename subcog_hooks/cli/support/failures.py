@@ -1,6 +1,7 @@
 """The one way in which a command ends: every failure is one line and an exit code."""
 
 import os
+from contextlib import suppress
 
 from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_STORE, SubcogError
@@ -19,6 +20,7 @@ def guard(work: "Callable[[], int]", *, is_debugged: bool) -> int:
         code = work()
         terminal.flush()
     except KeyboardInterrupt:
+        _hand_over()
         terminal.complain("interrupted")
         return EXIT_INTERRUPTED
     except (ReaderGone, BrokenPipeError):  # the reader has seen enough: `subcog list | head`
@@ -29,6 +31,7 @@ def guard(work: "Callable[[], int]", *, is_debugged: bool) -> int:
         complain(f"the output can not be written: {error}", "what was to be stored is stored")
         return EXIT_STORE
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
+        _hand_over()
         if is_debugged:
             _show_traceback()
         if isinstance(error, SubcogError):
@@ -42,6 +45,12 @@ def guard(work: "Callable[[], int]", *, is_debugged: bool) -> int:
 def complain(message: str, hint: str) -> None:
     """Print what went wrong and what to do about it, in one line."""
     terminal.complain(" ".join(f"subcog: {message}{'; ' if hint else ''}{hint}".split()), style="red")
+
+
+def _hand_over() -> None:
+    """Hand over what was printed before a failure, as far as anybody takes it."""
+    with suppress(ReaderGone, OutputFailed):
+        terminal.flush()
 
 
 def _show_traceback() -> None:

@@ -1,7 +1,10 @@
 """Our hook in the text of a settings file of Claude Code: put in, taken out, and found, every other byte as it was."""
 
+import ast
 import json
 import shlex
+from collections.abc import Sequence
+from contextlib import suppress
 
 from subcog_hooks.cli.support import settings_json
 from subcog_hooks.cues.tools import TOOLS
@@ -15,11 +18,16 @@ EVENTS = {  # with what the client matches of each, "" for all
     "SessionEnd": "",
 }
 ISOLATED = ("-I", "-S", "-c")  # an interpreter that heeds no variables and no site's files, on these few words
-ENTRY = """import sys
-sys.path.append({folder!r})
-try: from subcog_hooks.__main__ import main
-except ImportError: import os; os.execv({script!r}, [{script!r}, *sys.argv[1:]])
-main()"""  # where the package has moved, as with a new Python, the console script knows the way
+ENTRY = """folder, script = {folder!r}, {script!r}
+import sys
+sys.path.append(folder)
+try:
+  from subcog_hooks.__main__ import main
+except ImportError:
+  import subprocess
+  try: sys.exit(subprocess.call([script, *sys.argv[1:]]))
+  except OSError: sys.exit(0)
+main()"""  # where the package has moved, as with a new Python, the console script knows the way; without that, silence
 SECONDS = 5  # the client's time limit; the hook's own is 200 ms, or less
 _FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # how a file that init made begins and ends: then uninstall knows that it may go
 
@@ -30,6 +38,17 @@ def isolated(python: str, folder: str, script: str) -> list[str]:
     folder: where the package and its libraries are; script: the console script.
     """
     return [python, *ISOLATED, ENTRY.format(folder=folder, script=script)]
+
+
+def places_of(words: Sequence[str]) -> tuple[str, str] | None:
+    """Return the folder of the package and the console script that an isolated command names; None for another command."""
+    if [*words[1:4]] != [*ISOLATED] or len(words) < len(ISOLATED) + 2:
+        return None
+    first = words[4].partition("\n")[0]
+    with suppress(ValueError, SyntaxError):
+        folder, script = ast.literal_eval(first.partition(" = ")[2])
+        return str(folder), str(script)
+    return None
 
 
 def registered(text: str | None, command: list[str]) -> str:

@@ -13,13 +13,12 @@ from subcog_hooks.redaction.leaks import mask
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TextIO
 
     from rich.console import RenderableType
 
     from subcog_hooks.cli.support.screen import Screen
 
-_FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # by these variables rich draws elsewhere, too
+_FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # they tell rich what is a terminal
 ACCENT = "cyan"
 DIM = "bright_black"
 _LAST_SECOND = 32_503_679_999  # of the year 2999: the C library of Windows goes no further
@@ -140,20 +139,16 @@ class Terminal:
     @property
     def is_drawn(self) -> bool:
         """Return whether standard output is a terminal, or rich is told to take it for one."""
-        return _is_screen(sys.stdout) if self._out is None else self._out.is_terminal
+        return sys.stdout.isatty() if self._out is None and _FORCING.isdisjoint(os.environ) else self.out.is_terminal
 
     @property
     def draws_remarks(self) -> bool:
         """Return whether standard error is a terminal, or rich is told to take it for one."""
-        return _is_screen(sys.stderr) if self._err is None else self._err.is_terminal
+        return sys.stderr.isatty() if self._err is None and _FORCING.isdisjoint(os.environ) else self.err.is_terminal
 
     @property
     def interactive(self) -> bool:
         return sys.stdin.isatty() and self.is_drawn
-
-
-def _is_screen(stream: "TextIO") -> bool:
-    return stream.isatty() or not _FORCING.isdisjoint(os.environ)
 
 
 terminal = Terminal()

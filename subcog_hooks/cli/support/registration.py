@@ -93,6 +93,10 @@ def _judged(name: str, path: str, words: tuple[str, ...]) -> Remark:
     if found is None and shutil.which(program) is None:
         gone = f"{visible(path)} runs {shown((program,))}, which is not there; run `subcog init{option(name)}` again"
         return Remark(BAD, gone)
+    places = hook_entries.places_of(words)
+    if places and not os.path.isdir(os.path.join(places[0], "subcog_hooks")):
+        lost = f"{visible(path)} names {shown((places[0],))}, where subcog is no more; run `subcog init{option(name)}` again"
+        return Remark(NOTE if os.path.isfile(places[1]) else BAD, lost)
     if found is not None and (client.is_users(path) or _is_this_installation(found)):
         return Remark(GOOD, hook)
     if client.is_users(path):

@@ -69,7 +69,15 @@ class Look:
     def by_words(self) -> Answer:
         """Return the same page by words alone, which takes a few milliseconds. Raises StoreError."""
         asked = self.request
-        request = Request(asked.text, asked.scope, mode=LEXICAL, is_typed=True, by_labels=asked.by_labels, facts=asked.facts)
+        request = Request(
+            asked.text,
+            asked.scope,
+            mode=LEXICAL,
+            is_typed=True,
+            by_labels=asked.by_labels,
+            is_explained=asked.is_explained,
+            facts=asked.facts,
+        )
         return Look(request, self._store, self._settings, self.count, self.offset).answer(fast=True)
 
 

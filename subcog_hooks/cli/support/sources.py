@@ -132,12 +132,13 @@ def _query_in_time(space: Space, loading: Loading) -> Encode:
             is_over.release()
 
     started = time.perf_counter()
+    terminal.has_left_work = True  # until it has been waited for: Ctrl-C ends the process meanwhile
     _thread.start_new_thread(load, ())
     is_there = is_over.acquire(timeout=max(0.0, loading.most_ms - loading.taken_ms) / 1000.0)
     loading.taken_ms += (time.perf_counter() - started) * 1000.0
     if not is_there:
-        terminal.has_left_work = True
         raise ModelError(f"the model {space.model} took too long to load; `search.timeout_ms` gives it more time")
+    terminal.has_left_work = False
     if failed:
         raise failed[0]
     return loaded[0]
