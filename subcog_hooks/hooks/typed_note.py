@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 # 1 where a person sits at the session; a client that does not say so (2.1.197) tells how it was started, `cli` on a terminal
 ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT", "cli"
-BY_AGENT = "AI_AGENT"  # set for what an agent starts in its shell, which has all other variables of the session
+# whom the client starts something for: `claude-code_2-1-329_harness` for a hook, `…_agent` for what the model runs in its shell
+FOR_WHOM, AGENT = "AI_AGENT", "_agent"
 SETTING = "capture.typed"
 REMEMBER, HASH = "remember:", "# "
 MAX_TYPED = 500  # characters of such a prompt
@@ -101,7 +102,7 @@ def _follow(home: "Home", log: "Callable[[str], None]") -> None:
 
 
 def _is_attended() -> bool:
-    if os.environ.get(BY_AGENT):
+    if os.environ.get(FOR_WHOM, "").endswith(AGENT):
         return False
     said = os.environ.get(ATTENDED)
     return said == "1" if said is not None else os.environ.get(STARTED_AS) == ON_TERMINAL

@@ -16,7 +16,7 @@ ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
 @pytest.fixture
 def attended(bare: Machine) -> Machine:
     """A machine without memories, at which somebody sits."""
-    bare.environment |= {ATTENDED: "1", "CLAUDECODE": "1"}
+    bare.environment |= {ATTENDED: "1", "CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-329_harness"}
     return bare
 
 
@@ -89,7 +89,7 @@ def test_where_nobody_sits_it_is_a_prompt(attended: Machine, value: str | None) 
 
 
 def test_what_an_agent_runs_in_its_shell_types_no_note(attended: Machine) -> None:
-    attended.environment["AI_AGENT"] = "agent"
+    attended.environment["AI_AGENT"] = "claude-code_2-1-329_agent"
     assert_silent(attended.prompt(f"remember: {NOTE}"))
     assert stored(attended) == []
 
