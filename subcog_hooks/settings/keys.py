@@ -466,7 +466,7 @@ KEYS = {
             "capture.typed",
             BY_REMEMBER,
             (NO_NOTES, BY_REMEMBER, BY_HASH),
-            "Which prompts are stored instead of sent: `remember: …` for remember, `# …` on one line as well for hash",
+            "Which prompts are stored instead of sent: those that begin with `remember:`, with hash a line behind `# ` as well",
             is_personal=True,
         ),
         ChoiceKey(
