@@ -120,6 +120,30 @@ def quantise(path: str, quantised: str) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     quantize_dynamic(path, quantised, per_channel=True, weight_type=QuantType.QInt8)
+    shift_weights(quantised)
+
+
+def shift_weights(path: str) -> None:
+    """Write the int8 weights of a model and their zero points as uint8, 128 higher: the products are the same numbers.
+
+    A processor without VNNI (AMD before Zen 4, Intel before Ice Lake) adds two products of uint8 and int8 in 16 bits, which
+    overflow; of uint8 and uint8 it adds them in 32. Before, such a processor gave other vectors: success@5 of the ground truth
+    .896 instead of .903. Adding them without overflow takes it a tenth longer.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(path)
+    weights = {weight.name: weight for weight in model.graph.initializer}
+    shifted: set[str] = set()
+    for node in model.graph.node:
+        if node.op_type != "MatMulInteger":
+            continue
+        for name in {node.input[1], node.input[3]} - shifted:
+            values = numpy_helper.to_array(weights[name]).astype(np.int16) + 128
+            weights[name].CopyFrom(numpy_helper.from_array(values.astype(np.uint8), name))
+            shifted.add(name)
+    onnx.save(model, path)
 
 
 def compare(folder: str, out: str) -> float:

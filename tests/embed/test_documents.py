@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ TEXTS = (
     "The dredging barge Ellida is moored at pier 7 from November on.",
     "Retries back off exponentially.",
 )
+UINT8, INT8 = 2, 3  # data types of onnx.proto
 TOKENS = 256  # that the packaged model was trained for
 UNUSUAL = ("🎉🎉🏗️", "\ud800 lone", "\0", "नमस्ते दुनिया", "x" * 500_000, "ropes " * 90_000, "\u202e\u200b", ".")
 
@@ -55,6 +57,44 @@ def test_a_question_lies_near_its_answer(embedder: Counting) -> None:
     near, far, _ = (cosine(question, vector) for vector in embedder.embed(TEXTS))
     assert near > 0.5
     assert far < 0.2
+
+
+def test_no_weight_is_of_a_kind_whose_products_overflow_on_processors_without_vnni() -> None:
+    with open(os.path.join(SPACE.folder, packaged.MODEL), "rb") as file:
+        model = file.read()
+    (graph,) = fields_of(model, 7)
+    kinds = [kind for weight in fields_of(graph, 5) for kind in fields_of(weight, 2)]
+    assert kinds.count(UINT8) > 36  # matrices
+    assert INT8 not in kinds
+
+
+def fields_of(message: bytes, wanted: int) -> "list[Any]":
+    """The values of one field of a protobuf message: bytes, or whole numbers. onnx.proto has the fields' numbers."""
+    found: list[Any] = []
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        field, kind = divmod(number(), 8)
+        if kind == 0:
+            value: Any = number()
+        else:
+            length = {1: 8, 5: 4}.get(kind) or number()
+            value = message[at : at + length]
+            at += length
+        if field == wanted:
+            found.append(value)
+    return found
 
 
 def test_the_packaged_model_gives_what_fastembed_gives_bit_for_bit(tmp_path: Path) -> None:
