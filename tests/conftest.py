@@ -1,5 +1,6 @@
 """Fixtures that all tests share: a home of their own, a store in it, memories made in one line."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,12 @@ for _size in (
 # `pytest --hypothesis-profile=default` looks for new ones
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what was collected: ten thousand tests, and the modules that they are in."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

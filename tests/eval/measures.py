@@ -3,17 +3,19 @@
 A run is the ids that were found for each query, best first; judgements are the ids that answer it.
 """
 
+import importlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
-# ranx compiles its sums for 25 s of processor time where they then take .03 s; as plain Python they take .08 s and are the same
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
-import ranx
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ranx
 
 Judgements = Mapping[str, AbstractSet[str]]
 Rankings = Mapping[str, Sequence[str]]
@@ -55,15 +57,27 @@ def per_query(judgements: Judgements, rankings: Rankings, measures: Iterable[str
     names = list(measures)
     if not any(rankings.get(query) for query in judgements):  # ranx can not type a run of nothing
         return {name: dict.fromkeys(judgements, 0.0) for name in names}
+    ranx = _ranx()
     qrels = ranx.Qrels({query: dict.fromkeys(relevant, 1) for query, relevant in judgements.items()})
     run = _run(rankings)
     ranx.evaluate(qrels, run, [MEASURES[name] for name in names], return_mean=False, make_comparable=True)
     return {name: {query: float(run.scores[MEASURES[name]][query]) for query in judgements} for name in names}
 
 
-def _run(rankings: Rankings) -> ranx.Run:
+def _ranx() -> ModuleType:
+    """The library: 5 s to load, which the process of the tests that measures nothing does without.
+
+    It compiles its sums for 25 s of processor time where they then take .03 s; as plain Python they take .08 s, and are the
+    same.
+    """
+    os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+    return importlib.import_module("ranx")
+
+
+def _run(rankings: Rankings) -> "ranx.Run":
     """Places as scores, so that ranx, whose sort is not stable, keeps an order among equals."""
-    return ranx.Run({query: {one: 1.0 / place for place, one in enumerate(ids, 1)} for query, ids in rankings.items() if ids})
+    scores = {query: {one: 1.0 / place for place, one in enumerate(ids, 1)} for query, ids in rankings.items() if ids}
+    return _ranx().Run(scores)
 
 
 def reciprocal_ranks(lists: Iterable[Sequence[str]], k: int) -> PerQuery:
@@ -72,7 +86,7 @@ def reciprocal_ranks(lists: Iterable[Sequence[str]], k: int) -> PerQuery:
     >>> reciprocal_ranks([["a", "b"], ["b"]], 1)["a"]
     0.5
     """
-    fused = ranx.fuse(runs=[_run({"q": ranked}) for ranked in lists], method="rrf", params={"k": k})
+    fused = _ranx().fuse(runs=[_run({"q": ranked}) for ranked in lists], method="rrf", params={"k": k})
     return {one: float(score) for one, score in fused.to_dict()["q"].items()}
 
 
