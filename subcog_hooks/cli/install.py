@@ -1,4 +1,4 @@
-"""`subcog init` and `uninstall`: the hook in Claude Code's settings, every other byte of the file as it was."""
+"""`subcog init` and `uninstall`: the hook in Claude Code's settings, every other byte of the file as it was, and the skills."""
 
 import difflib
 import os
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, remember_home
-from subcog_hooks.cli.support import client, hook_entries, session
+from subcog_hooks.cli.support import client, hook_entries, session, skills
 from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
@@ -37,10 +37,14 @@ def init(
     beside_plugin: Annotated[
         bool, typer.Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
     ] = False,
+    no_skills: Annotated[bool, typer.Option("--no-skills", help="Register the hook alone, and bring no skills.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
     """Register the hook in Claude Code's settings, and show the change. The rest of the file stays as it is.
     On a terminal you are asked once whether sessions are to begin with a brief of your memories.
+
+    The agent gets skills with it, to store what you state and to look up what is noted; you call them, and others, as
+    /subcog-remember and so on. The client asks you before anything is stored.
 
     Where the plugin runs the hook already, nothing is registered: it would run twice.
 
@@ -78,6 +82,8 @@ def init(
     elif not dry_run:
         _write(path, after)
         terminal.say(f"{path} written; new sessions of Claude Code use it (`subcog doctor` tries it out)")
+    if not no_skills:
+        _bring_skills(scope, dry_run=dry_run)
     if not dry_run:
         _ask_for_brief()
 
@@ -95,19 +101,24 @@ def uninstall(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
-    """Take the hook out of Claude Code's settings. The file is then as it was before `init`. Your memories stay.
+    """Take the hook out of Claude Code's settings. The file is then as it was before `init`, and the skills are gone.
+    Your memories stay.
 
     Example: subcog uninstall
     """
-    path = _settings_file(_scope(user=user, project=project, local=local))
+    scope = _scope(user=user, project=project, local=local)
+    path = _settings_file(scope)
     before = client.read(path)
     try:
         after = hook_entries.unregistered(before) if before is not None else before
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
+    has_taken = _take_skills(scope, dry_run=dry_run)
     if after == before:
         terminal.say(f"{path} does not have the hook")
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        if not has_taken:
+            raise typer.Exit(EXIT_NOTHING_FOUND)
+        return
     _show_change(path, before or "", after or "")
     if dry_run:
         return
@@ -117,6 +128,51 @@ def uninstall(
     else:
         _write(path, after)
         terminal.say(f"{path} is as it was before; your memories stay in {session.home().root}")
+
+
+def _bring_skills(scope: str, *, dry_run: bool) -> None:
+    """Write our skills where the client looks for them beside these settings, and say so. Raises ConfigError, UsageError."""
+    folder = client.skills_folder(scope)
+    if folder is None:
+        return
+    program = "subcog" if scope == client.PROJECT else skills.command_of(client.executable())
+    found = _found_skills(folder, program, scope)
+    new = [skill for skill in found if skill.state in (skills.MISSING, skills.OLDER)]
+    if new and not dry_run:
+        skills.write(new)
+    if new:
+        names = ", ".join(skill.name for skill in new)
+        terminal.say(f"{folder}: {'would get' if dry_run else 'has'} the skills {names} (/subcog-{new[0].name} and so on)")
+    for skill in found:
+        if skill.state in (skills.CHANGED, skills.FOREIGN):
+            terminal.say(
+                f"{skill.path} is left alone: {'you changed it' if skill.state == skills.CHANGED else 'it is not ours'}"
+            )
+
+
+def _take_skills(scope: str, *, dry_run: bool) -> bool:
+    """Remove our skills beside these settings, and say so. Return whether there were any. Raises ConfigError, UsageError."""
+    folder = client.skills_folder(scope)
+    found = _found_skills(folder, "subcog", scope) if folder else []
+    ours = [skill for skill in found if skill.state in (skills.SAME, skills.OLDER)]
+    if ours:
+        if not dry_run:
+            skills.remove(ours)
+        names = ", ".join(skill.name for skill in ours)
+        terminal.say(f"{folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
+    for skill in found:
+        if skill.state == skills.CHANGED:
+            terminal.say(f"{skill.path} stays: you changed it")
+    return bool(ours)
+
+
+def _found_skills(folder: str, program: str, scope: str) -> list[skills.Skill]:
+    """Return our skills as they are in a folder; in a repository, none of them may lead out of it."""
+    if scope == client.PROJECT:
+        client.refuse_link_out(folder)
+        for name in skills.SKILLS:
+            client.refuse_link_out(skills.path_of(name, folder))
+    return skills.find_skills(folder, program)
 
 
 def _scope(*, user: bool, project: bool, local: bool) -> str:

@@ -175,6 +175,7 @@ def remember(
             standing=standing,
             priority=priority or 0,
             trust=author.trust(),
+            status=author.status(),
             created_at=now,
             updated_at=now,
             expires_at=expiry(expires, now) if expires else None,
@@ -185,6 +186,8 @@ def remember(
             f"priority is {memory.priority}, and an agent's note may have {MAX_UNPINNED_PRIORITY} at most",
             "the person can pin it afterwards: subcog edit ID --priority 90 --trust user",
         )
+    if memory.status == "pending" and supersedes:
+        raise UsageError(f"this memory waits for the person, and can not replace {supersedes} yet", "leave --supersedes out")
     new = memory.id
     with session.writing() as store:
         session.note_unknown_namespaces(store, [memory.namespace], is_given=True)
@@ -207,7 +210,8 @@ def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority
     if old:
         author.require_consent([old], as_user=False)
     for same in store.by_hash(memory.content_hash):
-        if session.audience(same) == session.audience(memory) and same.is_live(memory.created_at):
+        is_waiting = same.status == memory.status == "pending"
+        if session.audience(same) == session.audience(memory) and (is_waiting or same.is_live(memory.created_at)):
             after = _add_to(same, _given(memory, has_priority=has_priority), store)
             if old and old.id != same.id:
                 _supersede(old, after, store)

@@ -10,9 +10,10 @@ import os
 from subcog_hooks import wire
 from subcog_hooks.cues.tools import TOOLS
 from subcog_hooks.hooks import occasion as occasions
-from subcog_hooks.hooks.payload import TOOL_EVENT, text_of
+from subcog_hooks.hooks.payload import TOOL_EVENT, session_of, text_of
 from subcog_hooks.hooks.tool_globs import Search
 from subcog_hooks.hooks.touched import read_touched
+from subcog_hooks.memory.model import now_ms
 from subcog_hooks.state import pause
 from subcog_hooks.state.decision import REPEATED, SPENT
 
@@ -30,12 +31,18 @@ if TYPE_CHECKING:
 MOST_AT_CALL = 3  # memories at one call
 MAX_SILENT = 32 * 1024  # bytes of the calls that the hook was silent at: some 300; then they become those of before
 NOTED = 3  # names, or ids, of such a call
+STORING = ("subcog", "remember")  # words of a command by which an agent stores a memory, whatever else stands in it
+ASKING = ("default", "acceptEdits", "plan")  # modes in which the client asks the person before it runs a command
+NOTE_WAIT_MS = 50.0  # for another process that writes
 LEAST = 0.5  # relevance: more than for a prompt, since nobody has asked
 
 
 def respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
     """Answer one call of a tool: `write` is called once with the output, or not at all. Raises StoreError."""
-    if text_of(payload, "tool_name") in TOOLS:
+    tool = text_of(payload, "tool_name")
+    if tool == "Bash":
+        _note_whether_asked(payload, home)
+    if tool in TOOLS:
         occasions.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
 
 
@@ -74,6 +81,24 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     # at every further touch of a file: nobody asks why, and prompts' records would go for it
     if delivery.outcome not in (REPEATED, SPENT):
         record.keep(occasion, TOOL_EVENT, verdict, delivery)
+
+
+def _note_whether_asked(payload: "dict[str, object]", home: "Home") -> None:
+    """Note whether the person is asked before a command stores a memory, which the command itself can not see."""
+    given = payload.get("tool_input")
+    command = text_of(given, "command") if isinstance(given, dict) else ""
+    mode, session = text_of(payload, "permission_mode"), session_of(payload)
+    if not mode or not session or any(word not in command for word in STORING):
+        return
+    from subcog_hooks.state import unasked  # as rare as such a command
+    from subcog_hooks.state.connection import State
+
+    home.create()
+    state = State.open(home, NOTE_WAIT_MS)
+    try:
+        unasked.note(state, session, now_ms(), is_asked=mode in ASKING)
+    finally:
+        state.close()
 
 
 def _note_silence(occasion: "Occasion", tool: str, touched: "Touched", channels: "Mapping[str, Sequence[Memory]]") -> None:

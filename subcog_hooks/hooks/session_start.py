@@ -4,11 +4,12 @@
 does not add again.
 """
 
+from subcog_hooks import wire
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.payload import START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
-from subcog_hooks.state import ledger, pause, sessions, sought
+from subcog_hooks.state import ledger, pause, reminder, sessions, sought
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from subcog_hooks.hooks.verdict import Verdict
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.paths import Home
+    from subcog_hooks.wire import Json
 
+REMIND = "capture.remind"
 STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # of the payload's sources
 CHARACTERS = "surfacing.brief_characters"
 MOST_UNITS = 1_500  # UTF-16 units of what is given whatever the brief has room for: it stays in the context for the session
@@ -47,6 +50,32 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     _note(occasion, lambda: _begin(occasion, source))
     if is_silent:
         return
+    remark = _reminder(occasion)
+    if not remark:
+        _begin_with(occasion, source, said, facts, used, write)
+        return
+    spoken: list[bytes] = []
+
+    def write_with_remark(told: bytes) -> None:
+        spoken.append(told)
+        write(_with_remark(told, remark))
+
+    _begin_with(occasion, source, said, facts, used, write_with_remark)
+    if not spoken:
+        write(_with_remark(b"{}", remark))
+    if not occasion.is_trial:
+        _note(occasion, lambda: reminder.note(occasion.state, occasion.at))
+
+
+def _begin_with(
+    occasion: "Occasion",
+    source: str,
+    said: "tuple[str, ...] | None",
+    facts: "Mapping[str, Scalar] | None",
+    used: "Sequence[str]",
+    write: "Callable[[bytes], None]",
+) -> None:
+    """Hand over what the session begins with. said: what a resumed one has heard. Raises StoreError."""
     found = {USED: _live(said, occasion)} if said is not None else _found(occasion, facts, used)
     ids: tuple[str, ...] = ()
     if any(found.values()):
@@ -55,6 +84,21 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
             return  # no time was left: a resumed session begins as if it were new
     if said is None:
         _note(occasion, lambda: sessions.keep_said(occasion.state, occasion.session, ids))
+
+
+def _reminder(occasion: "Occasion") -> str:
+    """Return what the person is told of memories that wait, "" for nothing. Raises StoreError."""
+    waiting = occasion.store.count_pending() if occasion.settings[REMIND] else 0
+    if not waiting or not reminder.is_due(occasion.state, occasion.at):
+        return ""
+    return f"subcog: {waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"
+
+
+def _with_remark(told: bytes, remark: str) -> bytes:
+    """Return what is told to the model with a remark to the person beside it."""
+    output = wire.loads(told.decode())
+    whole: Json = {"systemMessage": remark, **(output if isinstance(output, dict) else {})}
+    return wire.dumps(whole).encode() + b"\n"
 
 
 def preview(occasion: "Occasion") -> "Delivery":

@@ -128,6 +128,9 @@ _VERSION_7 = """
 CREATE INDEX memories_standing ON memories (project, scope) WHERE status = 'active' AND standing = 1
 """
 
+# what waits for the person's word is counted when a session begins
+_VERSION_8 = "CREATE INDEX memories_pending ON memories (seq) WHERE status = 'pending'"
+
 
 def _derive_cues(connection: "apsw.Connection") -> None:
     from subcog_hooks.memory import cue_tables  # only the store's writers migrate it
@@ -162,8 +165,9 @@ AGENTS_SINCE = 4  # the version that brought the trust `agent`
 QUESTIONS_SINCE = 5  # the version that brought the questions
 STANDING_SINCE = 6  # the version that brought `standing`, and the rules about what an agent does
 INDEXED_STANDING_SINCE = 7  # the version that brought the index of what was called standing
+PENDING_SINCE = 8  # the version that brought the index of what waits
 SCHEMA = Schema(
-    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7),
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8),
     synchronous="FULL",
     readable_from=1,
     then={CUES_SINCE: _derive_cues, AGENTS_SINCE: _allow_agents, STANDING_SINCE: _derive_mentions},

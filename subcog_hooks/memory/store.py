@@ -10,6 +10,7 @@ from subcog_hooks.memory.schema import (
     CUES_SINCE,
     INDEXED_STANDING_SINCE,
     MARKS_SINCE,
+    PENDING_SINCE,
     QUESTIONS_SINCE,
     SCHEMA,
     STANDING_SINCE,
@@ -243,6 +244,12 @@ class Store:
     def counts(self) -> dict[str, int]:
         """Return how many memories have each status."""
         return dict(self._run("SELECT status, count(*) FROM memories GROUP BY status", ()))
+
+    def count_pending(self) -> int:
+        """Return how many memories wait for the person's word; 0 in a store of a version that would have to look at all."""
+        if not self._has(PENDING_SINCE):
+            return 0
+        return int(self._run("SELECT count(*) FROM memories WHERE status = 'pending'", ())[0][0])
 
     def revision(self) -> int:
         """Return the number of the latest write transaction, 0 for an empty store."""

@@ -17,6 +17,7 @@ TYPE_SHARES = (
 WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
 ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are notes
+AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # what an agent stores, beside NO_NOTES
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
@@ -467,6 +468,22 @@ KEYS = {
             BY_REMEMBER,
             (NO_NOTES, BY_REMEMBER, BY_HASH),
             "Which prompts are stored instead of sent: those that begin with `remember:`, with hash a line behind `# ` as well",
+            is_personal=True,
+        ),
+        ChoiceKey(
+            "capture.agent",
+            AGENTS_NOTES,
+            (AGENTS_NOTES, WAITING_NOTES, NO_NOTES),
+            "Whether an agent may store memories; with pending all of them wait for `subcog review`, with on only those of a "
+            "session that runs without questions",
+            is_personal=True,
+        ),
+        Key(
+            "capture.remind",
+            True,
+            False,
+            True,
+            "Whether a session that begins tells you, once a day, how many memories wait for `subcog review`",
             is_personal=True,
         ),
         ChoiceKey(

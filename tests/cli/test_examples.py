@@ -1,6 +1,7 @@
 """Every example that a help page shows is run as it stands."""
 
 import inspect
+import json
 import re
 import shlex
 import shutil
@@ -48,9 +49,16 @@ def prepared(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert subcog("import", "rows.jsonl").code == 0
     ask("How long before they expire are tokens refreshed?")
     subcog("init")
+    subcog("remember", "Anchors are painted in May.")
+    subcog("edit", newest(subcog), "--status", "pending")
     subcog("pause")
     subcog("state", "set", "clinician_mode=true")
     return subcog
+
+
+def newest(subcog: Run) -> str:
+    """The id of the memory that was stored last."""
+    return str(json.loads(subcog("list", "--jsonl", "-n", "1").out)["id"])
 
 
 def prepare_model(subcog: Run, *, is_there: bool) -> None:

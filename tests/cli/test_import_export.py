@@ -269,7 +269,7 @@ def test_a_damaged_store_still_exports_what_can_be_read(subcog: Run, home: Home)
     rows = [{"id": f"m{i:04}", "content": f"fact {i} " + "about tides " * 30} for i in range(400)]
     subcog("import", write(rows))
     with open(home.memories_db, "r+b") as file:
-        file.seek(40 * 4096)
+        file.seek(43 * 4096)
         file.write(b"\xff" * 8192)
     done = subcog("export")
     assert "exported is what can be read" in done.err
@@ -281,7 +281,7 @@ def test_a_damaged_store_does_not_replace_an_older_export(subcog: Run, home: Hom
     subcog("export", "backup.jsonl")
     before = Path("backup.jsonl").read_bytes()
     with open(home.memories_db, "r+b") as file:
-        file.seek(40 * 4096)
+        file.seek(43 * 4096)
         file.write(b"\xff" * 8192)
     assert subcog("export", "backup.jsonl").code == 3
     assert Path("backup.jsonl").read_bytes() == before

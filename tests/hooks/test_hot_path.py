@@ -86,6 +86,7 @@ OF_STARTS = OF_ANY | {
     "state.kept_texts",
     "state.pause",
     "state.sessions",
+    "state.reminder",
     "state.sought",
 }
 HANDED_OVER = (RECORDED - {"hooks.turn"}) | {  # by these two

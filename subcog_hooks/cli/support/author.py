@@ -3,10 +3,19 @@
 import os
 from collections.abc import Iterable
 
-from subcog_hooks.errors import UsageError
+from subcog_hooks.cli.support import session
+from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.homes import IN_AN_AGENT
-from subcog_hooks.memory.model import AGENT, PERSON, USER, Memory
+from subcog_hooks.memory.model import AGENT, PERSON, USER, Memory, now_ms
+from subcog_hooks.settings.keys import NO_NOTES, WAITING_NOTES
+from subcog_hooks.state import unasked
+from subcog_hooks.state.connection import State
 
+AGENT_SETTING = "capture.agent"
+SESSION = "CLAUDE_CODE_SESSION_ID"  # the client sets it for the commands of its agent
+# 1 where a person sits at the session, 0 as in print mode; a client that does not say so (2.1.197) tells how it was started
+ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT", "cli"
+STATE_WAIT_MS = 1_000.0
 AS_USER_HELP = "For an agent: the person has allowed to change what is the person's own."
 
 
@@ -18,6 +27,40 @@ def is_agent() -> bool:
 def trust() -> str:
     """Return the trust of what this command stores."""
     return AGENT if is_agent() else USER
+
+
+def status() -> str:
+    """Return the status of what this command stores: an agent's waits for the person where nobody was asked, or by the setting.
+
+    Raises UsageError where an agent stores nothing, ConfigError.
+    """
+    if not is_agent():
+        return "active"
+    setting = session.settings()[AGENT_SETTING]
+    if setting == NO_NOTES:
+        raise UsageError(
+            f"{AGENT_SETTING} is off: an agent stores nothing",
+            f"the person allows it with `subcog config set {AGENT_SETTING} on`",
+        )
+    return "pending" if setting == WAITING_NOTES or not _is_asked() else "active"
+
+
+def _is_asked() -> bool:
+    """Return whether the client asks a person before its agent runs a command, as far as that is known."""
+    attended = os.environ.get(ATTENDED)
+    if attended != "1" if attended is not None else os.environ.get(STARTED_AS, ON_TERMINAL) != ON_TERMINAL:
+        return False
+    name, home = os.environ.get(SESSION, ""), session.home()
+    if not name or not os.path.exists(home.state_db):
+        return True
+    try:
+        state = State.open(home, STATE_WAIT_MS)
+    except StoreError:
+        return True
+    try:
+        return not unasked.is_noted(state, name, now_ms())
+    finally:
+        state.close()
 
 
 def origin(*, as_user: bool = False) -> str:

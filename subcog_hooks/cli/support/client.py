@@ -61,6 +61,14 @@ def settings_files() -> dict[str, str]:
     return files
 
 
+def skills_folder(name: str) -> str | None:
+    """Return where Claude Code looks for skills beside the settings of this name; None where nothing is looked for there."""
+    files = settings_files()
+    if name == LOCAL or name not in files:
+        return None
+    return os.path.join(os.path.dirname(files[name]), "skills")
+
+
 def is_users(path: str) -> bool:
     """Return whether a settings file is the user's own. What lies in the repository at hand may be the repository's."""
     at = session.here()

@@ -23,7 +23,8 @@ def told(memory: Memory) -> str:
     """
     owner = f" of {safe(memory.project)}" if memory.project else ", for all your projects"
     by = f", {memory.noted}" if memory.noted else ""
-    return f"kept in {memory.namespace}{owner}{by}; it comes {_moments(memory)}"
+    waits = "once `subcog review` has accepted it, " if memory.status == "pending" else ""
+    return f"kept in {memory.namespace}{owner}{by}; {waits}it comes {_moments(memory)}"
 
 
 def _moments(memory: Memory) -> str:

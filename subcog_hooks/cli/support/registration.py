@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from subcog_hooks.cli.support import client, hook_entries
+from subcog_hooks.cli.support import client, hook_entries, skills
 from subcog_hooks.cli.support.client import Plugin
 from subcog_hooks.cli.support.output import visible
 from subcog_hooks.errors import ConfigError
@@ -60,6 +60,7 @@ def look() -> Registration:
                 remarks.append(Remark(NOTE, f"the {name} settings do not run it for all of {events}; {adds}"))
     plugins = client.plugins()
     remarks += _judge_plugins(plugins, running)
+    remarks += _judge_skills()
     if not running and not is_broken and not any(plugin.enabled_by for plugin in plugins):
         remarks.append(Remark(NOTE, "no settings file and no plugin runs the hook; `subcog init` registers it"))
     return Registration(tuple(remarks), command)
@@ -129,4 +130,21 @@ def _judge_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:
         for settings in running:
             away = f"`subcog uninstall{option(settings)}`, or `claude plugin disable {visible(plugin.id)}`"
             remarks.append(Remark(NOTE, f"the hook runs twice, by the plugin and the {settings} settings; {away}"))
+    return remarks
+
+
+def _judge_skills() -> list[Remark]:
+    """Judge the skills in the user's own folder; none where `init` has brought none."""
+    folder = client.skills_folder(client.USER)
+    found = skills.find_skills(folder, skills.command_of(client.executable())) if folder else []
+    names = {
+        state: [skill.name for skill in found if skill.state == state] for state in (skills.SAME, skills.OLDER, skills.CHANGED)
+    }
+    remarks = []
+    if kept := names[skills.SAME] + names[skills.CHANGED]:
+        changed = f", changed by you: {', '.join(names[skills.CHANGED])}" if names[skills.CHANGED] else ""
+        remarks.append(Remark(GOOD, visible(f"skills in {folder}: {', '.join(kept)}{changed}")))
+    if names[skills.OLDER]:
+        older = ", ".join(names[skills.OLDER])
+        remarks.append(Remark(NOTE, visible(f"the skills {older} in {folder} are of another installation; run `subcog init`")))
     return remarks

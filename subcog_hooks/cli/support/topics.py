@@ -7,7 +7,19 @@ import re
 from subcog_hooks.errors import UsageError
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "topics")
-ORDER = ("deciding", "cues", "searching", "settings", "llm", "embedding", "privacy", "performance", "metrics", "scripts")
+ORDER = (
+    "noting",
+    "deciding",
+    "cues",
+    "searching",
+    "settings",
+    "llm",
+    "embedding",
+    "privacy",
+    "performance",
+    "metrics",
+    "scripts",
+)
 NEAR = 0.5  # share of common letters from which a word is taken for a misspelt topic
 _SUFFIX = ".md"
 _COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)  # for those who edit the file

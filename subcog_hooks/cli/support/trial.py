@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from subcog_hooks import database
@@ -32,8 +32,13 @@ class Trial:
 
     def change(self, id_: str, changes: Mapping[str, object]) -> None:
         """Give a memory of the copy these fields, and let the copy's index follow. Raises SubcogError."""
+        self.change_all([id_], changes)
+
+    def change_all(self, ids: Iterable[str], changes: Mapping[str, object]) -> None:
+        """Give memories of the copy these fields, and let the copy's index follow. Raises SubcogError."""
         with Store.writer(self.home) as store:
-            amend(store.get(id_), lambda stored: changed(stored, changes), store, [])
+            for id_ in ids:
+                amend(store.get(id_), lambda stored: changed(stored, changes), store, [])
             sync.catch_up(self.home, store)
             try:
                 spaces.open_following(self.home, store, PACKAGED).close()

@@ -1,0 +1,264 @@
+"""`subcog review`: memories that wait for the person's word, one after the other."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.cli.support import author, completion, embedding, session, waiting
+from subcog_hooks.cli.support.amendment import amend, changed
+from subcog_hooks.cli.support.editor import Editor
+from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal, where
+from subcog_hooks.cli.support.waiting import Settlement
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Store
+from subcog_hooks.state.decision import Decision
+
+KEYS = (
+    "k keep, d drop, e edit and keep, r put it in the place of one that is like it, m merge it into that one",
+    "K keep all of this source, D drop all of it, n leave it for later, u undo, q quit",
+)
+MOST_PROMPTS = 3  # that are named, of those a memory would have come to
+LONGEST_SHOWN = 120  # characters of a neighbour or a prompt
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(review)
+
+
+def review(
+    as_list: Annotated[bool, typer.Option("--list", help="List what waits, a line each.")] = False,
+    as_jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="Print what waits as JSON, a line each, with what is nearly the same.")
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--accept", metavar="ID", help="Keep this one; may be given several times.", autocompletion=completion.ids
+        ),
+    ] = None,
+    reject: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reject", metavar="ID", help="Drop this one; may be given several times.", autocompletion=completion.ids
+        ),
+    ] = None,
+    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+) -> None:
+    """Ask about each memory that waits for your word: keep, edit, drop or merge it. Until then none is given to the agent.
+
+    Shown are where each comes from, what is nearly the same, and to which of your last hundred prompts it would have come.
+    What is dropped is forgotten; `u` undoes the last step. The exit code is 1 when nothing waits.
+
+    Example: subcog review --list
+    """
+    if accept or reject:
+        _settle(accept or [], reject or [], as_user=as_user)
+        return
+    with session.reading() as store:
+        found = waiting.find_waiting(store) if store else []
+        if not found:
+            terminal.say("nothing waits for review")
+            raise typer.Exit(EXIT_NOTHING_FOUND)
+        if as_jsonl and store:
+            for memory in found:
+                _print_row(memory, store)
+            return
+    if as_list or not terminal.interactive:
+        for memory in found:
+            terminal.pieces(
+                (memory.id, ACCENT), (f"  {day(memory.created_at)}  {_origin(memory)}  ", DIM), (safe(memory.content), "")
+            )
+        if not as_list:
+            terminal.say("`subcog review` asks for each in a terminal; --accept ID and --reject ID settle it here")
+        return
+    with single_keys():
+        _Session(found).run()
+
+
+def _settle(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:
+    """Keep and drop by ids. Nothing is done unless all of them wait. Raises NoMemory, UsageError."""
+    if author.is_agent() and not as_user:
+        raise author.needs_consent("what waits for review is the person's to settle")
+    with session.writing() as store:
+        kept = [waiting.find_one(store, id_) for id_ in dict.fromkeys(accepted)]
+        dropped = [waiting.find_one(store, id_) for id_ in dict.fromkeys(rejected)]
+        if both := {memory.id for memory in kept} & {memory.id for memory in dropped}:
+            raise UsageError(f"{', '.join(sorted(both))} can not be kept and dropped", "name it once")
+        if kept:
+            waiting.accept(store, kept)
+        if dropped:
+            waiting.reject(store, dropped)
+    for said, memories in (("kept", kept), ("dropped", dropped)):
+        for memory in memories:
+            terminal.say(f"{said}: {memory.id} {safe(memory.content)[:80]}")
+    embedding.afterwards()
+
+
+def _print_row(memory: Memory, store: Store) -> None:
+    near = [
+        {"id": one.memory.id, "content": one.memory.content, "share": round(one.share, 2), "contradiction": one.contradiction}
+        for one in waiting.neighbours(memory, store)
+    ]
+    terminal.json({**json.loads(jsonl.dump(memory)), "from": waiting.source_of(memory), "near": near})
+
+
+def _origin(memory: Memory) -> str:
+    return safe(f"{memory.namespace} of {where(memory)}, {waiting.source_of(memory)}")
+
+
+class _Session:
+    """One run through what waits, in a terminal."""
+
+    def __init__(self, found: list[Memory]) -> None:
+        self._found = found
+        self._at = 0
+        self._steps: list[tuple[int, Settlement]] = []  # each with the place at which it was made
+        self._settled: set[str] = set()
+        self._tried = 0
+        self._would: Mapping[str, list[Decision]] = {}
+
+    def run(self) -> None:
+        """Ask about each, until none is left or the person has enough."""
+        _say_keys()
+        try:
+            with terminal.err.status(f"trying the last {waiting.PROMPTS_TRIED} prompts"):
+                self._tried, self._would = waiting.would_come_to(self._found)
+        except NoDecision:
+            pass  # no prompt has been heard yet
+        except (StoreError, OSError) as error:
+            terminal.say(f"what they would have done is not known ({error})")
+        while self._at < len(self._found):
+            memory = self._found[self._at]
+            if memory.id in self._settled:
+                self._at += 1
+                continue
+            if not self._ask(memory):
+                break
+        left = len(self._found) - len(self._settled)
+        terminal.say(f"{len(self._settled)} settled, {left} still wait" if left else f"all {len(self._found)} are settled")
+        if self._settled:
+            embedding.afterwards()
+
+    def _ask(self, memory: Memory) -> bool:
+        """Show one and do what the person says about it. Return whether to go on."""
+        with session.reading() as store:
+            near = waiting.neighbours(memory, store) if store else []
+        self._show(memory, [one.memory for one in near], [_likeness(one.share, one.contradiction) for one in near])
+        while True:
+            key = next_key()
+            if key == "q":
+                return False
+            if key in ("n", " "):
+                self._at += 1
+                return True
+            if key == "u":
+                if self._undo():
+                    return True
+                continue
+            try:
+                change = self._change(key, memory, [one.memory for one in near])
+            except SubcogError as error:
+                terminal.complain(str(error))
+                continue
+            if change is None:
+                _say_keys()
+                continue
+            self._settled |= self._waiting_in(change)
+            self._steps.append((self._at, change))
+            terminal.result(f"   {change.said}")
+            self._at += 1
+            return True
+
+    def _change(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
+        """Make the change that a key stands for, and return it; None for a key that is none, or that nothing came of."""
+        with session.writing() as store:
+            if key == "k":
+                return waiting.accept(store, [memory])
+            if key == "d":
+                return waiting.reject(store, [memory])
+            if key in "KD":
+                same = [one for one in self._found if one.id not in self._settled and _is_like(one, memory)]
+                change = (waiting.accept if key == "K" else waiting.reject)(store, same)
+                return change._replace(said=f"{change.said}: all {len(same)} {waiting.source_of(memory)}")
+            if key in "rm" and near:
+                other = _choice(near)
+                if other is None:
+                    return None
+                return (waiting.supersede if key == "r" else waiting.merge)(store, memory, other)
+            if key == "e":
+                return _edited(memory, store)
+        if key in "rm":
+            raise UsageError("nothing is like it", "keep it, or drop it")
+        return None
+
+    def _undo(self) -> bool:
+        if not self._steps:
+            terminal.say("there is nothing to undo")
+            return False
+        at, change = self._steps.pop()
+        with session.writing() as store:
+            waiting.undo(store, change)
+        self._settled -= self._waiting_in(change)
+        self._at = at
+        terminal.result("   undone")
+        return True
+
+    def _waiting_in(self, change: Settlement) -> set[str]:
+        return {memory.id for memory in self._found} & {before.id for before in change.before}
+
+    def _show(self, memory: Memory, near: Sequence[Memory], likenesses: Sequence[str]) -> None:
+        left = len(self._found) - len(self._settled)
+        terminal.pieces(
+            (f"\n{self._at + 1} of {len(self._found)}", ACCENT),
+            (f"  {memory.id}  {day(memory.created_at)}  {_origin(memory)}  ({left} left)", DIM),
+        )
+        terminal.result(f"   {safe(memory.content)}")
+        cues = [("asked", [one.text for one in memory.questions]), ("file", memory.paths), ("trigger", memory.triggers)]
+        for name, values in (*cues, ("tag", memory.tags), ("keyword", memory.keywords)):
+            if values:
+                terminal.pieces((f"   {name}: ", DIM), (" | ".join(map(safe, values)), ""))
+        for number, (other, likeness) in enumerate(zip(near, likenesses, strict=True), 1):
+            terminal.pieces((f"   {number}. {likeness}: ", DIM), (f"{other.id} {safe(other.content)[:LONGEST_SHOWN]}", ""))
+        if self._tried:
+            came = self._would.get(memory.id, [])
+            terminal.pieces((f"   it would have come to {len(came) or 'none'} of your last {self._tried} prompts", DIM))
+            for one in came[-MOST_PROMPTS:]:
+                terminal.pieces((f"     {safe(one.prompt or '')[:LONGEST_SHOWN]}", DIM))
+
+
+def _edited(memory: Memory, store: Store) -> Settlement | None:
+    """Let the person change a memory in the editor; it is kept then. Return None where nothing was changed."""
+    with whole_lines(), Editor(memory) as edits:
+        after = amend(memory, lambda stored: changed(stored, {**edits, "status": "active"}), store, []) if edits else None
+    if after is None:
+        terminal.say("nothing changed; it still waits")
+        return None
+    session.follow(store)
+    return Settlement("changed and kept", (memory,))
+
+
+def _say_keys() -> None:
+    for line in KEYS:
+        terminal.say(line)
+
+
+def _is_like(one: Memory, memory: Memory) -> bool:
+    return waiting.source_of(one) == waiting.source_of(memory)
+
+
+def _likeness(share: float, contradiction: str | None) -> str:
+    return f"contradicts it: {contradiction}" if contradiction else f"{share:.0%} alike"
+
+
+def _choice(near: Sequence[Memory]) -> Memory | None:
+    """Return the neighbour that the person means, None for none of them."""
+    if len(near) == 1:
+        return near[0]
+    terminal.say(f"which, 1 to {len(near)}?")
+    key = next_key()
+    return near[int(key) - 1] if key.isdecimal() and 0 < int(key) <= len(near) else None

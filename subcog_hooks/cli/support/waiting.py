@@ -1,0 +1,133 @@
+"""Memories that wait for the person's word: which they are, what they would do, what becomes of them, and taking that back."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from subcog_hooks.capture.duplicates import Near, near_duplicates
+from subcog_hooks.cli.support import decisions, session, trial
+from subcog_hooks.cli.support.amendment import changed, joined
+from subcog_hooks.cli.support.remedies import Rerun
+from subcog_hooks.errors import StoreError, UsageError
+from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.memory.model import NOTED, Memory, now_ms
+from subcog_hooks.memory.store import Filter, Store
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import INJECTED, Decision
+
+PENDING = "pending"
+MOST_NEAR = 3  # neighbours of one that are shown
+PROMPTS_TRIED = 100  # prompts of before on which is tried what the memories would have done
+JOINED = ("tags", "keywords", "triggers", "paths", "questions")  # what a memory takes over from one that goes into it
+
+
+class Settlement(NamedTuple):
+    """A change that was made at the person's word. before: every memory of it as it was."""
+
+    said: str
+    before: tuple[Memory, ...]
+
+
+def find_waiting(store: Store) -> list[Memory]:
+    """Return what waits, the oldest first."""
+    return store.select(Filter(statuses=(PENDING,), include_expired=True))[::-1]
+
+
+def find_one(store: Store, id_: str) -> Memory:
+    """Return the memory that waits under this id, or its beginning. Raises NoMemory, UsageError."""
+    memory = session.find(store, id_)
+    if memory.status != PENDING:
+        raise UsageError(f"{memory.id} does not wait, it is {memory.status}", "`subcog review --list` shows what does")
+    return memory
+
+
+def source_of(memory: Memory) -> str:
+    """Return where a memory comes from, in a few words.
+
+    >>> source_of(Memory(id="a", content="x", trust="agent")), source_of(Memory(id="a", content="x", source="adr/0001.md"))
+    ('noted by an agent', 'adr/0001.md')
+    """
+    return memory.source or NOTED.get(memory.trust, "noted by you")
+
+
+def neighbours(memory: Memory, store: Store) -> list[Near]:
+    """Return the memories that say nearly the same, or the opposite. Raises StoreError."""
+    return near_duplicates(memory, session.index_of(store), store)[:MOST_NEAR]
+
+
+def would_come_to(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:
+    """Return how many of the last prompts were tried, and to which of them each memory would have come, all being accepted.
+
+    They are tried on a copy of the store. Raises StoreError, OSError.
+    """
+    found: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
+    with decisions.opened() as state, trial.begun() as copy:
+        of_prompts = decision_log.latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
+        asked = {one.prompt: one for one in reversed(of_prompts) if one.prompt is not None}  # the latest of equal ones
+        tried = list(asked.values())[-PROMPTS_TRIED:]
+        if tried:
+            copy.change_all([memory.id for memory in waiting], {"status": "active"})
+        for one in tried:
+            for id_ in _given(one, of_prompts, copy, state) & found.keys():
+                found[id_].append(one)
+    return len(tried), found
+
+
+def _given(was: Decision, of_prompts: Sequence[Decision], copy: trial.Trial, state: State) -> set[str]:
+    rerun = Rerun(was, set(), decisions.place_among(of_prompts, was), state)
+    return {one.id for one in rerun.decide(copy.home).candidates if one.outcome == INJECTED}
+
+
+# what becomes of them
+
+
+def accept(store: Store, memories: Sequence[Memory]) -> Settlement:
+    """Let memories be handed over from now on. Raises StoreError."""
+    return _set(store, memories, "active", "kept")
+
+
+def reject(store: Store, memories: Sequence[Memory]) -> Settlement:
+    """Forget memories, as `forget` does. Raises StoreError."""
+    return _set(store, memories, "deleted", "dropped")
+
+
+def supersede(store: Store, memory: Memory, old: Memory) -> Settlement:
+    """Let a memory take the place of one that is handed over. Raises StoreError."""
+    kept = accept(store, [memory])
+    gone = _modify(store, old, {"status": "superseded", "superseded_by": memory.id})
+    return Settlement(f"kept in the place of {old.id}", (*kept.before, gone))
+
+
+def merge(store: Store, memory: Memory, into: Memory) -> Settlement:
+    """Let a memory that is handed over take over what a waiting one comes by, and forget that one. Raises InvalidMemory."""
+    given = {field: getattr(memory, field) for field in JOINED}
+    richer = _modify(store, into, joined(into, given))
+    return Settlement(f"merged into {into.id}", (*reject(store, [memory]).before, richer))
+
+
+def undo(store: Store, change: Settlement) -> None:
+    """Make the memories of a change what they were before. Raises StoreError."""
+    for before in change.before:
+        store.modify([before.id], lambda stored, was=before: was.replaced(updated_at=_later(stored)))  # type: ignore[misc]
+    session.follow(store)
+
+
+def _set(store: Store, memories: Sequence[Memory], status: str, said: str) -> Settlement:
+    before = tuple(store.get(memory.id) for memory in memories)
+    for memory in before:
+        if memory.status != PENDING:
+            raise StoreError(f"{memory.id} is {memory.status} by now", "another process was quicker")
+    store.modify([memory.id for memory in before], lambda stored: stored.replaced(status=status, updated_at=_later(stored)))
+    session.follow(store)
+    return Settlement(said, before)
+
+
+def _modify(store: Store, memory: Memory, changes: Mapping[str, object]) -> Memory:
+    before = store.get(memory.id)
+    store.modify([before.id], lambda stored: changed(stored, changes).replaced(updated_at=_later(stored)))
+    session.follow(store)
+    return before
+
+
+def _later(stored: Memory) -> int:
+    return max(now_ms(), stored.updated_at + 1)

@@ -1,0 +1,174 @@
+"""What waits for the person's word: who puts it there, in a terminal and in a script; and that a session is told of it once."""
+
+import json
+import os
+import re
+
+import pytest
+
+from tests.e2e.machine import Machine, assert_one_line_error, posix
+from tests.e2e.screen import OnTerminal
+
+OLD = "The harbour crane is inspected on Mondays, before the first ship arrives."
+NEW = "The harbour crane is inspected on Mondays and Fridays, before the first ship arrives."
+APART = "Ropes are replaced every spring, by the harbour's own people."
+QUESTION = "When do we look after the lifting gear?"
+ASKED = "When is the harbour crane inspected, and before which ship?"
+
+
+def statuses(machine: Machine) -> dict[str, str]:
+    """The status of each memory, by its text."""
+    done = machine.run("list", "--status", "all", "--jsonl", "-n", "100")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return {row["content"]: row.get("status", "active") for row in rows}
+
+
+def by_agent(machine: Machine, *arguments: str) -> str:
+    """What an agent stores where nobody is asked; its id."""
+    machine.environment |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ATTENDED": "0"}
+    done = machine.run("remember", *arguments)
+    del machine.environment["CLAUDECODE"], machine.environment["CLAUDE_CODE_SESSION_ATTENDED"]
+    assert done.code == 0, done.stderr
+    return done.stdout.decode().strip()
+
+
+@pytest.fixture
+def waiting(bare: Machine) -> list[str]:
+    """The ids of two memories that wait, one of them like a memory that is there; a prompt was heard before."""
+    bare.run("remember", OLD)
+    bare.prompt(ASKED)
+    return [by_agent(bare, NEW, "--question", QUESTION, "--tag", "crane"), by_agent(bare, APART)]
+
+
+def test_what_waits_is_listed_with_where_it_comes_from_and_is_not_handed_over(bare: Machine, waiting: list[str]) -> None:
+    listed = bare.run("review", "--list").stdout.decode().splitlines()
+    assert [line.split()[0] for line in listed] == waiting
+    assert "noted by an agent" in listed[0]
+    first, second = [json.loads(line) for line in bare.run("review", "--jsonl").stdout.splitlines()]
+    assert (first["id"], first["from"], first["near"][0]["content"]) == (waiting[0], "noted by an agent", OLD)
+    assert (second["content"], second["near"]) == (APART, [])
+    assert waiting[0] not in bare.recall(ASKED)
+    assert b"but is pending" in bare.run("search", "ropes spring").stderr
+
+
+def test_it_is_settled_by_id_all_or_nothing(bare: Machine, waiting: list[str]) -> None:
+    assert_one_line_error(bare.run("review", "--accept", waiting[0], "--reject", "nobody"), 1)
+    assert_one_line_error(bare.run("review", "--accept", waiting[0], "--reject", waiting[0]), 2)
+    assert statuses(bare) == {OLD: "active", NEW: "pending", APART: "pending"}
+    done = bare.run("review", "--accept", waiting[0], "--reject", waiting[1])
+    assert done.code == 0, done.stderr
+    assert statuses(bare) == {OLD: "active", NEW: "active", APART: "deleted"}
+    assert waiting[0] in bare.recall(QUESTION)
+    assert_one_line_error(bare.run("review", "--accept", waiting[0]), 2)
+    done = bare.run("review")
+    assert (done.code, done.stdout, done.stderr) == (1, b"", b"nothing waits for review\n")
+
+
+def test_an_agent_settles_nothing_without_the_persons_word(bare: Machine, waiting: list[str]) -> None:
+    bare.environment["CLAUDECODE"] = "1"
+    assert_one_line_error(bare.run("review", "--accept", waiting[0]), 2)
+    assert statuses(bare)[NEW] == "pending"
+    assert bare.run("review", "--accept", waiting[0], "--as-user").code == 0
+    assert statuses(bare)[NEW] == "active"
+
+
+@posix
+def test_in_a_terminal_each_is_shown_and_settled_by_a_key_that_can_be_undone(bare: Machine, waiting: list[str]) -> None:
+    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "NO_COLOR": "1"})
+    shown = asked.read_until("of your last 1 prompts")
+    assert "1 of 2" in shown
+    assert re.search(r"\d+% alike: \w+ The harbour crane is inspected on Mondays, before", shown)
+    assert "it would have come to 1 of your last 1 prompts" in shown
+    assert QUESTION in shown
+    asked.type("r")
+    asked.read_until("2 of 2")
+    assert statuses(bare) == {OLD: "superseded", NEW: "active", APART: "pending"}
+    asked.type("u")
+    asked.read_until("undone")
+    assert statuses(bare) == {OLD: "active", NEW: "pending", APART: "pending"}
+    asked.type("m")
+    asked.read_until("merged into")
+    assert statuses(bare) == {OLD: "active", NEW: "deleted", APART: "pending"}
+    (kept,) = [json.loads(line) for line in bare.run("list", "--jsonl").stdout.splitlines()]
+    assert (kept["tags"], kept["questions"]) == (["crane"], [{"text": QUESTION, "by": "agent"}])
+    asked.type("xd")
+    assert asked.end() == 0
+    assert "all 2 are settled" in asked.written
+    assert statuses(bare) == {OLD: "active", NEW: "deleted", APART: "deleted"}
+
+
+@posix
+def test_in_a_terminal_all_of_a_source_go_one_way_and_undo_brings_them_back(bare: Machine, waiting: list[str]) -> None:
+    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    asked.read_until("prompts")
+    asked.type("n")
+    asked.read_until("2 of 2")
+    asked.type("D")
+    assert asked.end() == 0
+    assert statuses(bare) == {OLD: "active", NEW: "deleted", APART: "deleted"}
+    again = [by_agent(bare, "Staging lies behind the VPN."), by_agent(bare, "Prices are in cents.")]
+    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "EDITOR": "true"})
+    asked.read_until(again[0])
+    asked.type("e")  # the editor below changes nothing
+    asked.read_until("it still waits")
+    asked.type("kuq")
+    assert asked.end() == 0
+    assert "2 still wait" in asked.written
+    assert bare.run("review", "--list").stdout.count(b"\n") == 2
+
+
+def test_a_session_is_told_once_a_day_that_something_waits(bare: Machine, waiting: list[str]) -> None:
+    first = json.loads(bare.hook(bare.beginning("startup")).stdout)
+    assert first == {"systemMessage": "subcog: 2 memories wait for `subcog review`"}
+    assert bare.hook(bare.beginning("startup")).stdout == b""
+    (bare.home / "state.db").unlink()
+    del bare.environment["SUBCOG_SURFACING_BRIEF_CHARACTERS"]
+    with_brief = json.loads(bare.hook(bare.beginning("startup")).stdout)
+    assert with_brief["systemMessage"] == first["systemMessage"]
+    assert OLD in with_brief["hookSpecificOutput"]["additionalContext"]
+    (bare.home / "state.db").unlink()
+    bare.run("config", "set", "capture.remind", "false")
+    assert b"systemMessage" not in bare.hook(bare.beginning("startup")).stdout
+
+
+@pytest.mark.parametrize(("setting", "status"), [("on", "active"), ("pending", "pending"), ("off", None)])
+def test_the_person_says_whether_an_agent_may_store(bare: Machine, setting: str, status: str | None) -> None:
+    bare.run("config", "set", "capture.agent", setting)
+    bare.environment["CLAUDECODE"] = "1"
+    done = bare.run("remember", APART)
+    if status is None:
+        assert_one_line_error(done, 2)
+        assert b"subcog config set capture.agent on" in done.stderr
+    else:
+        assert statuses(bare) == {APART: status}
+    del bare.environment["CLAUDECODE"]
+    assert bare.run("remember", OLD).code == 0
+    assert statuses(bare)[OLD] == "active"
+
+
+def test_what_waits_replaces_nothing_and_is_not_stored_twice(bare: Machine) -> None:
+    bare.environment |= {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+    bare.run("config", "set", "capture.agent", "on")
+    one = bare.run("remember", APART).stdout.decode().strip()
+    assert_one_line_error(bare.run("remember", NEW, "--supersedes", one), 2)
+    assert bare.run("remember", APART, "--tag", "ropes").stdout.decode().strip() == one
+    assert statuses(bare) == {APART: "pending"}
+
+
+def test_the_hook_notes_of_a_session_whether_the_person_is_asked(bare: Machine) -> None:
+    def stored(mode: str, text: str) -> str:
+        payload = bare.payload(
+            "PreToolUse",
+            {"permission_mode": mode, "tool_name": "Bash", "tool_input": {"command": f"subcog remember '{text}'"}},
+            "of-the-agent",
+        )
+        assert bare.hook(payload).stdout == b""
+        bare.environment |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "of-the-agent"}
+        assert bare.run("remember", text).code == 0
+        del bare.environment["CLAUDECODE"], bare.environment["CLAUDE_CODE_SESSION_ID"]
+        return statuses(bare)[text]
+
+    assert stored("bypassPermissions", OLD) == "pending"
+    assert stored("acceptEdits", APART) == "active"
+    assert stored("auto", NEW) == "pending"
+    assert os.path.exists(bare.home / "state.db")

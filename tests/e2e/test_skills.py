@@ -1,0 +1,103 @@
+"""The skills that `init` brings: written where the client looks, taken away again, and the person's own left alone."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.cli.support.skills import SKILLS, skill_text
+from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix
+
+ROOT = Path(__file__).parents[2]
+
+
+def folder_of(machine: Machine) -> Path:
+    """The client's folder for the user's skills."""
+    return machine.root / "user" / ".claude" / "skills"
+
+
+def brought(folder: Path) -> list[str]:
+    """The names of the skills in a folder."""
+    return sorted(path.parent.name for path in folder.glob("*/SKILL.md"))
+
+
+@pytest.mark.parametrize("name", SKILLS)
+def test_the_plugin_has_the_texts_of_the_package(name: str) -> None:
+    assert (ROOT / "plugin" / "skills" / name / "SKILL.md").read_text(encoding="utf-8") == skill_text(name)
+
+
+def test_the_plugin_has_no_other() -> None:
+    assert sorted(path.name for path in (ROOT / "plugin" / "skills").iterdir()) == sorted(SKILLS)
+
+
+def test_init_brings_them_and_uninstall_takes_them_away(bare: Machine) -> None:
+    assert b"would get the skills remember, recall" in bare.run("init", "--dry-run").stderr
+    assert not folder_of(bare).exists()
+    assert b"has the skills remember, recall" in bare.run("init").stderr
+    assert brought(folder_of(bare)) == sorted(f"subcog-{name}" for name in SKILLS)
+    text = (folder_of(bare) / "subcog-recall" / "SKILL.md").read_text()
+    assert f"\n    {bare.command} search 'QUESTION' --json -n 5\n" in text  # it is not on this PATH
+    assert f"Bash({bare.command} search *)" in text
+    assert b"skills in " in bare.run("doctor").stdout
+    assert bare.run("init").stderr.count(b"skills") == 0
+    assert bare.run("uninstall").code == 0
+    assert not folder_of(bare).exists()
+    assert bare.run("uninstall").code == 1
+
+
+def test_where_subcog_is_on_the_path_they_call_it_by_its_name(bare: Machine) -> None:
+    bare.environment["PATH"] = os.pathsep.join([os.path.dirname(bare.command), bare.environment["PATH"]])
+    bare.run("init")
+    assert "\n    subcog search 'QUESTION' --json -n 5\n" in (folder_of(bare) / "subcog-recall" / "SKILL.md").read_text()
+
+
+def test_what_the_person_changed_stays_and_an_older_one_is_replaced(bare: Machine) -> None:
+    bare.run("init")
+    changed, older, own = (folder_of(bare) / f"subcog-{name}" / "SKILL.md" for name in ("why", "brief", "forget"))
+    changed.write_text(changed.read_text().replace("in a few lines", "in one line"))
+    shutil.rmtree(own.parent)
+    own.parent.mkdir()
+    own.write_text("---\ndescription: My own.\n---\nForget it.\n")
+    bare.environment["PATH"] = os.pathsep.join([os.path.dirname(bare.command), bare.environment["PATH"]])
+    assert b"are of another installation" in bare.run("doctor").stdout
+    done = bare.run("init")
+    assert f"{changed} is left alone: you changed it".encode() in done.stderr
+    assert f"{own} is left alone: it is not ours".encode() in done.stderr
+    assert "Run `subcog brief --explain`" in older.read_text()
+    assert b"are of another installation" not in bare.run("doctor").stdout
+    bare.run("uninstall")
+    assert brought(folder_of(bare)) == ["subcog-forget", "subcog-why"]
+    assert "in one line" in changed.read_text()
+
+
+def test_a_project_can_have_them_and_the_hook_can_come_alone(bare: Machine) -> None:
+    repository = bare.repository("repository", REMOTE)
+    bare.run("init", "--project", cwd=repository)
+    assert "`subcog brief --explain`" in (repository / ".claude" / "skills" / "subcog-brief" / "SKILL.md").read_text()
+    bare.run("uninstall", "--project", cwd=repository)
+    assert not (repository / ".claude" / "skills").exists()
+    bare.run("init", "--no-skills")
+    bare.run("init", "--local", cwd=repository)
+    assert not folder_of(bare).exists()
+    assert not (repository / ".claude" / "skills").exists()
+
+
+@posix
+def test_no_skill_is_written_through_a_link_out_of_the_repository(bare: Machine) -> None:
+    repository, elsewhere = bare.repository("repository", REMOTE), bare.root / "elsewhere"
+    elsewhere.mkdir()
+    (repository / ".claude" / "skills").mkdir(parents=True)
+    (repository / ".claude" / "skills" / "subcog-remember").symlink_to(elsewhere)
+    done = bare.run("init", "--project", cwd=repository)
+    assert (done.code, b"leads out of the repository" in done.stderr) == (2, True)
+    assert list(elsewhere.iterdir()) == []
+
+
+@posix
+def test_a_folder_that_can_not_be_written_is_one_line(bare: Machine) -> None:
+    folder_of(bare).parent.mkdir()
+    folder_of(bare).write_text("a file")
+    done = bare.run("--quiet", "init")
+    assert_one_line_error(done._replace(stdout=b""), 4)
+    assert b"--no-skills" in done.stderr
