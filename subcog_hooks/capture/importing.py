@@ -17,7 +17,7 @@ from subcog_hooks.regular_files import NotRegular, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TextIO
 
 CHUNK = 1_000  # memories in one transaction: some 50 ms of the write lock
@@ -131,6 +131,46 @@ def run(path: str, store: Store | None, options: Options, progress: "Callable[[i
     return report
 
 
+def run_reading(
+    rows: "Sequence[tuple[str, jsonl.Row]]",
+    origin: str,
+    store: Store | None,
+    options: Options,
+    progress: "Callable[[int], None]",
+) -> Report:
+    """Import what a source held that is no file of ours, as `run` does.
+
+    origin: begins what its memories say of where they come from: those that an earlier import took and that are not among the
+    rows are archived; "" where not all of the source was read. Raises StoreError.
+    """
+    report = Report()
+    for start in range(0, len(rows), CHUNK):
+        chunk = list(rows[start : start + CHUNK])
+        _take(chunk, store, options, report)
+        progress(len(chunk))
+    if store and origin:
+        there = {row.memory.id for _, row in rows}
+        _archive(
+            [
+                memory
+                for memory in store.all(("active", "pending"))
+                if memory.source.startswith(origin) and memory.id.startswith(SECTION) and memory.id not in there
+            ],
+            store,
+            options,
+            report,
+        )
+    return report
+
+
+def _archive(gone: "Sequence[Memory]", store: Store, options: Options, report: Report) -> None:
+    """Archive what is no longer where it was taken from, and that nobody has changed here."""
+    kept = [one for one in gone if _is_untouched(one) and not (options.keeps_users and one.trust == USER)]
+    report.archived = len(kept)
+    if kept and not options.dry_run:
+        store.update([memory.replaced(status="archived") for memory in kept])
+
+
 def _archive_what_is_gone(store: Store, imported: set[str], files: set[str], options: Options, report: Report) -> None:
     """Archive the sections that an earlier import took from these files and that are in them no longer.
 
@@ -140,17 +180,11 @@ def _archive_what_is_gone(store: Store, imported: set[str], files: set[str], opt
     names = options.names or ((options.project,) if options.project else ())
     audiences = tuple(audience_of("project", name) for name in names) or ("user",)
     gone = [
-        memory.replaced(status="archived")
+        memory
         for memory in store.select(Filter(audiences=audiences, statuses=("active",)))
-        if memory.id.startswith(SECTION)
-        and memory.id not in imported
-        and _is_untouched(memory)
-        and _file_of(memory) in files
-        and not (options.keeps_users and memory.trust == USER)
+        if memory.id.startswith(SECTION) and memory.id not in imported and _file_of(memory) in files
     ]
-    report.archived = len(gone)
-    if gone and not options.dry_run:
-        store.update(gone)
+    _archive(gone, store, options, report)
 
 
 def _file_of(section: Memory) -> str:
@@ -341,9 +375,9 @@ def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Op
             continue
         break
     report.added += len(found.new)
-    report.set_aside += sum(memory.status != "active" for memory in found.new.values())
+    report.set_aside += sum(memory.status in _STATUSES.values() for memory in found.new.values())
     for memory in (*found.new.values(), *found.changed.values()):
-        if memory.status != "active" and memory.id.startswith(SECTION):
+        if memory.status in _STATUSES.values() and memory.id.startswith(SECTION):
             report.hidden[_file_of(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], memory.status)
     report.owners.update(memory.project or memory.scope for memory in found.new.values())
     report.replaced += len(found.changed)

@@ -65,6 +65,20 @@ def read(text: str, *, title: str) -> Document:
     )
 
 
+def front_matter(text: str) -> tuple[dict[str, list[str]], str]:
+    """Return the fields of a document's front matter, their names in small letters, and the text behind it.
+
+    It is read leniently, line by line; the entries of a nested block stand beside the others.
+
+    >>> front_matter("---\\nglobs: **/*.ts\\nmetadata:\\n  type: feedback\\n---\\nNo default exports.")
+    ({'globs': ['**/*.ts'], 'metadata': [], 'type': ['feedback']}, 'No default exports.')
+    """
+    lines = _lines(text)
+    end = _front_matter(lines)
+    fields = _fields(line.lstrip() for line in lines[1 : end - 1]) if end else {}
+    return {name: [_simple(value) for value in values] for name, values in fields.items()}, "\n".join(lines[end:])
+
+
 def split(text: str, *, title: str) -> list[Section]:
     """Return the sections of a document in their order; none if it says nothing.
 

@@ -8,7 +8,8 @@ from typing import Annotated, TextIO
 import typer
 
 from subcog_hooks.capture import importing, jsonl
-from subcog_hooks.cli.support import author, embedding, progress, session
+from subcog_hooks.capture.sources import catalogue
+from subcog_hooks.cli.support import author, embedding, import_from, progress, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
@@ -31,11 +32,20 @@ def register(app: typer.Typer) -> None:
 
 def import_(
     source: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="SOURCE", help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."
         ),
-    ],
+    ] = None,
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="NAME",
+            help=f"Import what is written elsewhere: {', '.join(catalogue.SOURCE_NAMES)}. `list` says what there is. "
+            "SOURCE is then the file or folder, where it is not the usual one.",
+        ),
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite memories of the same id, and imported sections that you have edited.")
     ] = False,
@@ -50,15 +60,20 @@ def import_(
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Import memories from JSONL or Markdown.
+    """Import memories from JSONL, from Markdown, or from where they are written already (--from).
 
     What is not valid, a line or a trigger or path of it, is named and left out; the rest is stored. Then the exit code is 2.
 
     A JSONL line without "project" is for all your projects; Markdown is for the project of this folder. If you import Markdown
-    again, changed sections are updated and missing ones are archived.
+    again, changed sections are updated and missing ones are archived. So it is with --from: nothing is changed there, and
+    what a machine noted by itself waits for `subcog review`.
 
     Example: subcog import docs/adr --dry-run
     """
+    if origin == catalogue.LIST:
+        raise typer.Exit(import_from.list_found())
+    if source is None and origin is None:
+        raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
     if trust not in ("user", "import"):
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
     is_agents = author.is_agent() and not as_user
@@ -74,13 +89,19 @@ def import_(
         dry_run=dry_run,
         keeps_users=is_agents,
     )
-    importing.check_source(source)
+    reading = import_from.read(origin, source) if origin else None
+    if reading is None:
+        importing.check_source(source or "")
     if dry_run:
         with session.reading() as store:
-            report = _run(source, store, options)
+            report = import_from.run(reading, store, options) if reading else _run(source or "", store, options)
+            if reading:
+                import_from.tell(reading, store, dry_run=True)
     else:
         with session.writing() as store, _telling_what_is_kept(store):
-            report = _run(source, store, options)
+            report = import_from.run(reading, store, options) if reading else _run(source or "", store, options)
+            if reading:
+                import_from.tell(reading, store, dry_run=False)
             if changed := report.added + report.replaced + report.archived:
                 _index(store, changed)
     _tell(report, dry_run=dry_run)

@@ -52,7 +52,7 @@ class Plugin(NamedTuple):
 
 def settings_files() -> dict[str, str]:
     """Return where Claude Code reads settings from, by the option that names each; the project's only inside of one."""
-    files = {USER: os.path.join(_config_folder(), "settings.json")}
+    files = {USER: os.path.join(config_folder(), "settings.json")}
     at = session.here()
     if at is None:
         return files
@@ -107,7 +107,7 @@ def plugins() -> list[Plugin]:
 
     A switch alone starts nothing: a repository can name a plugin of a marketplace that the user never added.
     """
-    folder = os.path.join(_config_folder(), "plugins")
+    folder = os.path.join(config_folder(), "plugins")
     installed = _object(_json(os.path.join(folder, "installed_plugins.json")).get("plugins"))
     marketplaces = _json(os.path.join(folder, "known_marketplaces.json"))
     switches: dict[str, dict[str, bool]] = {id_: {} for id_ in installed if _is_ours(id_)}
@@ -175,7 +175,8 @@ def on_path(name: str, folders: Sequence[str] | None = None) -> str | None:
     return None
 
 
-def _config_folder() -> str:
+def config_folder() -> str:
+    """Return the client's own folder."""
     return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
 
 

@@ -1,0 +1,174 @@
+"""The notes that Claude Code writes about projects by itself: the topic files of its auto memory, which it does not load again.
+
+What it puts before the model in each session anyway is left alone: MEMORY.md, CLAUDE.md and its rules. The layout is that of
+the client's page on memory; a project's folder is named after its path, whose characters but letters and digits become dashes.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+
+from subcog_hooks.capture import markdown
+from subcog_hooks.capture.sources.reading import SourceReading, identity_of, leads_out, read_text
+from subcog_hooks.errors import UsageError
+from subcog_hooks.memory import project
+from subcog_hooks.memory.model import AGENT
+
+CLAUDE = "claude"
+INDEX = "MEMORY.md"  # its first 200 lines are before the model in each session
+SUFFIX = ".md"
+LONGEST_SLUG = 200  # characters; a longer name ends in a number that says nothing
+LINES_LOOKED_AT = 50  # of a transcript, for the folder of its session
+LONGEST_LINE = 100_000  # characters of one of them
+MOST_TRIED = 20_000  # entries of folders that are compared with a name
+
+_NAMESPACES = {"user": "context", "feedback": "patterns", "project": "context", "reference": "context"}
+_DASHED = re.compile(r"[^A-Za-z0-9]")
+
+
+def folders(config: str) -> list[str]:
+    """Return the folders of auto memory, of all projects. config: the client's own folder."""
+    projects = os.path.join(config, "projects")
+    try:
+        names = sorted(os.listdir(projects))
+    except OSError:
+        return []
+    return [folder for name in names if os.path.isdir(folder := os.path.join(projects, name, "memory"))]
+
+
+def read(config: str, only: str | None = None) -> SourceReading:
+    """Return what the topic files hold. only: one folder of auto memory instead of all projects'. Raises UsageError."""
+    reading = SourceReading(CLAUDE)
+    reading.is_whole = only is None
+    found = [os.path.abspath(only)] if only else folders(config)
+    if not found or (only and not os.path.isdir(only)):
+        where = only or os.path.join(config, "projects")
+        raise UsageError(f"{where} has no notes of Claude Code's own", "name the folder: subcog import --from claude FOLDER")
+    for folder in found:
+        _read_folder(folder, config, reading)
+    return reading
+
+
+def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
+    slug = os.path.basename(os.path.dirname(folder))
+    if leads_out(folder, config) and leads_out(folder, os.path.dirname(folder)):
+        reading.left_out["is a link out of the client's folder"] += 1
+        return
+    at = folder_of(os.path.dirname(folder))
+    owner = identity_of(project.find(at)) if at else None
+    if at and owner is None:
+        owner = os.path.realpath(at)  # no repository: the client's notes are about this folder all the same
+    for file in _topic_files(folder):
+        place = f"{slug}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
+        if leads_out(file, folder):
+            reading.left_out["is a link out of its folder"] += 1
+        elif owner is None:
+            reading.left_out[f"is of a folder that is not known here ({slug})"] += 1
+        elif found := read_text(file, reading):
+            _add_topic(place, *found, owner, reading)
+
+
+def _add_topic(place: str, text: str, changed: int, owner: str, reading: SourceReading) -> None:
+    fields, body = markdown.front_matter(text)
+    kind = next(iter(fields.get("type", [])), "note").lower()
+    said = next(iter(fields.get("description", [])), "")
+    content = body.strip()
+    if said and said.rstrip(".").lower() not in content.lower():
+        content = f"{said}\n\n{content}".strip()
+    if not content:
+        reading.left_out["is empty"] += 1
+        return
+    is_persons = kind == "user"  # about the person, wherever they work
+    reading.add_document(
+        kind,
+        place,
+        content,
+        changed,
+        None if is_persons else owner,
+        namespace=_NAMESPACES.get(kind, "learnings"),
+        standing=True if kind == "feedback" else None,
+        trust=AGENT,
+    )
+
+
+def _topic_files(folder: str) -> Iterator[str]:
+    for parent, below, names in os.walk(folder):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        for name in sorted(names):
+            if name.lower().endswith(SUFFIX) and name != INDEX:
+                yield os.path.join(parent, name)
+
+
+# ---- which folder a project's name stands for ------------------------------------------------------------------------------
+
+
+def slug_of(path: str) -> str:
+    """Return the name under which the client keeps a folder's sessions.
+
+    >>> slug_of("/home/me/my.shop")
+    '-home-me-my-shop'
+    """
+    return _DASHED.sub("-", path)
+
+
+def folder_of(sessions: str) -> str | None:
+    """Return the folder that a project's sessions ran in: by its transcripts, else by the one path that has this name."""
+    return _folder_by_transcripts(sessions) or _folder_by_slug(os.path.basename(sessions))
+
+
+def _folder_by_transcripts(sessions: str) -> str | None:
+    slug = os.path.basename(sessions)
+    try:
+        names = [name for name in os.listdir(sessions) if name.endswith(".jsonl")]
+    except OSError:
+        return None
+    for name in sorted(names):
+        for at in _folders_in(os.path.join(sessions, name)):
+            if slug_of(at)[:LONGEST_SLUG] == slug[:LONGEST_SLUG]:  # a session can go on in another folder
+                return at
+    return None
+
+
+def _folders_in(transcript: str) -> Iterator[str]:
+    try:
+        with open(transcript, encoding="utf-8", errors="replace") as file:
+            for _ in range(LINES_LOOKED_AT):
+                line = file.readline(LONGEST_LINE)
+                if '"cwd"' not in line:
+                    continue
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(row, dict) and isinstance(at := row.get("cwd"), str) and os.path.isabs(at):
+                    yield at
+    except OSError:
+        return
+
+
+def _folder_by_slug(slug: str) -> str | None:
+    """Return the only folder on this disk whose path has this name, None where there is none, or several."""
+    found: list[str] = []
+    left = MOST_TRIED
+
+    def look(folder: str, rest: str) -> None:
+        nonlocal left
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            return
+        for name in names:
+            left -= 1
+            dashed = "-" + slug_of(name)
+            if left < 0 or not rest.startswith(dashed):
+                continue
+            path = os.path.join(folder, name)
+            if rest == dashed and os.path.isdir(path):
+                found.append(path)
+            elif rest[len(dashed) :].startswith("-") and os.path.isdir(path):
+                look(path, rest[len(dashed) :])
+
+    if os.name != "nt" and len(slug) < LONGEST_SLUG:
+        look("/", slug)
+    return found[0] if len(found) == 1 and left >= 0 else None

@@ -1,0 +1,89 @@
+"""A source as it was read: rows for the import, where they come from, and what was left out and why."""
+
+import os
+from collections import Counter
+
+from subcog_hooks.capture import markdown
+from subcog_hooks.capture.importing import MAX_MARKDOWN, SECTION
+from subcog_hooks.capture.jsonl import Row
+from subcog_hooks.memory.model import Memory, hash_content
+from subcog_hooks.regular_files import NotRegular, read_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.memory.project import Project
+
+
+class SourceReading:
+    """The rows of a source, and what is to be said about it.
+
+    origin: begins what its memories say of where they come from; rows: each behind its place; left_out: how often, by reason;
+    kinds: how many memories of each kind of the source's own; is_whole: nothing of this origin was passed over, so that what an
+    earlier import took and is not here is gone.
+    """
+
+    __slots__ = ("is_whole", "kinds", "left_out", "origin", "rows")
+
+    def __init__(self, name: str, within: str = "") -> None:
+        """name: of the source; within: the part of it that is read, where there are several."""
+        self.origin = f"{name}:{within}"
+        self.rows: list[tuple[str, Row]] = []
+        self.left_out: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.is_whole = True
+
+    def add(self, kind: str, place: str, content: str, at: int, owner: str | None, **fields: object) -> None:
+        """Add a memory. place: where it stands in the source, which names it for ever; at: milliseconds since the epoch;
+        owner: the project's identity, None for all projects."""
+        origin = self.origin + place
+        memory = Memory(id=SECTION + hash_content(origin)[:12], content=content)
+        values = {
+            "scope": "project" if owner else "user",
+            "project": owner,
+            "source": f"{origin}:1",
+            "created_at": at,
+            "updated_at": at,
+        }
+        self.rows.append((origin, Row(memory.replaced(**values, **fields), has_id=True, is_section=True)))
+        self.kinds[kind] += 1
+
+    def add_document(self, kind: str, place: str, text: str, at: int, owner: str | None, **fields: object) -> None:
+        """Add a document: whole where it fits into one memory, else a memory for each of its sections."""
+        if len(text) <= markdown.MAX_SECTION:
+            self.add(kind, place, text.strip(), at, owner, **fields)
+            return
+        title = os.path.splitext(os.path.basename(place))[0]
+        seen: Counter[str] = Counter()
+        for section in markdown.split(text, title=title):
+            heading = "/".join(section.heading_path)
+            seen[heading] += 1
+            self.add(kind, f"{place}#{heading}#{seen[heading]}", section.content, at, owner, **fields)
+
+
+def read_text(path: str, reading: SourceReading) -> tuple[str, int] | None:
+    """Return the text of a file and when it was changed (milliseconds since the epoch); None, and why not, where it is none."""
+    try:
+        raw = read_regular(path, MAX_MARKDOWN + 1)
+        changed = int(os.stat(path).st_mtime * 1000)
+    except OSError as error:
+        reading.left_out["is no regular file" if isinstance(error, NotRegular) else f"can not be read: {error.strerror}"] += 1
+        return None
+    if len(raw) > MAX_MARKDOWN:
+        reading.left_out[f"has more than {MAX_MARKDOWN:,} bytes"] += 1
+        return None
+    try:
+        return raw.decode("utf-8-sig"), changed
+    except UnicodeDecodeError:
+        reading.left_out["is not UTF-8"] += 1
+        return None
+
+
+def leads_out(path: str, folder: str) -> bool:
+    """Return whether a path in a folder leads to something outside of it."""
+    real = os.path.realpath(folder)
+    return os.path.commonpath((os.path.realpath(path), real)) != real
+
+
+def identity_of(project: "Project | None") -> str | None:
+    """Return a project's identity, None outside of any."""
+    return project.identity if project else None

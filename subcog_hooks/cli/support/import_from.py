@@ -1,0 +1,85 @@
+"""`subcog import --from`: what is written already elsewhere, read, shown and taken over."""
+
+import os
+from collections import Counter
+
+from subcog_hooks.capture import importing
+from subcog_hooks.capture.duplicates import near_duplicates
+from subcog_hooks.capture.sources import catalogue
+from subcog_hooks.capture.sources.reading import SourceReading
+from subcog_hooks.cli.support import client, progress, session
+from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.store import Store
+
+SHOWN_LEFT_OUT = 10  # reasons
+SHOWN_NEAR = 5  # memories that are nearly there already
+COMPARED = 500  # memories for which that is looked at: a second
+
+
+def read(name: str, path: str | None) -> SourceReading:
+    """Return what a source holds. Raises UsageError."""
+    return catalogue.read(name, path, _around())
+
+
+def list_found() -> int:
+    """Say which sources are on this machine. Return the exit code."""
+    found = catalogue.found(_around())
+    for name, where in found:
+        terminal.result(f"{name:<20}{safe(where)}")
+    if not found:
+        terminal.say(f"nothing is found of {', '.join(catalogue.SOURCE_NAMES)}")
+        return EXIT_NOTHING_FOUND
+    terminal.say("`subcog import --from NAME --dry-run` shows what would come")
+    return 0
+
+
+def run(reading: SourceReading, store: Store | None, options: importing.Options) -> importing.Report:
+    """Take over what a source holds; what an earlier run took and is gone there is archived. Raises StoreError."""
+    origin = reading.origin if reading.is_whole else ""
+    with progress.of_items("reading", len(reading.rows)) as advance:
+        return importing.run_reading(reading.rows, origin, store, options, advance)
+
+
+def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
+    """Say what a source holds, what was left out and why, and, before anything is stored, what is nearly there already."""
+    waiting = sum(row.memory.status == "pending" for _, row in reading.rows)
+    owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
+    if dry_run:
+        for kind, count in reading.kinds.most_common():
+            terminal.result(f"{count:>7,}  {safe(kind)}")
+        for owner, count in owners.most_common():
+            terminal.say(f"for {safe(owner)}: {count}")
+    if waiting:
+        terminal.say(
+            f"{waiting} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them"
+        )
+    for reason, count in reading.left_out.most_common(SHOWN_LEFT_OUT):
+        terminal.say(f"left out {count}, which {safe(reason)}")
+    if len(reading.left_out) > SHOWN_LEFT_OUT:
+        rest = sum(count for _, count in reading.left_out.most_common()[SHOWN_LEFT_OUT:])
+        terminal.say(f"and {rest} more for other reasons")
+    if dry_run and store:
+        _tell_near(reading, store)
+
+
+def _tell_near(reading: SourceReading, store: Store) -> None:
+    try:
+        index = session.index_of(store)
+        near = [
+            (row.memory, found[0]) for _, row in reading.rows[:COMPARED] if (found := near_duplicates(row.memory, index, store))
+        ]
+    except StoreError as error:
+        terminal.say(f"similar memories were not looked for ({error.message})")
+        return
+    now = now_ms()
+    near = [(memory, one) for memory, one in near if one.memory.is_live(now) and one.memory.id != memory.id]
+    for memory, one in near[:SHOWN_NEAR]:
+        terminal.say(f"{one.share:.0%} alike: {one.memory.id} {safe(one.memory.content)[:80]} / {safe(memory.content)[:80]}")
+    if len(near) > SHOWN_NEAR:
+        terminal.say(f"and {len(near) - SHOWN_NEAR} more are nearly there already")
+
+
+def _around() -> catalogue.Surroundings:
+    return catalogue.Surroundings(client.config_folder(), session.here(), os.environ)

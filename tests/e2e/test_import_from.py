@@ -1,0 +1,244 @@
+"""What is written already elsewhere, through the installed executable: seen first, taken once, kept up to date."""
+
+import json
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import Machine, assert_one_line_error, posix
+
+SHOP, TILES = "git@github.com:acme/shop.git", "git@github.com:acme/tiles.git"
+LONG_S = 5.0  # for 200 topic files
+
+
+@pytest.fixture
+def shop(bare: Machine) -> Path:
+    """A repository."""
+    return bare.repository("my.shop", SHOP)
+
+
+def notes_of(machine: Machine, folder: Path) -> Path:
+    """The client's notes about a folder."""
+    slug = "".join(character if character.isalnum() and character.isascii() else "-" for character in str(folder))
+    memory = machine.root / "user" / ".claude" / "projects" / slug / "memory"
+    memory.mkdir(parents=True, exist_ok=True)
+    (memory / "MEMORY.md").write_text("- [Deploys](deploys.md) — how they are done\n")
+    return memory
+
+
+def topic(kind: str, text: str, *, is_nested: bool = True) -> str:
+    """A topic file as the client writes it, now or earlier."""
+    of_kind = f"metadata:\n  node_type: memory\n  type: {kind}\n" if is_nested else f"type: {kind}\n"
+    return f"---\nname: a-note\ndescription: {text.partition('.')[0]}\n{of_kind}originSessionId: 5d2f\n---\n\n{text}\n"
+
+
+def rows(machine: Machine, status: str = "active") -> dict[str, dict[str, object]]:
+    """The memories of a status by their texts."""
+    done = machine.run("list", "--all-projects", "--status", status, "--jsonl", "-n", "1000")
+    return {row["content"]: row for row in map(json.loads, done.stdout.splitlines())}
+
+
+DEPLOY = "Deploy with just ship, never by hand.\n\n**Why:** it sets the tag."
+
+
+def test_the_clients_notes_come_with_their_project_once_and_its_index_does_not(bare: Machine, shop: Path) -> None:
+    memory = notes_of(bare, shop)
+    (memory / "deploys.md").write_text(topic("feedback", DEPLOY))
+    (memory / "person.md").write_text(topic("user", "The person reads tables better than prose.", is_nested=False))
+    (memory / "plain.md").write_text("The staging server is called heron.\n")
+    assert bare.run("import", "--from", "list").stdout.startswith(b"claude ")
+    seen = bare.run("import", "--from", "claude", "--dry-run")
+    assert (seen.code, rows(bare)) == (0, {})
+    assert seen.stdout.decode().splitlines()[-1] == "would add 3 (github.com/acme/shop: 2, for all your projects: 1)"
+    assert bare.run("import", "--from", "claude").code == 0
+    stored = rows(bare)
+    assert {text: row.get("project") for text, row in stored.items()} == {
+        DEPLOY: "github.com/acme/shop",
+        "The person reads tables better than prose.": None,
+        "The staging server is called heron.": "github.com/acme/shop",
+    }
+    assert [(row["trust"], row["namespace"], row.get("standing")) for row in (stored[DEPLOY],)] == [("agent", "patterns", True)]
+    assert str(stored[DEPLOY]["source"]).startswith("claude:")
+    assert bare.run("import", "--from", "claude").stdout == b"added 0, already there 3\n"
+    assert rows(bare) == stored
+
+
+def test_a_changed_note_is_updated_a_deleted_one_archived_and_an_edited_one_left(bare: Machine, shop: Path) -> None:
+    memory = notes_of(bare, shop)
+    for name in ("changed", "deleted", "edited"):
+        (memory / f"{name}.md").write_text(topic("project", f"The server called {name} runs Debian."))
+    bare.run("import", "--from", "claude")
+    edited = rows(bare)["The server called edited runs Debian."]
+    bare.run("edit", str(edited["id"]), "--content", "The server called edited runs Alpine.")
+    (memory / "changed.md").write_text(topic("project", "The server called changed runs NixOS."))
+    (memory / "deleted.md").unlink()
+    (memory / "edited.md").unlink()
+    done = bare.run("import", "--from", "claude")
+    assert done.stdout == b"added 0, replaced 1, archived 1\n"
+    assert set(rows(bare)) == {"The server called changed runs NixOS.", "The server called edited runs Alpine."}
+    assert list(rows(bare, "archived")) == ["The server called deleted runs Debian."]
+
+
+def test_a_folder_is_known_by_its_transcripts_and_what_is_of_no_folder_is_left_out(bare: Machine, shop: Path) -> None:
+    memory = notes_of(bare, shop)
+    (memory / "a.md").write_text(topic("project", "Prices are in cents."))
+    elsewhere = bare.root / "user" / ".claude" / "projects" / "-gone-for-good" / "memory"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "b.md").write_text(topic("project", "Nobody knows where."))
+    (elsewhere.parent / "session.jsonl").write_text('not JSON\n{"cwd": "relative"}\n{"cwd": 3}\n')
+    done = bare.run("import", "--from", "claude")
+    assert b"left out 1, which is of a folder that is not known here (-gone-for-good)" in done.stderr
+    (elsewhere.parent / "session.jsonl").write_text(json.dumps({"type": "user", "cwd": "/gone/for/good"}) + "\n")
+    bare.run("import", "--from", "claude")
+    assert rows(bare)["Nobody knows where."]["project"] == "/gone/for/good"
+
+
+@posix
+def test_odd_files_are_left_out_with_a_reason_and_the_rest_is_taken(bare: Machine, shop: Path) -> None:
+    memory = notes_of(bare, shop)
+    (memory / "good.md").write_text(topic("project", "Prices are in cents."))
+    (memory / "latin.md").write_bytes("Gr\xfc\xdfe".encode("latin-1"))
+    (memory / "empty.md").write_text("---\nname: x\n---\n\n")
+    (bare.root / "secret.md").write_text("The password is elsewhere.")
+    (memory / "link.md").symlink_to(bare.root / "secret.md")
+    with open(memory / "huge.md", "wb") as file:
+        file.truncate(10_000_000_000)
+    (memory / "token.md").write_text("The staging key is AKIA" + "IOSFODNN7EXAMPLQ for now.")
+    done = bare.run("import", "--from", "claude")
+    for reason in ("is not UTF-8", "is empty", "is a link out of its folder", "has more than 4,000,000 bytes"):
+        assert f"left out 1, which {reason}" in done.stderr.decode()
+    assert b"removed 1 AWS access key" in done.stderr
+    assert len(rows(bare)) == 2
+    assert "IOSFODNN7EXAMPLQ" not in json.dumps(rows(bare))
+
+
+def test_two_hundred_topic_files_of_ten_projects_take_a_few_seconds(bare: Machine) -> None:
+    for project in range(10):
+        memory = notes_of(bare, bare.repository(f"repository{project}", f"git@github.com:acme/number{project}.git"))
+        for number in range(20):
+            text = f"Service {number} of number{project} listens on port {4000 + number}. Its logs go to Loki."
+            (memory / f"topic{number}.md").write_text(topic("project", text))
+    began = time.monotonic()
+    done = bare.run("import", "--from", "claude")
+    assert done.stdout.startswith(b"added 200 (")
+    assert time.monotonic() - began < LONG_S
+    assert len({row["project"] for row in rows(bare).values()}) == 10
+
+
+def test_rules_of_other_tools_come_for_their_files_or_for_every_session(bare: Machine, shop: Path) -> None:
+    for name, text in {
+        ".cursor/rules/react.mdc": "---\nglobs: **/*.tsx,src/{ui,web}/**\nalwaysApply: false\n---\nUse named exports.\n",
+        ".cursor/rules/always.mdc": "---\nalwaysApply: true\nglobs:\n---\nAnswer in English.\n",
+        ".cursor/rules/asked.mdc": "---\ndescription: Releases\nalwaysApply: false\n---\nReleases leave from main.\n",
+        "web/.cursor/rules/css.mdc": "---\ndescription: CSS\n---\nNo pixel units.\n",
+        ".github/copilot-instructions.md": "Write tests first.\n",
+        ".github/instructions/sql.instructions.md": '---\napplyTo: "**/*.sql"\n---\nKeywords in capitals.\n',
+        ".windsurf/rules/glob.md": "---\ntrigger: glob\nglob: **/*.py\n---\nType everything.\n",
+        "AGENTS.md": "# Shop\n\nRun just tidy before a commit.\n",
+    }.items():
+        (shop / name).parent.mkdir(parents=True, exist_ok=True)
+        (shop / name).write_text(text)
+    listed = bare.run("import", "--from", "list", cwd=shop).stdout.decode()
+    assert [line.split()[0] for line in listed.splitlines()] == ["agents", "cursor", "copilot", "windsurf"]
+    for name in ("agents", "cursor", "copilot", "windsurf"):
+        assert bare.run("import", "--from", name, cwd=shop).code == 0
+    found = {text: (row.get("paths", []), row.get("standing")) for text, row in rows(bare).items()}
+    assert found == {
+        "Use named exports.": (["**/*.tsx", "src/{ui,web}/**"], None),
+        "Answer in English.": ([], True),
+        "Releases leave from main.": ([], None),
+        "No pixel units.": (["web/**"], None),
+        "Write tests first.": ([], True),
+        "Keywords in capitals.": (["**/*.sql"], None),
+        "Type everything.": (["**/*.py"], None),
+        "# Shop\n\nRun just tidy before a commit.": ([], None),
+    }
+    other = bare.repository("tiles", TILES)
+    (other / ".cursor" / "rules").mkdir(parents=True)
+    (other / ".cursor" / "rules" / "always.mdc").write_text("---\nalwaysApply: true\n---\nAnswer in Dutch.\n")
+    assert bare.run("import", "--from", "cursor", cwd=other).stdout == b"added 1 (github.com/acme/tiles: 1)\n"
+    assert len(rows(bare)) == 9
+    assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "src" / "a.tsx"), old_string="a", new_string="b")
+
+
+def test_mcp_memory_service_gives_what_was_kept_and_what_it_harvested_waits(bare: Machine) -> None:
+    path = bare.root / "user" / ".local" / "share" / "mcp-memory" / "sqlite_vec.db"
+    path.parent.mkdir(parents=True)
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "CREATE TABLE memories (id INTEGER PRIMARY KEY, content_hash TEXT UNIQUE, content TEXT, tags TEXT,"
+            " memory_type TEXT, metadata TEXT, created_at REAL, updated_at REAL, deleted_at REAL)"
+        )
+        database.executemany(
+            "INSERT INTO memories VALUES (?, ?, ?, ?, ?, '{}', 1751000000.5, 1751000000.5, ?)",
+            [
+                (1, "h1", "We chose Postgres over MySQL.", "database, decision", "decision", None),
+                (2, "h2", "It was deleted.", "", "note", 1751000001.0),
+                (3, "h3", "The tests were slow today.", "session-harvest,harvest:insight", "observation", None),
+                *((10 + n, f"x{n}", f"Machine {n} has {n} discs.", "", None, None) for n in range(1_000)),
+            ],
+        )
+    database.close()
+    before = path.read_bytes()
+    done = bare.run("import", "--from", "mcp-memory-service")
+    assert done.code == 0, done.stderr
+    assert b"left out 1, which is deleted there" in done.stderr
+    kept = rows(bare)["We chose Postgres over MySQL."]
+    assert (kept["namespace"], kept["tags"], kept["trust"]) == ("decisions", ["database", "decision"], "import")
+    assert str(kept["created_at"]).startswith("2025-06-27")
+    assert list(rows(bare, "pending")) == ["The tests were slow today."]
+    assert bare.run("import", "--from", "mcp-memory-service").stdout == b"added 0, already there 1002\n"
+    assert path.read_bytes() == before
+    bare.run("review", "--reject", bare.run("review", "--list").stdout.split()[0].decode())
+    assert bare.run("import", "--from", "mcp-memory-service").stdout == b"added 0, already there 1002\n"
+
+
+def test_what_claude_mem_observed_of_this_project_waits_for_review(bare: Machine, shop: Path) -> None:
+    path = bare.root / "claude-mem.db"
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "CREATE TABLE observations (id INTEGER PRIMARY KEY, project TEXT, text TEXT, type TEXT, title TEXT, narrative TEXT,"
+            " facts TEXT, created_at_epoch INTEGER)"
+        )
+        database.executemany(
+            "INSERT INTO observations VALUES (?, ?, ?, ?, ?, ?, ?, 1751000000500)",
+            [
+                (1, "my.shop", None, "decision", "Postgres", "It was chosen over MySQL.", '["because of JSONB"]'),
+                (2, "tiles", "Another project's.", "discovery", "", "", "[]"),
+                (3, "my.shop", "Hidden.", "sensitive", "", "", "[]"),
+                (4, "my.shop", "", "discovery", "", "", "half a JSON ["),
+            ],
+        )
+        database.execute("CREATE TABLE projects (id TEXT, name TEXT)")
+        database.execute("INSERT INTO projects VALUES ('p', 'my.shop')")
+        database.execute("CREATE TABLE memory_items (id TEXT, project_id TEXT, kind TEXT, type TEXT, text TEXT)")
+        database.execute("INSERT INTO memory_items VALUES ('m', 'p', 'manual', 'note', 'Prices are in cents.')")
+    database.close()
+    assert_one_line_error(bare.run("import", "--from", "claude-mem", str(path)), 2)  # in no project
+    done = bare.run("import", "--from", "claude-mem", str(path), cwd=shop)
+    assert done.stdout == b"added 2 (github.com/acme/shop: 2)\n"
+    for reason in ("is about tiles: import it there", "is marked sensitive there", "is empty"):
+        assert f"left out 1, which {reason}" in done.stderr.decode()
+    assert list(rows(bare, "pending")) == ["Postgres\nIt was chosen over MySQL.\nbecause of JSONB"]
+    assert list(rows(bare)) == ["Prices are in cents."]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "nothing to import is named"),
+        (["--from", "nonsense"], "expected claude, agents"),
+        (["--from", "claude"], "has no notes of Claude Code's own"),
+        (["--from", "cursor"], "in no repository"),
+        (["--from", "mcp-memory-service", "not-there.db"], "is not there"),
+        (["--from", "mcp-memory-service", "text.db"], "can not be read"),
+    ],
+)
+def test_what_can_not_be_read_is_one_line(bare: Machine, arguments: list[str], said: str) -> None:
+    (bare.folder / "text.db").write_text("no database " * 100)
+    done = bare.run("import", *arguments)
+    assert_one_line_error(done, 2)
+    assert said in done.stderr.decode()
+    assert done.stderr.count(b"Traceback") == 0
