@@ -75,6 +75,11 @@ class Home:
         """The file of the last tool calls that the hook was silent at."""
         return os.path.join(self.root, "silent-calls")
 
+    @property
+    def claude_notes(self) -> str:
+        """The file that says when Claude Code's own notes were last looked at."""
+        return os.path.join(self.root, "claude-notes")
+
     def create(self) -> None:
         """Make the folder, for the user alone. Raises StoreError when that can not be done."""
         make_private_folder(self.root)

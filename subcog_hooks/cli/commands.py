@@ -14,6 +14,7 @@ MODULES = {  # in the order of the help page
     "trigger": ("test-trigger",),
     "install": ("init", "uninstall"),
     "models": ("models", "embed-pending"),
+    "at_rest": ("at-rest",),
     "doctor": ("doctor",),
     "why": ("why",),
     "replay": ("replay",),

@@ -11,8 +11,8 @@ import typer
 
 from subcog_hooks import log
 from subcog_hooks.accepted_homes import is_accepted_home, is_inside
-from subcog_hooks.cli.support import client, decisions, registration, session, stale
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support import claude_notes, client, decisions, registration, session, stale
+from subcog_hooks.cli.support.output import day, safe, terminal
 from subcog_hooks.control_characters import escape_controls
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
@@ -106,6 +106,7 @@ def doctor(
     _state(home, findings)
     _cut_offs(home, findings)
     settings = _settings(home, findings)
+    _claude_notes(home, settings, findings)
     has_llm = _llm(home, settings, findings)
     command = _registration(findings)
     if trial:
@@ -182,6 +183,18 @@ def _index(home: Home, store: Store, findings: Findings) -> None:
         findings.good(f"index of {index.documents} memories in {index.segments} segments{was}")
     if index.segments > MAX_SEGMENTS:
         findings.note(f"{index.segments} segments slow the hook; run `subcog reindex`")
+
+
+def _claude_notes(home: Home, settings: loading.Settings, findings: Findings) -> None:
+    """Tell when Claude Code's own notes were last looked at, where the person wants them."""
+    if not settings[claude_notes.NOTES_SETTING]:
+        return
+    look = claude_notes.last_look(home)
+    if look is None:
+        findings.note("Claude Code's notes are taken over when a session begins; no session has begun since")
+        return
+    at, told = look
+    findings.good(f"Claude Code's notes were last looked at on {day(at)}: {safe(told)}")
 
 
 def _embedding(home: Home, store: Store, findings: Findings) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, remember_home
-from subcog_hooks.cli.support import client, hook_entries, session, skills
+from subcog_hooks.cli.support import claude_notes, client, embedding, hook_entries, session, skills
+from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
@@ -62,6 +63,7 @@ def init(
         )
         if not dry_run:
             _ask_for_brief()
+            _ask_for_notes()
         return
     before = client.read(path)
     command = ["subcog"] if project else client.hook_command()  # a shared file names no one's own folders
@@ -86,6 +88,7 @@ def init(
         _bring_skills(scope, dry_run=dry_run)
     if not dry_run:
         _ask_for_brief()
+        _ask_for_notes()
 
 
 def uninstall(
@@ -229,6 +232,30 @@ def _ask_for_brief() -> None:
     )
     keep(BRIEF_CHARACTERS, most if is_wanted else 0)
     terminal.say(f"{BRIEF_CHARACTERS} = {most if is_wanted else 0}; `subcog config set` changes it")
+
+
+def _ask_for_notes() -> None:
+    """Ask whether Claude Code's own notes are to be taken over, where there are any and the person has not said so yet."""
+    if not terminal.interactive or session.settings().is_set(claude_notes.NOTES_SETTING):
+        return
+    notes, projects = claude_notes.count()
+    if not notes:
+        return
+    from subcog_hooks.cli.config import keep  # as above
+
+    is_wanted = typer.confirm(
+        f"Take over what Claude Code itself has noted ({counted(notes, 'note')} about {counted(projects, 'project')}), "
+        "now and when a session begins?",
+        default=True,
+        err=True,
+    )
+    keep(claude_notes.NOTES_SETTING, is_wanted)
+    terminal.say(f"{claude_notes.NOTES_SETTING} = {str(is_wanted).lower()}; `subcog config set` changes it")
+    if is_wanted and (report := claude_notes.take_over(session.home())):
+        terminal.say(
+            f"added {report.added}; `subcog list` shows them, `subcog import --from claude --dry-run` what was left out"
+        )
+        embedding.afterwards()
 
 
 def _write(path: str, text: str) -> None:

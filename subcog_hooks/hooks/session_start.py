@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.paths import Home
     from subcog_hooks.wire import Json
 
-REMIND = "capture.remind"
+REMIND, CLAUDE_MEMORY = "capture.remind", "capture.claude_memory"
 STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # of the payload's sources
 CHARACTERS = "surfacing.brief_characters"
 MOST_UNITS = 1_500  # UTF-16 units of what is given whatever the brief has room for: it stays in the context for the session
@@ -42,6 +42,29 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     occasion = occasions.open_occasion(payload, home, deadline)
     if occasion is None:
         return
+    _answer(occasion, payload, write)
+    if occasion.settings[CLAUDE_MEMORY]:
+        _leave_work(occasion)
+
+
+def _leave_work(occasion: "Occasion") -> None:
+    """Start what is done at rest, unless a session has just done so. Raises StoreError, OSError."""
+    import os  # as the two below, for those who want it
+
+    from subcog_hooks.hooks import resting_work
+    from subcog_hooks.state import at_rest
+
+    if (
+        occasion.is_trial
+        or os.environ.get(resting_work.RESTING_SWITCH) == "0"
+        or not at_rest.is_due(occasion.state, occasion.at)
+    ):
+        return
+    _note(occasion, lambda: at_rest.note(occasion.state, occasion.at))
+    resting_work.start(occasion.home)
+
+
+def _answer(occasion: "Occasion", payload: "dict[str, object]", write: "Callable[[bytes], None]") -> None:
     source = text_of(payload, "source")
     used = _forgotten(occasion) if source == COMPACT else []
     said = sessions.find_said(occasion.state, occasion.session) if source == RESUME else None

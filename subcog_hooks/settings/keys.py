@@ -479,6 +479,14 @@ KEYS = {
             is_personal=True,
         ),
         Key(
+            "capture.claude_memory",
+            False,
+            False,
+            True,
+            "Whether the notes that Claude Code itself writes are taken over, and looked at again when a session begins",
+            is_personal=True,
+        ),
+        Key(
             "capture.remind",
             True,
             False,

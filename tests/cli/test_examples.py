@@ -21,7 +21,7 @@ MEMORIES = (
     '{"id": "OLD", "content": "Sessions last an hour."}\n{"id": "NEW", "content": "Tokens live for a day."}\n'
     '{"id": "FK", "content": "The crane is placed by forward kinematics (FK)."}\n'
 )
-NO_EXAMPLE = {"hook", COMMAND}  # nobody types them
+NO_EXAMPLE = {"hook", COMMAND, "at-rest"}  # nobody types them
 BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass for it
 
 

@@ -59,7 +59,7 @@ def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
     owner = identity_of(project.find(at)) if at else None
     if at and owner is None:
         owner = os.path.realpath(at)  # no repository: the client's notes are about this folder all the same
-    for file in _topic_files(folder):
+    for file in topic_files(folder):
         place = f"{slug}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
         if leads_out(file, folder):
             reading.left_out["is a link out of its folder"] += 1
@@ -92,7 +92,8 @@ def _add_topic(place: str, text: str, changed: int, owner: str, reading: SourceR
     )
 
 
-def _topic_files(folder: str) -> Iterator[str]:
+def topic_files(folder: str) -> Iterator[str]:
+    """Yield the files of a folder of auto memory that the client does not load by itself."""
     for parent, below, names in os.walk(folder):
         below[:] = sorted(name for name in below if not name.startswith("."))
         for name in sorted(names):

@@ -1,0 +1,53 @@
+"""`subcog at-rest`: what a session's start leaves to be done in the background. Nobody types it."""
+
+import os
+
+import typer
+
+from subcog_hooks import log
+from subcog_hooks.cli.support import claude_notes, session
+from subcog_hooks.embed import background
+from subcog_hooks.errors import StoreBusy, SubcogError
+from subcog_hooks.hooks.resting_work import RESTING_COMMAND
+from subcog_hooks.memory.lock import ProcessLock
+
+LOCK = "at-rest.lock"
+_LEAST_PRIORITY = 19  # the most that `nice` takes
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name=RESTING_COMMAND, hidden=True)(at_rest)
+
+
+def at_rest() -> None:
+    """Work on what waits for a quiet moment; started by a session that begins, in the background."""
+    home = session.home()
+    _yield_to_others()
+    try:
+        with ProcessLock(os.path.join(home.root, LOCK), 0, "working at rest"):
+            if session.settings()[claude_notes.NOTES_SETTING]:
+                _take_notes()
+    except StoreBusy:
+        return  # another process is at it
+    if background.is_allowed(session.settings()):
+        background.run(home)
+
+
+def _take_notes() -> None:
+    home = session.home()
+    try:
+        claude_notes.take_over(home)
+    except SubcogError as error:
+        log.write(home, f"Claude Code's notes were not taken over: {error}")
+        claude_notes.note_failure(home, error)
+
+
+def _yield_to_others() -> None:
+    """Let every other process have the processor first, as far as the system knows how."""
+    if hasattr(os, "nice"):
+        os.nice(_LEAST_PRIORITY)
+    if hasattr(os, "sched_setscheduler") and hasattr(os, "SCHED_IDLE"):
+        try:
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        except OSError:
+            pass  # a system that allows it to nobody but root

@@ -1,0 +1,100 @@
+"""What a session's start leaves to a detached process: Claude Code's own notes, taken over once somebody has said yes."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import Machine, linux, posix
+from tests.e2e.screen import OnTerminal
+from tests.e2e.test_import_from import SHOP, notes_of, rows, topic
+
+LONG_S = 20.0  # for the process on a busy machine
+OLD, NEW = "Prices are in cents.", "Prices are in tenths of a cent."
+
+
+@pytest.fixture
+def noted(bare: Machine) -> Path:
+    """The folder of the client's notes about a repository; the person has said yes to them, and they were taken over."""
+    memory = notes_of(bare, bare.repository("shop", SHOP))
+    (memory / "prices.md").write_text(topic("project", OLD))
+    bare.run("config", "set", "capture.claude_memory", "true")
+    bare.run("remember", "Ropes are replaced every spring.")
+    del bare.environment["SUBCOG_BACKGROUND"]
+    return memory
+
+
+def wait_until(machine: Machine, text: str) -> None:
+    """Wait until a memory has this text."""
+    deadline = time.monotonic() + LONG_S
+    while text not in rows(machine):
+        assert time.monotonic() < deadline, rows(machine)
+        time.sleep(0.05)
+
+
+@posix
+def test_a_session_that_begins_takes_over_what_is_new_and_then_what_has_changed(bare: Machine, noted: Path) -> None:
+    assert b"no session has begun since" in bare.run("doctor").stdout
+    assert bare.hook(bare.beginning("startup")).code == 0
+    wait_until(bare, OLD)
+    (noted / "prices.md").write_text(topic("project", NEW))
+    bare.hook(bare.beginning("startup"))
+    time.sleep(1.0)  # in which a process that should not be there would have done it
+    assert NEW not in rows(bare)  # a session has just looked
+    (bare.home / "state.db").unlink()
+    bare.hook(bare.beginning("startup"))
+    wait_until(bare, NEW)
+    assert OLD not in rows(bare)
+    assert b"0 added, 1 updated, 0 archived" in bare.run("doctor").stdout
+
+
+@posix
+def test_what_has_not_changed_is_not_read_again(bare: Machine, noted: Path) -> None:
+    assert bare.run("at-rest").code == 0
+    before = json.loads((bare.home / "claude-notes").read_text())
+    bare.run("at-rest")
+    assert json.loads((bare.home / "claude-notes").read_text()) == before
+    assert set(rows(bare)) == {OLD, "Ropes are replaced every spring."}
+
+
+@linux
+def test_nothing_starts_where_nobody_has_said_yes_and_no_process_is_left(bare: Machine, noted: Path) -> None:
+    bare.run("config", "set", "capture.claude_memory", "false")
+    bare.hook(bare.beginning("startup"))
+    time.sleep(0.5)
+    assert running(bare) == []
+    bare.run("config", "set", "capture.claude_memory", "true")
+    bare.hook(bare.beginning("startup"))
+    wait_until(bare, OLD)
+    deadline = time.monotonic() + LONG_S
+    while running(bare):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def running(machine: Machine) -> list[str]:
+    """The processes at rest of this machine."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words, environment = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"at-rest" in words and f"SUBCOG_HOME={machine.home}".encode() in environment:
+            found.append(folder.name)
+    return found
+
+
+@posix
+def test_init_asks_once_whether_the_notes_are_wanted_and_takes_them(bare: Machine) -> None:
+    memory = notes_of(bare, bare.repository("shop", SHOP))
+    (memory / "prices.md").write_text(topic("project", OLD))
+    asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
+    asked.read_until("(1 note about 1 project), now and when a session begins?")
+    asked.type("y\n")
+    assert asked.end() == 0
+    assert list(rows(bare)) == [OLD]
+    again = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
+    assert again.end() == 0
+    assert "Take over" not in again.written
