@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import subcog_hooks
+from subcog_hooks.cli.support.skills import SKILLS
 from tests.e2e.claude_client import MODELS, VERSIONS, Sandbox, Turn, conversation, isolation
 from tests.e2e.subcog_client import (
     LIBRARY_BYTES,
@@ -73,7 +74,7 @@ def test_lines_of_readme_install_a_small_plugin_that_brings_the_memory(client: s
     assert events(turn) == ["SessionStart", "UserPromptSubmit", "Stop"]
     assert_silent(turn)
     copied = [file.name for file in (on_path.config / "plugins" / "cache").rglob("*") if file.is_file()]
-    assert sorted(copied) == ["README.md", "hooks.json", "plugin.json"]
+    assert sorted(copied) == sorted(["README.md", "hooks.json", "plugin.json", *["SKILL.md"] * len(SKILLS)])
     assert size_of(on_path.config / "plugins") < MAX_BYTES < LIBRARY_BYTES
 
 

@@ -56,7 +56,7 @@ def test_skills_add_little_to_a_request_and_two_are_offered_to_the_model(
         "remember",
         "recall",
     ]
-    assert "subcog-" not in texts[1]
+    assert "- subcog-" not in texts[1]
     assert 0 < len(texts[0]) - len(texts[1]) <= MOST_ADDED
 
 
