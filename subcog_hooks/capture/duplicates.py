@@ -24,6 +24,11 @@ class Near(NamedTuple):
     share: float
     contradiction: str | None
 
+    @property
+    def likeness(self) -> str:
+        """The likeness in words, for a person."""
+        return f"contradicts it: {self.contradiction}" if self.contradiction else f"{self.share:.0%} alike"
+
 
 def near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[Near]:
     """Return the active memories of the same audience that share at least half of their words with `memory`, or contradict it.

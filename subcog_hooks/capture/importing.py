@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import Removed, cleaned, safe_id, storable, to
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.errors import InvalidMemory, UsageError
 from subcog_hooks.memory.cue_tables import Room
-from subcog_hooks.memory.model import MAX_UNPINNED_PRIORITY, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.memory.model import FILE, MAX_UNPINNED_PRIORITY, USER, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.regular_files import NotRegular, read_regular
@@ -66,6 +66,7 @@ class Report:
         "set_aside",
         "skipped",
         "unknown",
+        "withheld",
     )
 
     def __init__(self) -> None:
@@ -80,6 +81,7 @@ class Report:
         self.problems: list[Problem] = []
         self.removed: Removed = ()
         self.unknown: set[str] = set()
+        self.withheld = 0  # of the added: a file's word, whose cues and questions were left out
 
 
 class Options:
@@ -340,7 +342,7 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
             tags=document.tags,
             source=f"{shown}:{section.line}",
             status=_STATUSES.get(document.status, "active"),
-            trust="user" if options.trusted else "file",
+            trust=USER if options.trusted else FILE,
             created_at=document.date or modified,
             updated_at=document.date or modified,
         )
@@ -350,7 +352,7 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
 class _Outcome:
     """The outcome of a chunk's rows, before anything of it is written."""
 
-    __slots__ = ("changed", "new", "problems", "removed", "skipped", "unknown")
+    __slots__ = ("changed", "new", "problems", "removed", "skipped", "unknown", "withheld")
 
     def __init__(self) -> None:
         self.new: dict[str, Memory] = {}
@@ -359,6 +361,7 @@ class _Outcome:
         self.removed: list[Removed] = []
         self.skipped = 0
         self.unknown: set[str] = set()
+        self.withheld = 0
 
 
 def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options, report: Report) -> None:
@@ -385,6 +388,7 @@ def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Op
     report.problems += found.problems
     report.removed = total([report.removed, *found.removed])
     report.unknown |= found.unknown
+    report.withheld += found.withheld
 
 
 def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options) -> _Outcome:
@@ -405,6 +409,7 @@ def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options
                     continue
                 room.take(memory, before)
                 found.new[memory.id] = memory
+                found.withheld += row.is_withheld
             elif _is_same(before, memory, row, options):
                 found.skipped += 1
             elif memory.id in found.new and (options.replace or row.is_section):
@@ -460,7 +465,7 @@ def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -
     if options.replace:
         return jsonl.dump(before) == jsonl.dump(_updated(before, memory) if row.is_section else memory)
     if not row.is_section:
-        return before.content_hash == memory.content_hash
+        return before.content_hash == memory.content_hash and not _brings_cues(before, memory, options)
     if before.status == "deleted" or before.superseded_by is not None:
         return True
     return all(getattr(before, field) == getattr(memory, field) for field in _OF_THE_FILE) or (
@@ -468,12 +473,20 @@ def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -
     )
 
 
+def _brings_cues(before: Memory, memory: Memory, options: Options) -> bool:
+    """Return whether the person now vouches for a file whose memory is here without its cues, and untouched."""
+    if not options.trusted or before.trust != FILE or memory.trust != FILE:
+        return False
+    is_as_it_came = _is_untouched(before) or before.updated_at == memory.updated_at
+    return is_as_it_came and any(getattr(before, field) != getattr(memory, field) for field in jsonl.PUSHING)
+
+
 def _replacement(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> Memory:
     """Return what takes the place of `before`. Raises InvalidMemory unless --replace, or the file itself, allows it."""
     if options.keeps_users and before.trust == USER:
         raise InvalidMemory(f"{memory.id} is the person's own", "ask the person, then give --as-user")
     if not row.is_section:
-        if options.replace:
+        if options.replace or _brings_cues(before, memory, options):
             return memory
         raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
     if not options.replace and not _is_untouched(before):

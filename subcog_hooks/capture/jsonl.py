@@ -7,7 +7,7 @@ from subcog_hooks.capture import entities
 from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import DEFAULT_NAMESPACE, MAX_UNPINNED_PRIORITY, AnsweredQuestion, Memory
+from subcog_hooks.memory.model import DEFAULT_NAMESPACE, FILE, MAX_UNPINNED_PRIORITY, AnsweredQuestion, Memory
 from subcog_hooks.memory.project import identity_of
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
 _LISTS = ("tags", "keywords", "triggers", "paths")
 _TIMES = ("created_at", "updated_at", "expires_at")
+PUSHING = ("triggers", "paths", "when", "questions", "standing")  # bring a memory where nobody asks for it in its own words
 FIELDS = frozenset(("id", "content", "priority", "when", "questions", "standing", *_TEXTS, *_LISTS, *_TIMES))
 DERIVED = frozenset(("urn", "content_hash", "score", "relevance"))  # of other outputs: not worth a remark
 
@@ -26,23 +27,26 @@ DERIVED = frozenset(("urn", "content_hash", "score", "relevance"))  # of other o
 class Row:
     """One line that was read: the memory, whether the line gave its id, and the names of fields that mean nothing.
 
-    is_section: it is no line at all, but a section of a Markdown file, whose id follows from its place.
+    is_section: it is no line at all, but a section of a Markdown file, whose id follows from its place; is_withheld: its cues
+    and questions were left out.
     """
 
-    __slots__ = ("has_id", "is_section", "memory", "unknown")
+    __slots__ = ("has_id", "is_section", "is_withheld", "memory", "unknown")
 
     def __init__(self, memory: Memory, has_id: bool, unknown: tuple[str, ...] = (), *, is_section: bool = False) -> None:
         self.memory = memory
         self.has_id = has_id
         self.unknown = unknown
         self.is_section = is_section
+        self.is_withheld = False
 
 
 def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) -> Row:
     """Return the memory that a line describes. Raises InvalidMemory with the field and the remedy.
 
     trusted: the user vouches for the file, so that `trust` user and priorities that pin hold (`import --trust user`);
-    otherwise nothing in it raises its own trust.
+    otherwise nothing in it raises its own trust, and what is a file's word (trust `file`: a colleague's, mostly) comes without
+    what would push it: triggers, paths, conditions, questions, that it holds always.
     """
     fields = _parse_fields(line)
     given = {name: value for name, value in fields.items() if value is not None}
@@ -75,7 +79,22 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     has_id = "id" in values
     values.setdefault("id", "" if has_id else new_id())
     unknown = tuple(name for name in fields if name not in FIELDS and name not in DERIVED)
-    return Row(Memory(**values), has_id, unknown)
+    row = Row(Memory(**values), has_id, unknown)
+    if not trusted and row.memory.trust == FILE:
+        _withhold(row)
+    return row
+
+
+def _withhold(row: Row) -> None:
+    """Leave out what would bring a memory before it is asked for."""
+    bare = Memory(id=row.memory.id, content=row.memory.content)
+    row.is_withheld = any(getattr(row.memory, name) for name in PUSHING)
+    row.memory = row.memory.replaced(**{name: getattr(bare, name) for name in PUSHING})
+
+
+def for_colleagues(memory: Memory) -> Memory:
+    """Return a memory as a file of the project's repository has it: the file's word, without where it came from here."""
+    return memory.replaced(trust=FILE, source="")
 
 
 def _parse_fields(line: str) -> "dict[str, Any]":

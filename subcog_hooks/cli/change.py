@@ -8,14 +8,13 @@ import typer
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import expiry
-from subcog_hooks.cli.support import author, completion, conditions, embedding, session
+from subcog_hooks.cli.support import author, completion, conditions, embedding, ownership, session
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.memory import questions, sync
 from subcog_hooks.memory.model import AGENT, STATUSES, Memory, now_ms
-from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.redaction.redact import describe
 
@@ -176,14 +175,11 @@ def _all_of(given: list[str] | None) -> tuple[str, ...] | None:
 
 
 def _owner(project: str | None, *, user: bool) -> dict[str, object]:
-    if user:
-        if project:
-            raise UsageError("--user and --project exclude each other", "give one of them")
-        return {"scope": "user", "project": None}
-    at = session.here() if project == "here" else None
-    if project == "here" and at is None:
-        raise UsageError("this folder is in no project", "name the project, or go there")
-    return {"scope": "project", "project": at.identity if at else identity_of(project or "")}
+    if not user:
+        return ownership.of_project(project or "")
+    if project:
+        raise UsageError("--user and --project exclude each other", "give one of them")
+    return {"scope": "user", "project": None}
 
 
 def forget(

@@ -9,11 +9,11 @@ import typer
 
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.sources import catalogue
-from subcog_hooks.cli.support import author, embedding, import_from, progress, session
+from subcog_hooks.cli.support import author, completion, embedding, import_from, ownership, progress, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
-from subcog_hooks.memory.model import STATUSES, USER, Memory
+from subcog_hooks.memory.model import STATUSES, USER, Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.redaction.redact import describe
 
@@ -153,6 +153,9 @@ def _tell(report: importing.Report, *, dry_run: bool) -> None:
         terminal.say(f"fields without a meaning were left out: {', '.join(shown)}{more}")
     if report.removed:
         terminal.say(describe(report.removed))
+    if report.withheld:
+        without = "would come without their cues and questions" if dry_run else "came without their cues and questions"
+        terminal.say(f"{report.withheld} are a file's word and {without}: `--trust user` brings those too, if you vouch for it")
     _tell_hidden(report, dry_run=dry_run)
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     parts = [f"{added} ({_owners(report)})" if report.added else added]
@@ -188,12 +191,29 @@ def _owners(report: importing.Report) -> str:
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
     deleted: Annotated[bool, typer.Option("--deleted", help="Export the forgotten memories too.")] = False,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            "--project",
+            metavar="NAME",
+            help="Export what holds in this project, for its repository; `here` is the project of this folder.",
+            autocompletion=completion.projects,
+        ),
+    ] = None,
 ) -> None:
     """Export the memories of all projects as JSONL, sorted by id. `import --trust user` reads the file back unchanged.
 
+    With --project the file is for colleagues: the active memories of that project alone, as a file's word. Who imports it
+    gets them without their cues and questions, unless they give --trust user.
+
     Example: subcog export memories.jsonl
     """
-    source = _Source()
+    if deleted and project:
+        raise UsageError("--deleted and --project exclude each other", "give one of them")
+    names = ownership.names_of(project) if project else None
+    if names and os.path.isabs(names[0]):
+        terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
+    source = _Source(names)
     with session.reading() as store:
         if store is None:
             terminal.say("no memories")
@@ -213,15 +233,24 @@ def export(
 
 
 class _Source:
-    """The memories to be exported; `is_damaged` when not all of them could be read."""
+    """The memories to be exported. names: of the one project that they are for; `is_damaged`: not all could be read."""
 
-    __slots__ = ("is_damaged",)
+    __slots__ = ("_names", "is_damaged")
 
-    def __init__(self) -> None:
+    def __init__(self, names: tuple[str, ...] | None) -> None:
         self.is_damaged = False
+        self._names = names
 
     def memories(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
-        """Yield all memories by id; of a damaged store those that can be read, and say so."""
+        """Yield the memories by id; of a damaged store those that can be read, and say so."""
+        if self._names is None:
+            yield from self._all(store, statuses)
+            return
+        for memory in self._all(store, ("active",)):
+            if memory.project in self._names and memory.is_live(now_ms()):
+                yield jsonl.for_colleagues(memory.replaced(project=self._names[0]))
+
+    def _all(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
         done: set[str] = set()
         try:
             for memory in store.all(statuses):

@@ -7,12 +7,13 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
-from subcog_hooks.capture.duplicates import Near, near_duplicates
+from subcog_hooks.capture.duplicates import Near
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, conditions, embedding, moments, session
 from subcog_hooks.cli.support.amendment import amend, changed, joined
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, StoreError, UsageError
+from subcog_hooks.cli.support.similar import similar_to
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
 from subcog_hooks.memory import questions
 from subcog_hooks.memory.model import (
     DEFAULT_NAMESPACE,
@@ -29,7 +30,6 @@ from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Store
 from subcog_hooks.redaction.redact import describe
 
-_MOST_SHOWN = 3  # similar memories
 _KEEP, _CANCEL = "k", "c"
 _TAKEN_OVER = {  # what a memory that has the text already takes over, and what it is called
     "tags": "tags",
@@ -217,12 +217,12 @@ def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority
                 _supersede(old, after, store)
             return after
     is_asked = terminal.interactive and old is None
-    if is_asked and (similar := _similar(memory, store)):
+    if is_asked and (similar := similar_to(memory, store)):
         old = _offer(similar)  # before anything is stored: Ctrl-C leaves all as it was
     store.add([memory])
     if old:
         _supersede(old, memory, store)
-    elif not is_asked and (similar := _similar(memory, store)):
+    elif not is_asked and (similar := similar_to(memory, store)):
         _tell(similar, memory)
     session.follow(store)
     return memory
@@ -256,18 +256,10 @@ def _supersede(old: Memory, new: Memory, store: Store) -> None:
     terminal.say(f"superseded {old.id}")
 
 
-def _similar(memory: Memory, store: Store) -> list[Near]:
-    try:
-        return near_duplicates(memory, session.index_of(store), store)[:_MOST_SHOWN]
-    except StoreError as error:
-        terminal.say(f"similar memories were not looked for ({error.message})")
-        return []
-
-
 def _tell(similar: list[Near], memory: Memory) -> None:
     """Show what says nearly the same, or the opposite, and the command that replaces it."""
     for near in similar:
-        terminal.say(f"{_likeness(near)}: {near.memory.id} {safe(near.memory.content)}")
+        terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
     terminal.say(f"if it takes the place of one: subcog supersede {similar[0].memory.id} {memory.id}")
 
 
@@ -275,7 +267,7 @@ def _offer(similar: list[Near]) -> Memory | None:
     """Ask what to do about memories like the new one; return the one that it takes the place of. Raises typer.Abort."""
     terminal.say("There are memories like it:")
     for number, near in enumerate(similar, 1):
-        terminal.say(f"  {number}. {near.memory.id} ({_likeness(near)})\n     {safe(near.memory.content)}")
+        terminal.say(f"  {number}. {near.memory.id} ({near.likeness})\n     {safe(near.memory.content)}")
     numbers = [str(number) for number in range(1, len(similar) + 1)]
     which = numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
     question = f"Keep both ({_KEEP}), supersede the old one ({which}), or cancel ({_CANCEL})?"
@@ -289,10 +281,6 @@ def _offer(similar: list[Near]) -> Memory | None:
         if answer in numbers:
             return similar[int(answer) - 1].memory
         terminal.say(f"{answer[:20]!r} is none of these")
-
-
-def _likeness(near: Near) -> str:
-    return f"contradicts it: {near.contradiction}" if near.contradiction else f"{near.share:.0%} alike"
 
 
 def _text(words: list[str]) -> str:

@@ -12,6 +12,7 @@ from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal, where
+from subcog_hooks.cli.support.similar import similar_to
 from subcog_hooks.cli.support.waiting import Settlement
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
 from subcog_hooks.memory.model import Memory
@@ -102,7 +103,7 @@ def _settle(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) 
 def _print_row(memory: Memory, store: Store) -> None:
     near = [
         {"id": one.memory.id, "content": one.memory.content, "share": round(one.share, 2), "contradiction": one.contradiction}
-        for one in waiting.neighbours(memory, store)
+        for one in similar_to(memory, store)
     ]
     terminal.json({**json.loads(jsonl.dump(memory)), "from": waiting.source_of(memory), "near": near})
 
@@ -147,8 +148,8 @@ class _Session:
     def _ask(self, memory: Memory) -> bool:
         """Show one and do what the person says about it. Return whether to go on."""
         with session.reading() as store:
-            near = waiting.neighbours(memory, store) if store else []
-        self._show(memory, [one.memory for one in near], [_likeness(one.share, one.contradiction) for one in near])
+            near = similar_to(memory, store) if store else []
+        self._show(memory, [one.memory for one in near], [one.likeness for one in near])
         while True:
             key = next_key()
             if key == "q":
@@ -249,10 +250,6 @@ def _say_keys() -> None:
 
 def _is_like(one: Memory, memory: Memory) -> bool:
     return waiting.source_of(one) == waiting.source_of(memory)
-
-
-def _likeness(share: float, contradiction: str | None) -> str:
-    return f"contradicts it: {contradiction}" if contradiction else f"{share:.0%} alike"
 
 
 def _choice(near: Sequence[Memory]) -> Memory | None:

@@ -153,10 +153,7 @@ def _likenesses(memory: Memory, home: "Home", store: Store) -> list[str]:
         similar = near_duplicates(memory, LexicalIndex.open(home), store)[:MAX_NEAR_SHOWN]
     except Exception:  # noqa: BLE001 - an index that is missing or damaged keeps no note away
         return []
-    lines = []
-    for near in similar:
-        how = f"contradicts it: {near.contradiction}" if near.contradiction else f"{near.share:.0%} alike"
-        lines.append(f"{how}: {near.memory.id} {_shown(near.memory.content)}")
+    lines = [f"{near.likeness}: {near.memory.id} {_shown(near.memory.content)}" for near in similar]
     if similar:
         lines.append(f"if it takes the place of that: subcog supersede {similar[0].memory.id} {memory.id}")
     return lines

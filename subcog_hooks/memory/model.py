@@ -22,11 +22,11 @@ NAMESPACES = (
 DEFAULT_NAMESPACE = "learnings"
 SCOPES = ("project", "user", "org")
 STATUSES = ("active", "pending", "superseded", "archived", "deleted")
-USER, AGENT = "user", "agent"  # of TRUSTS: the person's own word; what an agent has stored
-TRUSTS = (USER, AGENT, "file", "import", "transcript", "tool", "team")
+USER, AGENT, FILE = "user", "agent", "file"  # of TRUSTS: the person's own word; what an agent has stored; what a file says
+TRUSTS = (USER, AGENT, FILE, "import", "transcript", "tool", "team")
 NOTED = {  # by trust: who noted a memory, where that was not the user
     AGENT: "noted by an agent",
-    "file": "from a file",
+    FILE: "from a file",
     "import": "imported",
     "transcript": "from a transcript",
     "tool": "from a tool",

@@ -76,7 +76,7 @@ def _tell_near(reading: SourceReading, store: Store) -> None:
     now = now_ms()
     near = [(memory, one) for memory, one in near if one.memory.is_live(now) and one.memory.id != memory.id]
     for memory, one in near[:SHOWN_NEAR]:
-        terminal.say(f"{one.share:.0%} alike: {one.memory.id} {safe(one.memory.content)[:80]} / {safe(memory.content)[:80]}")
+        terminal.say(f"{one.likeness}: {one.memory.id} {safe(one.memory.content)[:80]} / {safe(memory.content)[:80]}")
     if len(near) > SHOWN_NEAR:
         terminal.say(f"and {len(near) - SHOWN_NEAR} more are nearly there already")
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -18,6 +19,8 @@ from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.paths import Home
 
 MAX_BYTES = 400_000_000  # of store and index: some 200,000 memories, copied in a second or two
+REMOVALS = 40  # attempts
+BETWEEN_S = 0.05  # of them: two seconds in all
 _DATABASE = ".db"
 _BESIDE = ("-wal", "-shm", ".lock")  # what belongs to the processes that have a file open
 
@@ -52,8 +55,9 @@ def begun() -> Iterator[Trial]:
     home = session.home()
     if _size(home) > MAX_BYTES:
         raise StoreError(f"a store of more than {MAX_BYTES // 1_000_000} MB is not copied for a trial")
-    with tempfile.TemporaryDirectory(prefix="subcog-") as folder:
-        copy = Home(folder)
+    folder = tempfile.mkdtemp(prefix="subcog-")
+    copy = Home(folder)
+    try:
         database.copy(home.memories_db, copy.memories_db)
         for parent, _, files in os.walk(home.index):
             there = os.path.join(copy.index, os.path.relpath(parent, home.index))
@@ -64,6 +68,24 @@ def begun() -> Iterator[Trial]:
                 elif not name.endswith(_BESIDE):
                     shutil.copyfile(os.path.join(parent, name), os.path.join(there, name))
         yield Trial(copy)
+    finally:
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    """Remove the copy, which holds memories. Raises OSError.
+
+    The index may still be merging in the background, and then files come while others go.
+    """
+    for left in reversed(range(REMOVALS)):
+        try:
+            shutil.rmtree(folder)
+        except OSError:
+            if not left:
+                raise
+            time.sleep(BETWEEN_S)
+        if not os.path.exists(folder):
+            return
 
 
 def _size(home: Home) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from subcog_hooks.capture.duplicates import Near, near_duplicates
 from subcog_hooks.cli.support import decisions, session, trial
 from subcog_hooks.cli.support.amendment import changed, joined
 from subcog_hooks.cli.support.remedies import Rerun
@@ -16,7 +15,6 @@ from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import INJECTED, Decision
 
 PENDING = "pending"
-MOST_NEAR = 3  # neighbours of one that are shown
 PROMPTS_TRIED = 100  # prompts of before on which is tried what the memories would have done
 JOINED = ("tags", "keywords", "triggers", "paths", "questions")  # what a memory takes over from one that goes into it
 
@@ -48,11 +46,6 @@ def source_of(memory: Memory) -> str:
     ('noted by an agent', 'adr/0001.md')
     """
     return memory.source or NOTED.get(memory.trust, "noted by you")
-
-
-def neighbours(memory: Memory, store: Store) -> list[Near]:
-    """Return the memories that say nearly the same, or the opposite. Raises StoreError."""
-    return near_duplicates(memory, session.index_of(store), store)[:MOST_NEAR]
 
 
 def would_come_to(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:

@@ -1,0 +1,41 @@
+"""A copy of the store on which a change is tried: it goes away whatever still writes there."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.cli.support import trial
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where copies are made."""
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+def test_a_copy_is_removed_though_its_index_still_writes(copies: Path, subcog: Run) -> None:
+    subcog("remember", "Prices are kept in cents.")
+
+    def write(folder: str) -> None:
+        until = time.monotonic() + 0.3
+        while time.monotonic() < until:
+            try:
+                os.close(os.open(os.path.join(folder, f"segment{time.monotonic_ns()}"), os.O_CREAT))
+            except FileNotFoundError:
+                return
+
+    with trial.begun() as begun:
+        index = os.path.join(begun.home.index, os.listdir(begun.home.index)[0])
+        folder = index if os.path.isdir(index) else begun.home.index
+        writer = threading.Thread(target=write, args=(folder,))
+        writer.start()
+        time.sleep(0.1)  # there is much to remove by now, and there will be more
+    writer.join()
+    assert list(copies.iterdir()) == []
