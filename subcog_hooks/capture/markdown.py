@@ -251,7 +251,7 @@ def _sole_top_heading(tokens: "list[Token]") -> "Token | None":
 def _add(part: _Part, lines: list[str], first: int, last: int, skipped: int, *, may_comment: bool = False) -> None:
     text = "\n".join(lines[first:last])
     if may_comment:
-        text = _without_comments(text)
+        text = without_comments(text)
     if text.strip():
         part.blocks.append(_Block(first + skipped + 1, text.strip("\n").rstrip()))
 
@@ -267,7 +267,7 @@ def _heading(token: "Token", lines: list[str]) -> str:
     return " ".join("".join(child.content for child in inline if child.type != "html_inline").split())
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
     """Return `text` without its HTML comments; one that is never closed ends it."""
     kept = []
     position = 0

@@ -1,6 +1,18 @@
 """The gate: which of the memories that recall has brought are handed over, and what the others lack. Pure."""
 
-from subcog_hooks.state.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, REPEATED, STALE
+from subcog_hooks.state.decision import (
+    BAD,
+    BELOW,
+    COUNT,
+    DUPLICATE,
+    GIVEN,
+    INJECTED,
+    INTENT,
+    LOADED,
+    NOTHING_FOUND,
+    REPEATED,
+    STALE,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,13 +85,16 @@ def judge(
 
     hits: what is pinned first, then the most relevant; given: ids that the session has had; least: what they need; most: so
     many are injected; distinct: of hits, those that do not repeat a better one, in the order in which they are handed over. One
-    that repeats what was given is not injected either.
+    that repeats what was given, or what the client has put before the model, is not injected either.
     """
     relevant = [hit for hit in hits if least.is_reached(hit) and hit.marked > 0.0]
+    relevant.sort(key=lambda hit: not hit.is_loaded)  # first, so that what repeats one is left out
     judged: list[Judged] = []
     room = most
     for hit in distinct(relevant):
-        if hit.memory.id in given:
+        if hit.is_loaded:
+            judged.append(Judged(hit, LOADED))
+        elif hit.memory.id in given:
             judged.append(Judged(hit, GIVEN))
         elif room:
             room -= 1
@@ -94,6 +109,8 @@ def _lack(hit: "Hit", given: "AbstractSet[str]", least: Threshold) -> str:
     if hit.marked <= 0.0 and hit.probability >= least.usual:
         return BAD
     if least.is_reached(hit):
+        if hit.is_loaded:
+            return LOADED
         return GIVEN if hit.memory.id in given else DUPLICATE
     if hit.relevance >= least.usual:
         return INTENT
@@ -109,7 +126,7 @@ def held_back(hits: "Sequence[Hit]", min_relevance: float, why: str) -> list[Jud
 
 def silence(judged: "Sequence[Judged]", *, is_enough: bool) -> str:
     """Return why nothing is handed over, where the hits are the reason: one of the decision's outcomes."""
-    if any(one.outcome == GIVEN for one in judged):
+    if any(one.outcome in (GIVEN, LOADED) for one in judged):
         return REPEATED
     if not is_enough:
         return INTENT

@@ -33,6 +33,8 @@ NOTED = {  # by trust: who noted a memory, where that was not the user
     "team": "by a colleague",
 }
 
+IN_CONTEXT = "claude:context:"  # begins the source of what the client itself puts before the model: see hooks/in_context.py
+
 MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
 MAX_ENTRY = 1_000  # characters of one of them

@@ -36,6 +36,7 @@ class Hit:
     What its relevance is made of: terms, each a name, a value and what that adds to the logit; probability, which these terms
     say; prior: the factor of its namespace for the intent; marked: what the user's marks leave, 1.0 where there are none;
     present: what is left because files that it is about are gone, 1.0 where some are there. No factor depends on another.
+    is_loaded: the client has put it before the model in this session itself.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class Hit:
         "agreement_factor",
         "asked_like",
         "contributions",
+        "is_loaded",
         "is_pinned",
         "labels",
         "marked",
@@ -86,6 +88,7 @@ class Hit:
         self.marked = 1.0
         self.present = 1.0
         self.is_pinned = False
+        self.is_loaded = False
 
     @property
     def relevance(self) -> float:

@@ -20,7 +20,7 @@ NOT_TYPED = "not_typed"  # by a person: a command of the client, or what it send
 INTENT = "intent"  # memories could hardly help with such a prompt
 NOTHING_FOUND = "nothing_found"
 BELOW = "below"  # what was found is not relevant enough
-REPEATED = "repeated"  # what is relevant was given in this session before
+REPEATED = "repeated"  # what is relevant was given in this session before, by us or by the client itself
 SPENT = "spent"  # the session has had the characters that it may be given
 OUT_OF_TIME = "out_of_time"
 FAILED = "failed"
@@ -29,6 +29,7 @@ OUTCOMES = (SPOKE, PAUSED, OFF, NOMEM, NOT_TYPED, INTENT, NOTHING_FOUND, BELOW, 
 # and of a candidate, beside BELOW; where the decision's own outcome alone keeps one back, it is that
 INJECTED = "injected"
 GIVEN = "given"  # in this session before
+LOADED = "loaded"  # by the client itself, in a session of this folder
 DUPLICATE = "duplicate"  # it nearly repeats a better one
 COUNT = "count"  # so many were injected already
 ROOM = "room"  # no characters were left for it

@@ -1,7 +1,8 @@
-"""The notes that Claude Code writes about projects by itself: the topic files of its auto memory, which it does not load again.
+"""Claude Code's memory: the notes that it writes about projects by itself, and what `claude_context` finds of them.
 
-What it puts before the model in each session anyway is left alone: MEMORY.md, CLAUDE.md and its rules. The layout is that of
-the client's page on memory; a project's folder is named after its path, whose characters but letters and digits become dashes.
+Topic files it does not load again. Of MEMORY.md, their index, it puts the beginning before the model in each session. The layout
+is that of the client's page on memory; a project's folder is named after its path, whose characters but letters and digits
+become dashes.
 """
 
 import json
@@ -10,31 +11,43 @@ import re
 from collections.abc import Iterator
 
 from subcog_hooks.capture import markdown
+from subcog_hooks.capture.sources import claude_context
 from subcog_hooks.capture.sources.reading import SourceReading, identity_of, leads_out, read_text
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import AGENT
+from subcog_hooks.regular_files import read_regular
 
 CLAUDE = "claude"
-INDEX = "MEMORY.md"  # its first 200 lines are before the model in each session
+INDEX = "MEMORY.md"
+INDEX_LINES, INDEX_BYTES = 200, 25_000  # of it are before the model in each session
 SUFFIX = ".md"
 LONGEST_SLUG = 200  # characters; a longer name ends in a number that says nothing
 LINES_LOOKED_AT = 50  # of a transcript, for the folder of its session
 LONGEST_LINE = 100_000  # characters of one of them
+LONGEST_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on more
 MOST_TRIED = 20_000  # entries of folders that are compared with a name
 
 _NAMESPACES = {"user": "context", "feedback": "patterns", "project": "context", "reference": "context"}
+_SHARED = "shared"  # in the place of a project's name: the folder that settings name
+_POINTER = re.compile(r"\s*[-*]\s+\[[^\]]*\]\([^)\s:]+\.md\)")  # to a file beside it
+_HEADING = re.compile(r"^#.*$", re.MULTILINE)
+_WORD = re.compile(r"\w")
 _DASHED = re.compile(r"[^A-Za-z0-9]")
 
 
 def folders(config: str) -> list[str]:
     """Return the folders of auto memory, of all projects. config: the client's own folder."""
+    return [folder for sessions in _sessions(config) if os.path.isdir(folder := os.path.join(sessions, "memory"))]
+
+
+def _sessions(config: str) -> list[str]:
+    """Return the folders in which the client keeps the sessions of each project."""
     projects = os.path.join(config, "projects")
     try:
-        names = sorted(os.listdir(projects))
+        return [folder for name in sorted(os.listdir(projects)) if os.path.isdir(folder := os.path.join(projects, name))]
     except OSError:
         return []
-    return [folder for name in names if os.path.isdir(folder := os.path.join(projects, name, "memory"))]
 
 
 def read(config: str, only: str | None = None) -> SourceReading:
@@ -42,15 +55,66 @@ def read(config: str, only: str | None = None) -> SourceReading:
     reading = SourceReading(CLAUDE)
     reading.is_whole = only is None
     found = [os.path.abspath(only)] if only else folders(config)
-    if not found or (only and not os.path.isdir(only)):
-        where = only or os.path.join(config, "projects")
-        raise UsageError(f"{where} has no notes of Claude Code's own", "name the folder: subcog import --from claude FOLDER")
+    if only and not os.path.isdir(only):
+        raise UsageError(f"{only} is no folder", "name the folder of the notes: subcog import --from claude FOLDER")
     for folder in found:
         _read_folder(folder, config, reading)
+    if not only:
+        if named := named_folder(config):
+            _read_notes(named, _SHARED, None, reading)
+        claude_context.read_persons(config, reading)
+        for owner, root in roots(config).items():
+            claude_context.read_project(root, owner, reading)
+    if not found and not reading.rows:
+        raise UsageError(
+            f"{only or config} has no notes of Claude Code's own", "name the folder: subcog import --from claude FOLDER"
+        )
     return reading
 
 
+def files_of(config: str) -> Iterator[str]:
+    """Yield all files that `read` would read, without what a CLAUDE.md imports."""
+    for folder in folders(config):
+        yield from topic_files(folder)
+        yield os.path.join(folder, INDEX)
+    if named := named_folder(config):
+        yield from topic_files(named)
+        yield os.path.join(named, INDEX)
+    yield from claude_context.persons_files(config)
+    for root in roots(config).values():
+        yield from claude_context.files_of(root)
+
+
+def named_folder(config: str) -> str | None:
+    """Return the folder that the person's own settings name for the notes of all projects, None where they name none.
+
+    What a repository's settings name is not read: it could be any folder.
+    """
+    try:
+        settings = json.loads(read_regular(os.path.join(config, "settings.json"), LONGEST_SETTINGS))
+    except (OSError, ValueError):
+        return None
+    named = settings.get("autoMemoryDirectory") if isinstance(settings, dict) else None
+    folder = os.path.expanduser(named) if isinstance(named, str) else ""
+    return folder if os.path.isabs(folder) and os.path.isdir(folder) else None
+
+
+def roots(config: str) -> dict[str, str]:
+    """Return the repositories in which the client has been used, as far as they are known: each by its identity.
+
+    Of several worktrees or clones of one project, the main worktree counts, else the first.
+    """
+    found: dict[str, str] = {}
+    for sessions in _sessions(config):
+        at = folder_of(sessions)
+        here = project.find(at) if at and os.path.isdir(at) else None
+        if here and (here.identity not in found or here.root == here.names[-1]):
+            found[here.identity] = here.root
+    return found
+
+
 def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
+    """Add the notes about one project."""
     slug = os.path.basename(os.path.dirname(folder))
     if leads_out(folder, config) and leads_out(folder, os.path.dirname(folder)):
         reading.left_out["is a link out of the client's folder"] += 1
@@ -59,17 +123,39 @@ def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
     owner = identity_of(project.find(at)) if at else None
     if at and owner is None:
         owner = os.path.realpath(at)  # no repository: the client's notes are about this folder all the same
+    if owner is None:
+        for _ in topic_files(folder):
+            reading.left_out[f"is of a folder that is not known here ({slug})"] += 1
+    else:
+        _read_notes(folder, slug, owner, reading)
+
+
+def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading) -> None:
+    """Add the topic files of a folder, and what its index says itself. name: begins their places."""
     for file in topic_files(folder):
-        place = f"{slug}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
+        place = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
         if leads_out(file, folder):
             reading.left_out["is a link out of its folder"] += 1
-        elif owner is None:
-            reading.left_out[f"is of a folder that is not known here ({slug})"] += 1
         elif found := read_text(file, reading):
             _add_topic(place, *found, owner, reading)
+    index = os.path.join(folder, INDEX)
+    if not leads_out(index, folder) and os.path.isfile(index) and (found := read_text(index, reading)):
+        _add_index(f"{name}/{INDEX}", *found, owner, reading)
 
 
-def _add_topic(place: str, text: str, changed: int, owner: str, reading: SourceReading) -> None:
+def _add_index(place: str, text: str, changed: int, owner: str | None, reading: SourceReading) -> None:
+    """Add what MEMORY.md says itself: a line that points to a topic file says no more than that file."""
+    at, parts = 0, {True: "", False: ""}
+    for number, line in enumerate(text.splitlines(keepends=True)):
+        at += len(line.encode())
+        if not _POINTER.match(line):
+            parts[number < INDEX_LINES and at <= INDEX_BYTES] += line
+    for where, part in ((claude_context.place_of(place, ""), parts[True]), (place, parts[False])):
+        if _WORD.search(_HEADING.sub("", part)):
+            reading.add_document("index", where, part.strip(), changed, owner, namespace="context", trust=AGENT)
+
+
+def _add_topic(place: str, text: str, changed: int, owner: str | None, reading: SourceReading) -> None:
     fields, body = markdown.front_matter(text)
     kind = next(iter(fields.get("type", [])), "note").lower()
     said = next(iter(fields.get("description", [])), "")

@@ -51,13 +51,12 @@ def count() -> tuple[int, int]:
 def _stamp() -> str:
     """Return a digest of the files' names, sizes and times."""
     digest = hashlib.sha256()
-    for folder in claude_memory.folders(client.config_folder()):
-        for file in claude_memory.topic_files(folder):
-            try:
-                status = os.stat(file)
-            except OSError:
-                continue
-            digest.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
+    for file in claude_memory.files_of(client.config_folder()):
+        try:
+            status = os.stat(file)
+        except OSError:
+            continue
+        digest.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 

@@ -43,6 +43,7 @@ LACKED = {  # what kept a candidate back
     outcomes.INJECTED: "handed over",
     outcomes.BELOW: "not relevant enough",
     outcomes.GIVEN: "given in this session before",
+    outcomes.LOADED: "Claude Code puts it before the model itself",
     outcomes.DUPLICATE: "nearly repeats a better one",
     outcomes.COUNT: "others took the places",
     outcomes.ROOM: "others took the room",

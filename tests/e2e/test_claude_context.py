@@ -1,0 +1,140 @@
+"""Texts that the client puts before the model itself: found and compared, never handed over where they are in the context."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import NO_BRIEF, Machine, posix
+from tests.e2e.test_import_from import SHOP, notes_of, rows
+
+RULE = "Prices are kept in cents, never as floating point numbers."
+ASKED = "In which unit do we keep prices, and do we use floating point numbers?"
+NESTED = "The harbour crane is inspected on Mondays, before the first ship."
+ABOUT_NESTED = "On which weekday is the harbour crane inspected?"
+MINE = "Tides are read from the gauge at pier 7 every hour."
+ABOUT_MINE = "From which gauge are tides read, and how often?"
+
+
+@pytest.fixture
+def shop(bare: Machine) -> Path:
+    """A repository in which the client has been used."""
+    shop = bare.repository("shop", SHOP)
+    notes_of(bare, shop)
+    return shop
+
+
+def written(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def taken(machine: Machine, cwd: Path) -> str:
+    """What an import says beside its result."""
+    done = machine.run("import", "--from", "claude", cwd=cwd)
+    assert done.code == 0, done.stderr
+    return done.stderr.decode()
+
+
+def found(machine: Machine, query: str, cwd: Path) -> list[str]:
+    """The texts that a search finds."""
+    return [row["content"] for row in json.loads(machine.run("search", query, "--json", cwd=cwd).stdout)["results"]]
+
+
+@pytest.mark.parametrize(
+    "place", ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/money.md", "docs/money.md"]
+)
+def test_what_is_in_every_session_is_found_and_not_handed_over(bare: Machine, shop: Path, place: str) -> None:
+    imports = "See @docs/money.md for money.\n" if place.startswith("docs") else "Tests are run with just test.\n"
+    written(shop, {"CLAUDE.md": imports, place: f"{RULE}\n"})
+    taken(bare, shop)
+    assert RULE in found(bare, "floating point prices", shop)
+    assert bare.recall(ASKED, cwd=shop) == []
+    assert b"Claude Code puts it before the model itself" in bare.run("why", cwd=shop).stdout
+    bare.environment[NO_BRIEF] = "1500"
+    assert RULE not in bare.begun("startup", cwd=shop)
+    bare.environment[NO_BRIEF] = "0"
+    done = bare.run("remember", RULE.upper(), cwd=shop)
+    assert b"100% alike" in done.stderr
+    assert bare.recall(ASKED, cwd=shop) == []  # it would say the same once more
+
+
+def test_the_persons_own_are_in_every_session_everywhere(bare: Machine, shop: Path) -> None:
+    home = bare.root / "user"
+    written(home, {".claude/CLAUDE.md": "@~/more.md\n", "more.md": f"{RULE}\n", ".claude/rules/a.md": f"{NESTED}\n"})
+    taken(bare, shop)
+    assert {text: row.get("project") for text, row in rows(bare).items()} == {RULE: None, NESTED: None, "@~/more.md": None}
+    for prompt in (ASKED, ABOUT_NESTED):
+        assert bare.recall(prompt, cwd=shop) == []
+        assert bare.recall(prompt) == []
+
+
+def test_a_file_below_is_handed_over_where_the_session_did_not_begin_there(bare: Machine, shop: Path) -> None:
+    written(
+        shop, {"cranes/CLAUDE.md": f"{NESTED}\n", "cranes/old/x.txt": "", "crane/x.txt": "", "node_modules/a/CLAUDE.md": RULE}
+    )
+    taken(bare, shop)
+    assert list(rows(bare)) == [NESTED]
+    for folder, comes in (("", 1), ("crane", 1), ("cranes", 0), ("cranes/old", 0)):
+        assert len(bare.recall(ABOUT_NESTED, cwd=shop / folder)) == comes, folder
+
+
+def test_a_rule_with_globs_waits_for_its_files_in_the_client_and_comes_to_prompts(bare: Machine, shop: Path) -> None:
+    written(shop, {".claude/rules/money.md": f"---\npaths:\n  - src/**\n---\n{RULE}\n", "src/a.py": ""})
+    taken(bare, shop)
+    assert len(bare.recall(ASKED, cwd=shop)) == 1
+    assert bare.at_call("Read", cwd=shop, file_path=str(shop / "src" / "a.py")) == []
+
+
+def test_of_the_index_of_notes_the_beginning_is_in_the_context_and_the_rest_is_not(bare: Machine, shop: Path) -> None:
+    memory = notes_of(bare, shop)
+    (memory / "deploys.md").write_text(f"{MINE}\n")
+    lines = ["# Notes", "- [Deploys](deploys.md) — tides", RULE, *(f"- Machine {n} has {n} discs." for n in range(200)), NESTED]
+    (memory / "MEMORY.md").write_text("\n".join(lines))
+    taken(bare, shop)
+    assert not any("deploys.md" in text for text in rows(bare))
+    assert found(bare, "floating point prices", shop)
+    assert bare.recall(ASKED, cwd=shop) == []
+    assert len(bare.recall(ABOUT_NESTED, cwd=shop)) == 1
+    assert len(bare.recall(ABOUT_MINE, cwd=shop)) == 1
+
+
+@posix
+def test_a_repository_imports_nothing_from_outside_of_it(bare: Machine, shop: Path) -> None:
+    (bare.root / "secret.md").write_text("Nobody is to read this.")
+    (shop / "linked.md").symlink_to(bare.root / "secret.md")
+    text = (
+        f"{RULE} @{bare.root}/secret.md @../secret.md @linked.md `@code.md` @more.md\n\n```\n@fenced.md\n```\n<!-- hidden -->\n"
+    )
+    written(shop, {"CLAUDE.md": text, "code.md": "Code.", "fenced.md": "Fenced.", "more.md": "More. @more.md @CLAUDE.md"})
+    said = taken(bare, shop)
+    assert "left out 1, which is outside of the folder that imports it" in said
+    texts = rows(bare)
+    assert len(texts) == 2
+    assert not any("Nobody" in text or "hidden" in text for text in texts)
+
+
+def test_what_the_settings_name_is_read_and_what_a_repositorys_name_is_not(bare: Machine, shop: Path) -> None:
+    user = bare.root / "user"
+    written(user, {"notes/tides.md": f"{MINE}\n", "other/b.md": "Of nobody.\n"})
+    for file, folder in ((user / ".claude" / "settings.json", "~/notes"), (shop / ".claude" / "settings.json", "~/other")):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({"autoMemoryDirectory": folder}))
+    taken(bare, shop)
+    assert {text: row.get("project") for text, row in rows(bare).items()} == {MINE: None}
+    assert len(bare.recall(ABOUT_MINE, cwd=shop)) == 1
+
+
+def test_a_file_that_changes_is_followed_and_one_that_goes_is_archived(bare: Machine, shop: Path) -> None:
+    written(shop, {"CLAUDE.md": f"{RULE}\n"})
+    bare.run("config", "set", "capture.claude_memory", "true")
+    bare.run("at-rest")
+    assert list(rows(bare)) == [RULE]
+    written(shop, {"CLAUDE.md": f"{NESTED}\n"})
+    bare.run("at-rest")
+    assert list(rows(bare)) == [NESTED]
+    (shop / "CLAUDE.md").unlink()
+    bare.run("at-rest")
+    assert (rows(bare), list(rows(bare, "archived"))) == ({}, [NESTED])
