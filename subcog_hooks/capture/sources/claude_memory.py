@@ -1,8 +1,8 @@
 """Claude Code's memory: the notes that it writes about projects by itself, and what `claude_context` finds of them.
 
-Topic files it does not load again. Of MEMORY.md, their index, it puts the beginning before the model in each session. The layout
-is that of the client's page on memory; a project's folder is named after its path, whose characters but letters and digits
-become dashes.
+It does not load topic files again. Of MEMORY.md, their index, it puts the beginning before the model in each session. The
+layout is that of the client's page on memory; a project's folder is named after its path, whose characters but letters and
+digits become dashes.
 """
 
 import json
