@@ -133,13 +133,20 @@ class _Session:
             pass  # no prompt has been heard yet
         except (StoreError, OSError) as error:
             terminal.say(f"what they would have done is not known ({error})")
+        try:
+            self._ask_about_each()
+        finally:  # Ctrl-C, too, leaves what was settled
+            self._say_what_is_left()
+
+    def _ask_about_each(self) -> None:
         while self._at < len(self._found):
             memory = self._found[self._at]
             if memory.id in self._settled:
                 self._at += 1
-                continue
-            if not self._ask(memory):
+            elif not self._ask(memory):
                 break
+
+    def _say_what_is_left(self) -> None:
         left = len(self._found) - len(self._settled)
         terminal.say(f"{len(self._settled)} settled, {left} still wait" if left else f"all {len(self._found)} are settled")
         if self._settled:
@@ -214,22 +221,25 @@ class _Session:
 
     def _show(self, memory: Memory, near: Sequence[Memory], likenesses: Sequence[str]) -> None:
         left = len(self._found) - len(self._settled)
-        terminal.pieces(
-            (f"\n{self._at + 1} of {len(self._found)}", ACCENT),
+        terminal.result("")
+        terminal.paragraph(
+            (f"{self._at + 1} of {len(self._found)}", ACCENT),
             (f"  {memory.id}  {day(memory.created_at)}  {_origin(memory)}  ({left} left)", DIM),
         )
-        terminal.result(f"   {safe(memory.content)}")
+        terminal.paragraph((safe(memory.content), ""), indent=3)
         cues = [("asked", [one.text for one in memory.questions]), ("file", memory.paths), ("trigger", memory.triggers)]
         for name, values in (*cues, ("tag", memory.tags), ("keyword", memory.keywords)):
             if values:
-                terminal.pieces((f"   {name}: ", DIM), (" | ".join(map(safe, values)), ""))
+                terminal.paragraph((f"{name}: ", DIM), (" | ".join(map(safe, values)), ""), indent=3)
         for number, (other, likeness) in enumerate(zip(near, likenesses, strict=True), 1):
-            terminal.pieces((f"   {number}. {likeness}: ", DIM), (f"{other.id} {safe(other.content)[:LONGEST_SHOWN]}", ""))
+            said = f"{other.id} {safe(other.content)[:LONGEST_SHOWN]}"
+            terminal.paragraph((f"{number}. {likeness}: ", DIM), (said, ""), indent=3)
         if self._tried:
             came = self._would.get(memory.id, [])
-            terminal.pieces((f"   it would have come to {len(came) or 'none'} of your last {self._tried} prompts", DIM))
+            said = f"it would have come to {len(came) or 'none'} of your last {self._tried} prompts"
+            terminal.paragraph((said, DIM), indent=3)
             for one in came[-MOST_PROMPTS:]:
-                terminal.pieces((f"     {safe(one.prompt or '')[:LONGEST_SHOWN]}", DIM))
+                terminal.paragraph((safe(one.prompt or "")[:LONGEST_SHOWN], DIM), indent=5)
 
 
 def _edited(memory: Memory, store: Store) -> Settlement | None:

@@ -96,8 +96,7 @@ class OnTerminal:
         if sys.platform == "win32":
             raise OSError("there are no pseudo-terminals here")
         self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.columns, self.rows = columns, rows
+        self.resize(columns, rows)
         self.written = ""
         try:
             self.process = subprocess.Popen(
@@ -121,6 +120,16 @@ class OnTerminal:
     def type(self, text: str) -> None:
         """Type on its keyboard."""
         os.write(self._ours, text.encode())
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the window another size, as a person who pulls at its corner; the kernel tells the command."""
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.columns, self.rows = columns, rows
+
+    def is_sane(self) -> bool:
+        """Whether what is typed is shown and comes in whole lines, as a shell expects it."""
+        flags = termios.tcgetattr(self._ours)[3]
+        return bool(flags & termios.ECHO and flags & termios.ICANON)
 
     def end(self) -> int:
         """Wait for the end; the exit code."""

@@ -3,11 +3,12 @@
 import json
 import os
 import re
+import signal
 
 import pytest
 
 from tests.e2e.machine import Machine, assert_one_line_error, posix
-from tests.e2e.screen import OnTerminal
+from tests.e2e.screen import OnTerminal, Screen
 
 OLD = "The harbour crane is inspected on Mondays, before the first ship arrives."
 NEW = "The harbour crane is inspected on Mondays and Fridays, before the first ship arrives."
@@ -115,6 +116,52 @@ def test_in_a_terminal_all_of_a_source_go_one_way_and_undo_brings_them_back(bare
     assert asked.end() == 0
     assert "2 still wait" in asked.written
     assert bare.run("review", "--list").stdout.count(b"\n") == 2
+
+
+@posix
+@pytest.mark.parametrize("colour", [{"NO_COLOR": "1"}, {}], ids=["plain", "coloured"])
+def test_twenty_are_gone_through_in_a_window_that_changes_its_size(bare: Machine, colour: dict[str, str]) -> None:
+    places = "north south east west upper lower inner outer old new".split()
+    texts = [f"The {place} {thing} is painted by its own crew." for place in places for thing in ("crane", "barge")]
+    bare.imports(*({"id": f"c-{n:02}", "content": text, "status": "pending"} for n, text in enumerate(texts)))
+    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, **colour}, columns=100, rows=24)
+    keys = "kkdkn" * 4
+    for number, key in enumerate(keys, 1):
+        asked.read_until(f"{number} of 20")
+        if number == 9:
+            before = len(asked.written)
+            asked.resize(40, 12)
+        if number == 15:
+            after = len(asked.written)
+            asked.resize(160, 50)
+        if number == 12:
+            asked.type("u")  # the eleventh comes back
+            asked.read_until("undone")
+            asked.type(keys[10])
+        asked.type(key)
+    assert asked.end() == 0
+    assert "16 settled, 4 still wait" in asked.written
+    statuses_of = list(statuses(bare).values())
+    assert {status: statuses_of.count(status) for status in set(statuses_of)} == {"active": 12, "deleted": 4, "pending": 4}
+    narrow = Screen(200, 1_000).feed(asked.written[before:after]).lines
+    assert max(map(len, narrow[3:])) <= 40
+    coloured = re.findall(r"\x1b\[[0-9;]*m", asked.written)
+    assert all("3" not in codes for codes in coloured) if colour else any("3" in codes for codes in coloured)
+
+
+@posix
+def test_ctrl_c_ends_it_with_what_was_settled_and_leaves_the_terminal_as_it_was(bare: Machine, waiting: list[str]) -> None:
+    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    asked.read_until("prompts")
+    assert not asked.is_sane()
+    asked.type("k")
+    asked.read_until("2 of 2")
+    asked.process.send_signal(signal.SIGINT)
+    asked.read_until("1 settled, 1 still wait")
+    assert asked.process.wait(30) == 130
+    assert asked.is_sane()
+    assert asked.end() == 130
+    assert statuses(bare) == {OLD: "active", NEW: "active", APART: "pending"}
 
 
 def test_a_session_is_told_once_a_day_that_something_waits(bare: Machine, waiting: list[str]) -> None:

@@ -91,14 +91,21 @@ class Terminal:
         """Print the result as it is. Raises ReaderGone, OutputFailed."""
         self.pieces((text, ""))
 
-    def pieces(self, *pieces: tuple[str, str], end: str = "\n") -> None:
+    def pieces(self, *pieces: tuple[str, str]) -> None:
         """Print texts one behind the other, each with rich's style for it on a terminal. Raises ReaderGone, OutputFailed."""
         if not self.is_drawn:
-            self.raw(escape_controls("".join(text for text, _ in pieces), keep_lines=True) + end)
+            self.raw(escape_controls("".join(text for text, _ in pieces), keep_lines=True) + "\n")
             return
         for text, style in pieces:
             self._guarded(partial(self.out.print, text, markup=False, soft_wrap=True, style=style or None, end=""))
-        self._guarded(partial(self.out.print, end=end))
+        self._guarded(self.out.print)
+
+    def paragraph(self, *pieces: tuple[str, str], indent: int = 0) -> None:
+        """Print texts as `pieces` does, wrapped between words on a terminal. indent: columns before each line."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        self.draw(Padding(Text.assemble(*pieces), (0, 0, 0, indent), expand=False))
 
     def draw(self, view: "RenderableType") -> None:
         """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
