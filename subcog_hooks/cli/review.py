@@ -179,6 +179,8 @@ class _Session:
             self._settled |= self._waiting_in(change)
             self._steps.append((self._at, change))
             terminal.result(f"   {change.said}")
+            if key in "KD" and (name := waiting.importer_of(memory)):
+                _ask_for_later(name, waiting.KEEP_FROM if key == "K" else waiting.DROP_FROM)
             self._at += 1
             return True
 
@@ -190,9 +192,10 @@ class _Session:
             if key == "d":
                 return waiting.reject(store, [memory])
             if key in "KD":
-                same = [one for one in self._found if one.id not in self._settled and _is_like(one, memory)]
+                same = [one for one in self._found if one.id not in self._settled and waiting.is_of_same_source(one, memory)]
                 change = (waiting.accept if key == "K" else waiting.reject)(store, same)
-                return change._replace(said=f"{change.said}: all {len(same)} {waiting.source_of(memory)}")
+                name = waiting.importer_of(memory) or waiting.source_of(memory)
+                return change._replace(said=f"{change.said}: all {len(same)} {name}")
             if key in "rm" and near:
                 other = _choice(near)
                 if other is None:
@@ -258,8 +261,18 @@ def _say_keys() -> None:
         terminal.say(line)
 
 
-def _is_like(one: Memory, memory: Memory) -> bool:
-    return waiting.source_of(one) == waiting.source_of(memory)
+def _ask_for_later(name: str, setting: str) -> None:
+    """Ask whether what a machine notes there later goes the same way, and keep the answer as a setting."""
+    verb = "keep" if setting == waiting.KEEP_FROM else "drop"
+    terminal.say(f"   {verb} what a machine notes in {name} later, too, without a question? y or n")
+    if next_key().lower() != "y":
+        return
+    from subcog_hooks.cli.config import keep  # with all that settings concern, for a question that is put once
+
+    for key in (waiting.KEEP_FROM, waiting.DROP_FROM):
+        names = [one for one in waiting.settled_sources(key) if one != name] + [name] * (key == setting)
+        keep(key, ",".join(names) or None)
+    terminal.say(f"   {setting} = {','.join(waiting.settled_sources(setting))}; `subcog config set` changes it")
 
 
 def _choice(near: Sequence[Memory]) -> Memory | None:

@@ -486,6 +486,18 @@ KEYS = {
             "Whether the notes that Claude Code itself writes are taken over, and looked at again when a session begins",
             is_personal=True,
         ),
+        NameKey(
+            "capture.keep_from",
+            "",
+            "names as `subcog import --from` has them, with commas between them",
+            "Sources of `subcog import --from` whose notes by machines are kept without a question",
+        ),
+        NameKey(
+            "capture.drop_from",
+            "",
+            "names as `subcog import --from` has them, with commas between them",
+            "Sources of `subcog import --from` whose notes by machines are left out without a question",
+        ),
         Key(
             "capture.remind",
             True,

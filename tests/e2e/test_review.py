@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 
 import pytest
 
@@ -162,6 +163,37 @@ def test_ctrl_c_ends_it_with_what_was_settled_and_leaves_the_terminal_as_it_was(
     assert asked.is_sane()
     assert asked.end() == 130
     assert statuses(bare) == {OLD: "active", NEW: "active", APART: "pending"}
+
+
+@posix
+@pytest.mark.parametrize(("key", "setting", "status"), [("K", "keep_from", "active"), ("D", "drop_from", None)])
+def test_all_of_a_source_go_one_way_now_and_later(bare: Machine, key: str, setting: str, status: str | None) -> None:
+    path = bare.root / "memories.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE memories (id INTEGER, content_hash TEXT, content TEXT, tags TEXT)")
+        rows = [(1, "a", "Ropes are replaced."), (2, "b", "Prices are in cents.")]
+        database.executemany("INSERT INTO memories VALUES (?, ?, ?, 'session-harvest')", rows)
+    take = ("import", "--from", "mcp-memory-service", str(path))
+    bare.run(*take)
+    by_agent(bare, APART)
+    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    asked.read_until("1 of 3")
+    asked.type(key)
+    asked.read_until("what a machine notes in mcp-memory-service later, too, without a question? y or n")
+    asked.type("y")
+    asked.read_until("3 of 3")
+    asked.type("q")
+    assert asked.end() == 0
+    assert "2 settled, 1 still wait" in asked.written
+    assert bare.run("config", "get", f"capture.{setting}").stdout == b"mcp-memory-service\n"
+    with sqlite3.connect(path) as database:
+        database.execute("INSERT INTO memories VALUES (3, 'c', 'Tides are read hourly.', 'session-harvest')")
+        database.execute("INSERT INTO memories VALUES (4, 'd', 'A person wrote this.', '')")
+    done = bare.run(*take)
+    assert statuses(bare).get("Tides are read hourly.") == status
+    assert statuses(bare)["A person wrote this."] == "active"
+    assert (b"is a machine's note, which capture.drop_from leaves out" in done.stderr) == (status is None)
+    assert statuses(bare)[APART] == "pending"
 
 
 def test_a_session_is_told_once_a_day_that_something_waits(bare: Machine, waiting: list[str]) -> None:

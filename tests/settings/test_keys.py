@@ -122,7 +122,14 @@ def test_the_default_preset_says_what_the_defaults_say() -> None:
 def test_what_names_a_model_or_starts_a_process_is_for_the_user_alone() -> None:
     personal = {key.name for key in KEYS.values() if key.is_personal}
     llm = {name for name in KEYS if name.startswith("llm.")}
-    capture = {"capture.typed", "capture.agent", "capture.remind", "capture.claude_memory"}
+    capture = {
+        "capture.typed",
+        "capture.agent",
+        "capture.remind",
+        "capture.claude_memory",
+        "capture.keep_from",
+        "capture.drop_from",
+    }
     other = {"embedding.model", "embedding.background", "search_intent.use_llm", "surfacing.log_prompts"}
     assert personal == capture | other | llm
     assert all(key.is_personal for key in KEYS.values() if isinstance(key, NameKey))

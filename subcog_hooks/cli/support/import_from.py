@@ -7,7 +7,7 @@ from subcog_hooks.capture import importing
 from subcog_hooks.capture.duplicates import near_duplicates
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.cli.support import client, progress, session
+from subcog_hooks.cli.support import client, progress, session, waiting
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError
 from subcog_hooks.memory.model import now_ms
@@ -19,8 +19,17 @@ COMPARED = 500  # memories for which that is looked at: a second
 
 
 def read(name: str, path: str | None) -> SourceReading:
-    """Return what a source holds. Raises UsageError."""
-    return catalogue.read(name, path, _around())
+    """Return what a source holds, as far as the person has not settled it for always. Raises UsageError, ConfigError."""
+    reading = catalogue.read(name, path, _around())
+    if name in waiting.settled_sources(waiting.DROP_FROM):
+        is_dropped = [row.memory.status == waiting.PENDING for _, row in reading.rows]
+        reading.left_out[f"is a machine's note, which {waiting.DROP_FROM} leaves out"] += sum(is_dropped)
+        reading.is_whole = False  # what was kept of it before is not gone there
+        reading.rows = [row for row, dropped in zip(reading.rows, is_dropped, strict=True) if not dropped]
+    elif name in waiting.settled_sources(waiting.KEEP_FROM):
+        for _, row in reading.rows:
+            row.memory.status = "active" if row.memory.status == waiting.PENDING else row.memory.status
+    return reading
 
 
 def list_found() -> int:

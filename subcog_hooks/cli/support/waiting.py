@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli.support import decisions, session, trial
 from subcog_hooks.cli.support.amendment import changed, joined
 from subcog_hooks.cli.support.remedies import Rerun
@@ -15,6 +16,7 @@ from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import INJECTED, Decision
 
 PENDING = "pending"
+KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
 PROMPTS_TRIED = 100  # prompts of before on which is tried what the memories would have done
 JOINED = ("tags", "keywords", "triggers", "paths", "questions")  # what a memory takes over from one that goes into it
 
@@ -46,6 +48,27 @@ def source_of(memory: Memory) -> str:
     ('noted by an agent', 'adr/0001.md')
     """
     return memory.source or NOTED.get(memory.trust, "noted by you")
+
+
+def importer_of(memory: Memory) -> str:
+    """Return the name by which `import --from` has taken a memory, "" where it came another way.
+
+    >>> importer_of(Memory(id="a", content="x", source="claude-mem:observations/3:1")), importer_of(Memory(id="a", content="x"))
+    ('claude-mem', '')
+    """
+    name = memory.source.partition(":")[0]
+    return name if name in catalogue.SOURCE_NAMES else ""
+
+
+def is_of_same_source(one: Memory, other: Memory) -> bool:
+    """Return whether two memories come from the same program, file or person."""
+    name = importer_of(one)
+    return name == importer_of(other) if name else source_of(one) == source_of(other)
+
+
+def settled_sources(setting: str) -> list[str]:
+    """Return the sources whose notes by machines are kept, or dropped, without a question. Raises ConfigError."""
+    return [name for name in str(session.settings()[setting]).split(",") if name]
 
 
 def would_come_to(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:
