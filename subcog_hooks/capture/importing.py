@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import Removed, cleaned, safe_id, storable, to
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.errors import InvalidMemory, UsageError
 from subcog_hooks.memory.cue_tables import Room
-from subcog_hooks.memory.model import FILE, MAX_UNPINNED_PRIORITY, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.memory.model import FILE, MAX_UNPINNED_PRIORITY, PENDING, USER, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.regular_files import NotRegular, read_regular
@@ -85,12 +85,13 @@ class Report:
 
 
 class Options:
-    """The options of an import. trusted: `--trust user`; keeps_users: what the user wrote or vouched for is left as it is.
+    """The options of an import. trusted: `--trust user`; keeps_users: what the user wrote or vouched for is left as it is;
+    waits: an agent imports, unasked, so that what is new or changed waits for the person.
 
     project, root: whose Markdown it is, and where its files are named from; names: all names of that project.
     """
 
-    __slots__ = ("dry_run", "keeps_users", "names", "project", "replace", "root", "trusted")
+    __slots__ = ("dry_run", "keeps_users", "names", "project", "replace", "root", "trusted", "waits")
 
     def __init__(
         self,
@@ -102,7 +103,9 @@ class Options:
         replace: bool = False,
         dry_run: bool = False,
         keeps_users: bool = False,
+        waits: bool = False,
     ) -> None:
+        self.waits = waits
         self.keeps_users = keeps_users
         self.project = project
         self.root = root
@@ -155,7 +158,7 @@ def run_reading(
         _archive(
             [
                 memory
-                for memory in store.all(("active", "pending"))
+                for memory in store.all(("active", PENDING))
                 if memory.source.startswith(origin) and memory.id.startswith(SECTION) and memory.id not in there
             ],
             store,
@@ -408,7 +411,7 @@ def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options
                     found.skipped += 1
                     continue
                 room.take(memory, before)
-                found.new[memory.id] = memory
+                found.new[memory.id] = _as_stored(memory, options)
                 found.withheld += row.is_withheld
             elif _is_same(before, memory, row, options):
                 found.skipped += 1
@@ -418,10 +421,15 @@ def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options
             else:
                 replacement = _replacement(before, memory, row, options)
                 room.take(replacement, before)
-                found.changed[memory.id] = replacement
+                found.changed[memory.id] = _as_stored(replacement, options)
         except InvalidMemory as error:
             found.problems.append(Problem(place, str(error)))
     return found
+
+
+def _as_stored(memory: Memory, options: Options) -> Memory:
+    """Return a memory with the status that it gets by who imports it."""
+    return memory.replaced(status=PENDING) if options.waits and memory.status == "active" else memory
 
 
 def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
@@ -462,6 +470,8 @@ def _without_faults(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
 
 def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> bool:
     """Return whether a row brings nothing new. A section that the user has forgotten or superseded stays so."""
+    if before.status == PENDING:
+        memory = _as_stored(memory, options)
     if options.replace:
         return jsonl.dump(before) == jsonl.dump(_updated(before, memory) if row.is_section else memory)
     if not row.is_section:

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.memory import questions, sync
-from subcog_hooks.memory.model import AGENT, STATUSES, Memory, now_ms
+from subcog_hooks.memory.model import AGENT, PENDING, STATUSES, Memory, now_ms
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.redaction.redact import describe
 
@@ -114,7 +114,7 @@ def edit(
         raise UsageError("--question and --no-questions exclude each other", "give one of them")
     with session.writing() as store:
         before = session.find(store, id_)
-        author.require_consent([before], as_user=as_user)
+        author.require_consent([before], as_user=as_user, status=status)
         changes: dict[str, object] = {
             name: value
             for name, value in (
@@ -252,6 +252,8 @@ def supersede(
         if before.id == after.id:
             raise UsageError(f"{before.id} can not supersede itself", "give two ids")
         author.require_consent([before], as_user=as_user)
+        if after.status == PENDING:
+            raise UsageError(f"{after.id} waits for `subcog review`, and replaces nothing until then", "review it first")
         if after.superseded_by == before.id and after.status == "superseded":
             raise UsageError(f"{after.id} is itself superseded by {before.id}", "swap them, or edit the status first")
         store.modify(

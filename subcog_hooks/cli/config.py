@@ -7,7 +7,7 @@ import tomlkit
 import typer
 from tomlkit.exceptions import TOMLKitError
 
-from subcog_hooks.cli.support import completion, decisions, session
+from subcog_hooks.cli.support import author, completion, decisions, session
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
@@ -95,12 +95,17 @@ def set_(
         ),
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
+
+    An agent needs --as-user for what is yours alone: what is stored, what is logged, and which model is asked.
 
     Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """
     known = _known(key)
+    if known.is_personal and author.is_agent() and not (as_user or dry_run):
+        raise author.needs_consent(f"{key} is the person's to set")
     new = known.default if value == "default" else known.from_text(value)
     if key == models.SETTING and not models.find(session.home(), str(new)).is_packaged:
         models.chosen(session.home(), loading.Settings({key: new}))  # raises when a file of it is gone

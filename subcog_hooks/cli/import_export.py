@@ -13,7 +13,7 @@ from subcog_hooks.cli.support import author, completion, embedding, import_from,
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
-from subcog_hooks.memory.model import STATUSES, USER, Memory, now_ms
+from subcog_hooks.memory.model import PENDING, STATUSES, USER, Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.redaction.redact import describe
 
@@ -76,19 +76,7 @@ def import_(
         raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
     if trust not in ("user", "import"):
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
-    is_agents = author.is_agent() and not as_user
-    if trust == USER and is_agents:
-        raise author.needs_consent("--trust user says that the person vouches for the file")
-    at = None if user else session.here()
-    options = importing.Options(
-        project=at.identity if at else None,
-        root=at.root if at else None,
-        names=at.names if at else (),
-        trusted=trust == "user",
-        replace=replace,
-        dry_run=dry_run,
-        keeps_users=is_agents,
-    )
+    options = _options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
     reading = import_from.read(origin, source) if origin else None
     if reading is None:
         importing.check_source(source or "")
@@ -105,10 +93,30 @@ def import_(
             if changed := report.added + report.replaced + report.archived:
                 _index(store, changed)
     _tell(report, dry_run=dry_run)
+    if options.waits and report.added + report.replaced:
+        terminal.say("an agent imported that: it waits for `subcog review`")
     if not dry_run:
         _embed(wait=wait)
     if report.problems:
         raise typer.Exit(EXIT_USAGE)
+
+
+def _options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> importing.Options:
+    """Return what the person's options, and who gives them, mean for an import. Raises UsageError where an agent may not."""
+    is_agents = author.is_agent() and not as_user
+    if is_trusted and is_agents:
+        raise author.needs_consent("--trust user says that the person vouches for the file")
+    at = None if for_all else session.here()
+    return importing.Options(
+        project=at.identity if at else None,
+        root=at.root if at else None,
+        names=at.names if at else (),
+        trusted=is_trusted,
+        replace=replace,
+        dry_run=dry_run,
+        keeps_users=is_agents,
+        waits=is_agents and not dry_run and author.status() == PENDING,
+    )
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from subcog_hooks.memory.model import (
     MAX_QUESTIONS,
     MAX_UNPINNED_PRIORITY,
     NAMESPACES,
+    PENDING,
     USER,
     IdMaker,
     Memory,
@@ -186,7 +187,7 @@ def remember(
             f"priority is {memory.priority}, and an agent's note may have {MAX_UNPINNED_PRIORITY} at most",
             "the person can pin it afterwards: subcog edit ID --priority 90 --trust user",
         )
-    if memory.status == "pending" and supersedes:
+    if memory.status == PENDING and supersedes:
         raise UsageError(f"this memory waits for the person, and can not replace {supersedes} yet", "leave --supersedes out")
     new = memory.id
     with session.writing() as store:
@@ -210,7 +211,7 @@ def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority
     if old:
         author.require_consent([old], as_user=False)
     for same in store.by_hash(memory.content_hash):
-        is_waiting = same.status == memory.status == "pending"
+        is_waiting = same.status == memory.status == PENDING
         if session.audience(same) == session.audience(memory) and (is_waiting or same.is_live(memory.created_at)):
             after = _add_to(same, _given(memory, has_priority=has_priority), store)
             if old and old.id != same.id:

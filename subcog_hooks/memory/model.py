@@ -21,7 +21,8 @@ NAMESPACES = (
 )  # the known ones, for completion and help; others are allowed
 DEFAULT_NAMESPACE = "learnings"
 SCOPES = ("project", "user", "org")
-STATUSES = ("active", "pending", "superseded", "archived", "deleted")
+PENDING = "pending"  # of STATUSES: it waits for the person's word
+STATUSES = ("active", PENDING, "superseded", "archived", "deleted")
 USER, AGENT, FILE = "user", "agent", "file"  # of TRUSTS: the person's own word; what an agent has stored; what a file says
 TRUSTS = (USER, AGENT, FILE, "import", "transcript", "tool", "team")
 NOTED = {  # by trust: who noted a memory, where that was not the user

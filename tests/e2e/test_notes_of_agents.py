@@ -88,3 +88,47 @@ def test_an_agent_changes_what_it_noted_itself(agent: Machine) -> None:
     assert fields(agent, "filler")["trust"] == "agent"  # the words are an agent's by now
     assert agent.run("supersede", id_, "filler").code == 0
     assert agent.run("forget", id_).code == 0
+
+
+def waiting(machine: Machine) -> list[str]:
+    """The texts that wait for the person's word."""
+    done = machine.run("list", "--status", "pending", "--jsonl")
+    return sorted(json.loads(line)["content"] for line in done.stdout.splitlines())
+
+
+def test_where_nobody_is_asked_no_other_command_lets_an_agents_note_through(agent: Machine) -> None:
+    agent.environment["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+    id_ = agent.run("remember", CONTENT).stdout.decode().strip()
+    for command in (
+        ("edit", id_, "--status", "active"),
+        ("edit", id_, "--content", "Ellida is moored at pier 8.", "--status", "active"),
+        ("review", "--accept", id_),
+        ("supersede", "filler", id_),
+        ("config", "set", "capture.agent", "on"),
+        ("config", "set", "capture.keep_from", "git"),
+    ):
+        done = agent.run(*command)
+        assert (done.code, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1), (command, done.stderr)
+    note = agent.root / "note.md"
+    note.write_text("# Ropes\n\nRopes are replaced every spring.\n")
+    row = b'{"id": "row", "content": "Tides are read hourly."}'
+    for _ in range(2):
+        done = agent.run("import", "-", stdin=row)
+        agent.run("import", str(note), "--user")
+    assert (done.stdout, done.stderr) == (b"added 0, already there 1\n", b"")
+    assert waiting(agent) == sorted([CONTENT, "Ropes\n\nRopes are replaced every spring.", "Tides are read hourly."])
+    assert agent.recall(ABOUT_IT) == []
+    note.write_text("# Ropes\n\nRopes are replaced every autumn.\n")
+    assert b"waits for `subcog review`" in agent.run("import", str(note), "--user").stderr
+    assert agent.run("edit", id_, "--status", "active", "--as-user").code == 0
+    assert agent.recall(ABOUT_IT) == [id_]
+    del agent.environment["CLAUDECODE"]
+    agent.run("import", str(note), "--user")
+    assert waiting(agent) == ["Tides are read hourly."]
+
+
+def test_where_an_agent_stores_nothing_it_imports_nothing(agent: Machine) -> None:
+    agent.run("config", "set", "capture.agent", "off", "--as-user")
+    done = agent.run("import", "-", stdin=b'{"content": "Tides are read hourly."}')
+    assert (done.code, done.stderr.count(b"\n")) == (2, 1)
+    assert agent.run("import", "-", "--as-user", stdin=b'{"content": "Tides are read hourly."}').code == 0

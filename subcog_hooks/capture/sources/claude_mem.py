@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import ForeignDatabase, milliseconds_of, text_of
 from subcog_hooks.capture.sources.reading import SourceReading
+from subcog_hooks.memory.model import PENDING
 
 CLAUDE_MEM = "claude-mem"
 CLAUDE_MEM_FOLDER = "CLAUDE_MEM_DATA_DIR"  # the variable by which it is moved
@@ -81,7 +82,7 @@ def _add(
     else:
         at = milliseconds_of(row, "created_at_epoch", a_second=MILLISECONDS)
         namespace = _NAMESPACES.get(kind, "learnings")
-        trust, status = ("import", "active") if is_persons else ("tool", "pending")
+        trust, status = ("import", "active") if is_persons else ("tool", PENDING)
         reading.add(kind or "note", place, content, at, owner, namespace=namespace, trust=trust, status=status)
 
 

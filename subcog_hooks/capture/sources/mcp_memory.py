@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import milliseconds_of, text_of
 from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.memory.model import MAX_ENTRY, MAX_LIST
+from subcog_hooks.memory.model import MAX_ENTRY, MAX_LIST, PENDING
 
 MCP_MEMORY = "mcp-memory-service"
 MCP_MEMORY_FOLDER = "MCP_MEMORY_BASE_DIR"  # the variable by which it is moved
@@ -50,7 +50,7 @@ def read(path: str) -> SourceReading:
                 dict.fromkeys(tag.strip() for tag in text_of(row, "tags").split(",") if 0 < len(tag.strip()) <= MAX_ENTRY)
             )
             is_guessed = any(tag.startswith(HARVESTED) for tag in tags)
-            trust, status = ("tool", "pending") if is_guessed else ("import", "active")
+            trust, status = ("tool", PENDING) if is_guessed else ("import", "active")
             place = text_of(row, "content_hash") or str(row.get("id"))
             at = milliseconds_of(row, "created_at")
             namespace = _NAMESPACES.get(kind, "learnings")

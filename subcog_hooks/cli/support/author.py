@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from subcog_hooks.cli.support import session
 from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.homes import IN_AN_AGENT
-from subcog_hooks.memory.model import AGENT, PERSON, USER, Memory, now_ms
+from subcog_hooks.memory.model import AGENT, PENDING, PERSON, USER, Memory, now_ms
 from subcog_hooks.settings.keys import NO_NOTES, WAITING_NOTES
 from subcog_hooks.state import unasked
 from subcog_hooks.state.connection import State
@@ -42,7 +42,7 @@ def status() -> str:
             f"{AGENT_SETTING} is off: an agent stores nothing",
             f"the person allows it with `subcog config set {AGENT_SETTING} on`",
         )
-    return "pending" if setting == WAITING_NOTES or not _is_asked() else "active"
+    return PENDING if setting == WAITING_NOTES or not _is_asked() else "active"
 
 
 def _is_asked() -> bool:
@@ -68,13 +68,18 @@ def origin(*, as_user: bool = False) -> str:
     return AGENT if is_agent() and not as_user else PERSON
 
 
-def require_consent(memories: Iterable[Memory], *, as_user: bool) -> None:
-    """Raise UsageError where an agent is about to change what the person wrote. as_user: `--as-user` is given."""
+def require_consent(memories: Iterable[Memory], *, as_user: bool, status: str | None = None) -> None:
+    """Raise UsageError where an agent is about to change what the person wrote, or to let through what waits for the person.
+
+    as_user: `--as-user` is given. status: the new one, None for none.
+    """
     if as_user or not is_agent():
         return
     for memory in memories:
         if memory.trust == USER:
             raise needs_consent(f"{memory.id} was written by the person")
+        if memory.status == PENDING and status not in (None, PENDING, "deleted"):
+            raise needs_consent(f"{memory.id} waits for the person's word")
 
 
 def needs_consent(what: str) -> UsageError:

@@ -10,7 +10,7 @@ from subcog_hooks.capture.sources.reading import SourceReading
 from subcog_hooks.cli.support import client, progress, session, waiting
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import Store
 
 SHOWN_LEFT_OUT = 10  # reasons
@@ -22,13 +22,13 @@ def read(name: str, path: str | None) -> SourceReading:
     """Return what a source holds, as far as the person has not settled it for always. Raises UsageError, ConfigError."""
     reading = catalogue.read(name, path, _around())
     if name in waiting.settled_sources(waiting.DROP_FROM):
-        is_dropped = [row.memory.status == waiting.PENDING for _, row in reading.rows]
+        is_dropped = [row.memory.status == PENDING for _, row in reading.rows]
         reading.left_out[f"is a machine's note, which {waiting.DROP_FROM} leaves out"] += sum(is_dropped)
         reading.is_whole = False  # what was kept of it before is not gone there
         reading.rows = [row for row, dropped in zip(reading.rows, is_dropped, strict=True) if not dropped]
     elif name in waiting.settled_sources(waiting.KEEP_FROM):
         for _, row in reading.rows:
-            row.memory.status = "active" if row.memory.status == waiting.PENDING else row.memory.status
+            row.memory.status = "active" if row.memory.status == PENDING else row.memory.status
     return reading
 
 
@@ -53,7 +53,7 @@ def run(reading: SourceReading, store: Store | None, options: importing.Options)
 
 def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
     """Say what a source holds, what was left out and why, and, before anything is stored, what is nearly there already."""
-    waiting = sum(row.memory.status == "pending" for _, row in reading.rows)
+    waiting = sum(row.memory.status == PENDING for _, row in reading.rows)
     owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
     if dry_run:
         for kind, count in reading.kinds.most_common():

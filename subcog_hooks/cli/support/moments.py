@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from subcog_hooks.cli.support import conditions
 from subcog_hooks.cli.support.output import day, safe
-from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.model import PENDING, Memory
 from subcog_hooks.text import actions
 from subcog_hooks.text.standing import is_standing
 
@@ -23,7 +23,7 @@ def told(memory: Memory) -> str:
     """
     owner = f" of {safe(memory.project)}" if memory.project else ", for all your projects"
     by = f", {memory.noted}" if memory.noted else ""
-    waits = "once `subcog review` has accepted it, " if memory.status == "pending" else ""
+    waits = "once `subcog review` has accepted it, " if memory.status == PENDING else ""
     return f"kept in {memory.namespace}{owner}{by}; {waits}it comes {_moments(memory)}"
 
 

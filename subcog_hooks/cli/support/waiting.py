@@ -9,13 +9,12 @@ from subcog_hooks.cli.support.amendment import changed, joined
 from subcog_hooks.cli.support.remedies import Rerun
 from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
-from subcog_hooks.memory.model import NOTED, Memory, now_ms
+from subcog_hooks.memory.model import NOTED, PENDING, Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import INJECTED, Decision
 
-PENDING = "pending"
 KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
 PROMPTS_TRIED = 100  # prompts of before on which is tried what the memories would have done
 JOINED = ("tags", "keywords", "triggers", "paths", "questions")  # what a memory takes over from one that goes into it
