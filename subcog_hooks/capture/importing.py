@@ -18,6 +18,7 @@ from subcog_hooks.regular_files import NotRegular, read_regular
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
     from typing import TextIO
 
 CHUNK = 1_000  # memories in one transaction: some 50 ms of the write lock
@@ -139,22 +140,26 @@ def run(path: str, store: Store | None, options: Options, progress: "Callable[[i
 def run_reading(
     rows: "Sequence[tuple[str, jsonl.Row]]",
     origin: str,
+    files: "AbstractSet[str]",
     store: Store | None,
     options: Options,
     progress: "Callable[[int], None]",
 ) -> Report:
-    """Import what a source held that is no file of ours, as `run` does.
+    """Import what a source held, as `run` does.
 
     origin: begins what its memories say of where they come from: those that an earlier import took and that are not among the
-    rows are archived; "" where not all of the source was read. Raises StoreError.
+    rows are archived; "" where not all of the source was read. files: the Markdown files that were read as `run` reads them:
+    sections that are no longer in them are archived. Raises StoreError.
     """
     report = Report()
+    there = {row.memory.id for _, row in rows}
     for start in range(0, len(rows), CHUNK):
         chunk = list(rows[start : start + CHUNK])
         _take(chunk, store, options, report)
         progress(len(chunk))
+    if store and files:
+        _archive_what_is_gone(store, there, files, options, report)
     if store and origin:
-        there = {row.memory.id for _, row in rows}
         _archive(
             [
                 memory
@@ -176,7 +181,9 @@ def _archive(gone: "Sequence[Memory]", store: Store, options: Options, report: R
         store.update([memory.replaced(status="archived") for memory in kept])
 
 
-def _archive_what_is_gone(store: Store, imported: set[str], files: set[str], options: Options, report: Report) -> None:
+def _archive_what_is_gone(
+    store: Store, imported: "AbstractSet[str]", files: "AbstractSet[str]", options: Options, report: Report
+) -> None:
     """Archive the sections that an earlier import took from these files and that are in them no longer.
 
     That a project has got a remote, and so another name, is no reason to have its sections twice. What the user has edited
@@ -228,7 +235,7 @@ def _rows(path: str, options: Options, report: Report) -> "Iterator[tuple[str, j
     """Yield each row with its place; problems go to the report."""
     if os.path.isdir(path):
         found = False
-        for file in _markdown_files(path):
+        for file in markdown_files(path):
             found = True
             if _leads_out(file, path):
                 shown = os.path.relpath(file, path).replace(os.sep, "/")
@@ -286,7 +293,7 @@ def _with_safe_id(row: jsonl.Row, report: Report) -> jsonl.Row:
     return row
 
 
-def _place(file: str, root: str | None) -> str:
+def place_of(file: str, root: str | None) -> str:
     """Return how a Markdown file is named in ids and sources: from the project's root, else by its full path."""
     path = os.path.realpath(file)
     inside = root is not None and path.startswith(os.path.join(root, ""))
@@ -300,7 +307,7 @@ def _check_utf8(line: str) -> None:
         raise InvalidMemory(f"not UTF-8 at character {error.start + 1}", "convert the file") from error
 
 
-def _markdown_files(folder: str) -> "Iterator[str]":
+def markdown_files(folder: str) -> "Iterator[str]":
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith("."))
         for name in sorted(files):
@@ -315,7 +322,7 @@ def _leads_out(file: str, folder: str) -> bool:
 
 def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
     """Yield the sections of a Markdown file, each with an id that follows from its place: importing again adds nothing."""
-    shown = _place(file, options.root)
+    shown = place_of(file, options.root)
     try:
         raw = read_regular(file, MAX_MARKDOWN + 1)
         status = os.stat(file)
@@ -330,26 +337,36 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
         report.problems.append(Problem(shown, f"can not be read: {reason}"))
         return
     report.files.add(shown)
+    for row in sections_of(text, shown, modified, options.project, trusted=options.trusted):
+        yield f"{shown} line {row.memory.source.rpartition(':')[2]}", row
+
+
+def sections_of(text: str, shown: str, modified: int, project: str | None, *, trusted: bool = False) -> "Iterator[jsonl.Row]":
+    """Yield the sections of a Markdown document as memories with ids that follow from their places.
+
+    shown: the file's name from the project's root; modified: milliseconds since the epoch, where the document has no date;
+    trusted: the person vouches for it.
+    """
     title = os.path.splitext(os.path.basename(shown))[0]
     document = markdown.read(text, title=title)
     seen: dict[str, int] = {}
     for section in document.sections:
-        key = "\x00".join((options.project or "", shown, *section.heading_path))
+        key = "\x00".join((project or "", shown, *section.heading_path))
         seen[key] = seen.get(key, 0) + 1
         memory = Memory(
             id=SECTION + hash_content(f"{key}\x00{seen[key]}")[:12],
             content=section.content,
             namespace=document.namespace,
-            scope="project" if options.project else "user",
-            project=options.project,
+            scope="project" if project else "user",
+            project=project,
             tags=document.tags,
             source=f"{shown}:{section.line}",
             status=_STATUSES.get(document.status, "active"),
-            trust=USER if options.trusted else FILE,
+            trust=USER if trusted else FILE,
             created_at=document.date or modified,
             updated_at=document.date or modified,
         )
-        yield f"{shown} line {section.line}", jsonl.Row(memory, True, is_section=True)
+        yield jsonl.Row(memory, True, is_section=True)
 
 
 class _Outcome:

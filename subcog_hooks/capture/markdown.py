@@ -60,7 +60,7 @@ def read(text: str, *, title: str) -> Document:
         split(text, title=title),
         namespace,
         tuple(dict.fromkeys(tag for tag in tags if tag and len(tag) <= _LONGEST_TAG)),
-        _milliseconds(_first(fields, "date", "created") or (_dated(text) if is_record else "")),
+        milliseconds_since_epoch(_first(fields, "date", "created") or (_dated(text) if is_record else "")),
         record_status.read(_first(fields, "status")) or (record_status.stated(text) if is_record else ""),
     )
 
@@ -151,7 +151,8 @@ def _simple(value: str) -> str:
     return value.partition(" #")[0].strip()
 
 
-def _milliseconds(date: str) -> int | None:
+def milliseconds_since_epoch(date: str) -> int | None:
+    """Return a date as ISO 8601 writes it in milliseconds, UTC where it names no zone; None where it is none."""
     try:
         moment = datetime.fromisoformat(date)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -8,7 +8,7 @@ from typing import Annotated, TextIO
 import typer
 
 from subcog_hooks.capture import importing, jsonl
-from subcog_hooks.capture.sources import catalogue
+from subcog_hooks.capture.sources import catalogue, commit_reasons
 from subcog_hooks.cli.support import author, completion, embedding, import_from, ownership, progress, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
@@ -46,6 +46,10 @@ def import_(
             "SOURCE is then the file or folder, where it is not the usual one.",
         ),
     ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DATE", help="With --from git: only commits since then, as 2025-01-01."),
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite memories of the same id, and imported sections that you have edited.")
     ] = False,
@@ -72,12 +76,9 @@ def import_(
     """
     if origin == catalogue.LIST:
         raise typer.Exit(import_from.list_found())
-    if source is None and origin is None:
-        raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
-    if trust not in ("user", "import"):
-        raise UsageError(f"--trust is {trust!r}", "expected user or import")
+    _check_options(source, origin, since, trust)
     options = _options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
-    reading = import_from.read(origin, source) if origin else None
+    reading = import_from.read(origin, source, since) if origin else None
     if reading is None:
         importing.check_source(source or "")
     if dry_run:
@@ -99,6 +100,16 @@ def import_(
         _embed(wait=wait)
     if report.problems:
         raise typer.Exit(EXIT_USAGE)
+
+
+def _check_options(source: str | None, origin: str | None, since: str | None, trust: str) -> None:
+    """Raise UsageError where the options of an import do not fit each other."""
+    if source is None and origin is None:
+        raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
+    if since is not None and origin != commit_reasons.GIT:
+        raise UsageError("--since is about commits", f"give it with --from {commit_reasons.GIT}")
+    if trust not in ("user", "import"):
+        raise UsageError(f"--trust is {trust!r}", "expected user or import")
 
 
 def _options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> importing.Options:

@@ -1,7 +1,7 @@
 """claude-mem: what its observer noted about sessions, and what a person had it keep.
 
-Columns as in `src/services/sqlite/SessionStore.ts` and `src/storage/sqlite/schema.ts` of thedotmack/claude-mem (e2d1df5). What
-a model observed is a guess until the person has seen it: it waits for review.
+Columns as its version 13.25.3 writes them, and those of its server's newer tables. What a model observed is a guess until the
+person has seen it: it waits for review. What a person has it keep is an observation of a session of its own.
 """
 
 import json
@@ -9,90 +9,114 @@ import os
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
-from subcog_hooks.capture.sources.foreign_database import ForeignDatabase, milliseconds_of, text_of
+from subcog_hooks.capture.sources.foreign_database import ForeignDatabase, list_of, milliseconds_of, text_of
 from subcog_hooks.capture.sources.reading import SourceReading
 from subcog_hooks.memory.model import PENDING
+from subcog_hooks.memory.project import Project
+from subcog_hooks.regular_files import read_regular
 
 CLAUDE_MEM = "claude-mem"
 CLAUDE_MEM_FOLDER = "CLAUDE_MEM_DATA_DIR"  # the variable by which it is moved
+MAX_CLAUDE_MEM_SETTINGS = 1_000_000  # bytes of its settings
 MILLISECONDS = 1000.0  # its times are `Date.now()`
+
+MANUAL_SESSION = "manual-"  # begins the session of what a person has it keep
 
 _NAMESPACES = {"decision": "decisions", "bugfix": "learnings", "security_note": "security", "security_alert": "security"}
 _LEFT_OUT = {"sensitive": "is marked sensitive there", "prompt": "is a prompt", "summary": "is a summary of a session"}
 _COLUMNS = (
-    *("id", "project", "text", "type", "title", "subtitle", "narrative", "facts", "files_modified", "created_at_epoch"),
-    *("merged_into_project", "superseded_at", "compressed_into", "hidden_at", "lesson_learned"),
+    *("id", "memory_session_id", "project", "text", "type", "title", "narrative", "facts", "created_at_epoch"),
+    "merged_into_project",
 )
 _ITEM_COLUMNS = ("id", "project_id", "kind", "type", "title", "text", "narrative", "facts", "created_at_epoch")
 
 
 def default_path(environment: Mapping[str, str]) -> str:
-    """Return where its database is."""
-    folder = environment.get(CLAUDE_MEM_FOLDER) or os.path.join(os.path.expanduser("~"), ".claude-mem")
-    return os.path.join(folder, "claude-mem.db")
+    """Return where its database is: moved by a variable, or by its settings in the usual folder."""
+    usual = os.path.join(os.path.expanduser("~"), ".claude-mem")
+    folder = environment.get(CLAUDE_MEM_FOLDER) or _set_folder(os.path.join(usual, "settings.json")) or usual
+    return os.path.join(os.path.expanduser(folder), "claude-mem.db")
 
 
-def read(path: str, project: str, owner: str | None) -> SourceReading:
-    """Return what it holds about one project. Raises UsageError.
+def _set_folder(settings: str) -> str:
+    """Return the folder that its settings name, "" where they name none."""
+    try:
+        said = json.loads(read_regular(settings, MAX_CLAUDE_MEM_SETTINGS).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    said = said.get("env", said) if isinstance(said, dict) else None
+    folder = said.get(CLAUDE_MEM_FOLDER) if isinstance(said, dict) else None
+    return folder if isinstance(folder, str) else ""
 
-    project: as it is called there, by a folder's last name; owner: the project's identity here.
-    """
+
+def read(path: str, here: Project) -> SourceReading:
+    """Return what it holds about the project at hand. Raises UsageError."""
     reading = SourceReading(CLAUDE_MEM)
     reading.is_whole = False
     with foreign_database.opened(path) as database:
+        database.require("observations", CLAUDE_MEM)
         names = {row.get("id"): text_of(row, "name") for row in database.rows("projects", ("id", "name"))}
-        _read_observations(database, project, owner, reading)
+        _read_observations(database, here, reading)
         for row in database.rows("memory_items", _ITEM_COLUMNS):
             of = names.get(row.get("project_id"), "")
             is_persons = text_of(row, "kind") == "manual"
             if reason := _LEFT_OUT.get(text_of(row, "kind")):
                 reading.left_out[reason] += 1
             else:
-                _add(f"memory_items/{row.get('id')}", row, of, project, owner, reading, is_persons=is_persons)
+                _add(f"memory_items/{row.get('id')}", row, of, here, reading, is_persons=is_persons)
     return reading
 
 
-def _read_observations(database: ForeignDatabase, project: str, owner: str | None, reading: SourceReading) -> None:
+def _read_observations(database: ForeignDatabase, here: Project, reading: SourceReading) -> None:
     for row in database.rows("observations", _COLUMNS):
         of = text_of(row, "merged_into_project") or text_of(row, "project")
-        if any(row.get(column) for column in ("superseded_at", "compressed_into", "hidden_at")):
-            reading.left_out["is replaced or hidden there"] += 1
-        else:
-            _add(f"observations/{row.get('id')}", row, of, project, owner, reading, is_persons=False)
+        is_persons = text_of(row, "memory_session_id").startswith(MANUAL_SESSION)
+        _add(f"observations/{row.get('id')}", row, of, here, reading, is_persons=is_persons)
 
 
 def _add(
     place: str,
     row: Mapping[str, object],
     of: str,
-    project: str,
-    owner: str | None,
+    here: Project,
     reading: SourceReading,
     *,
     is_persons: bool,
 ) -> None:
     kind = text_of(row, "type")
-    content = _content(row)
+    content = told_by(row)
     if reason := _LEFT_OUT.get(kind):
         reading.left_out[reason] += 1
-    elif of != project:
+    elif not _is_name_of(of, here):
         reading.left_out[f"is about {of or 'no project'}: import it there"] += 1
     elif not content:
         reading.left_out["is empty"] += 1
     else:
         at = milliseconds_of(row, "created_at_epoch", a_second=MILLISECONDS)
-        namespace = _NAMESPACES.get(kind, "learnings")
+        namespace = namespace_of(kind)
         trust, status = ("import", "active") if is_persons else ("tool", PENDING)
-        reading.add(kind or "note", place, content, at, owner, namespace=namespace, trust=trust, status=status)
+        reading.add(kind or "note", place, content, at, here.identity, namespace=namespace, trust=trust, status=status)
 
 
-def _content(row: Mapping[str, object]) -> str:
-    """Return an observation in words: its lesson, else its text, else title, narrative and facts."""
-    if whole := text_of(row, "lesson_learned") or text_of(row, "text"):
+def _is_name_of(name: str, here: Project) -> bool:
+    """Return whether it calls the project at hand so: by its folder, or by the main folder's name, a slash and a worktree's."""
+    main = os.path.basename(here.names[-1])
+    return name in (os.path.basename(here.root), main) or name.startswith(f"{main}/")
+
+
+def namespace_of(kind: str) -> str:
+    """Return the namespace for a type of observation."""
+    return _NAMESPACES.get(kind, "learnings")
+
+
+def told_by(row: Mapping[str, object]) -> str:
+    """Return an observation in words: its text, else title, narrative and facts, less a title that only begins the narrative.
+
+    >>> told_by({"title": "Never deploy on...", "narrative": "Never deploy on a Friday.", "facts": "[]"})
+    'Never deploy on a Friday.'
+    """
+    if whole := text_of(row, "text"):
         return whole
-    try:
-        facts = json.loads(text_of(row, "facts") or "[]")
-    except ValueError:
-        facts = []
-    told = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, list) else []
-    return "\n".join(filter(None, (text_of(row, "title"), text_of(row, "narrative"), *told)))
+    title, narrative = text_of(row, "title"), text_of(row, "narrative")
+    is_repeated = bool(title) and narrative.startswith(title.removesuffix("..."))
+    return "\n".join(filter(None, ("" if is_repeated else title, narrative, *list_of(row, "facts"))))

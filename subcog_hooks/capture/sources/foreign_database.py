@@ -1,5 +1,6 @@
 """Another program's SQLite file: read without changing it, only the columns that are there, a running writer beside it."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from urllib.parse import quote
 import apsw
 
 from subcog_hooks.errors import UsageError
+from subcog_hooks.memory.model import MAX_ENTRY, MAX_LIST
 
 WAIT_MS = 2_000  # for the program that writes it
 
@@ -21,14 +23,26 @@ class ForeignDatabase:
         self._connection = connection
         self._path = path
 
-    def rows(self, table: str, columns: tuple[str, ...]) -> Iterator[Mapping[str, object]]:
-        """Yield the rows of a table by the columns that it has; none where there is no such table."""
+    def require(self, table: str, program: str) -> None:
+        """Raise UsageError where a table is missing that the program's database has."""
+        if not any(self.rows("sqlite_schema", ("name",), "type = 'table' AND name = ?", table)):
+            raise UsageError(
+                f"{self._path} has no table {table}: it is no store of {program}", "look whether it is the file you mean"
+            )
+
+    def rows(self, table: str, columns: tuple[str, ...], where: str = "", *values: str) -> Iterator[Mapping[str, object]]:
+        """Yield the rows of a table by the columns that it has; none where there is no such table.
+
+        where: a condition on them; values: for its question marks.
+        """
+        query = f" WHERE {where}" if where else ""
         try:
             there = {str(row[1]) for row in self._connection.execute(f"PRAGMA table_info({table})")}
             chosen = [column for column in columns if column in there]
             if not chosen:
                 return
-            for row in self._connection.execute(f"SELECT {', '.join(chosen)} FROM {table} ORDER BY rowid"):  # noqa: S608 - names of ours
+            words = f"SELECT {', '.join(chosen)} FROM {table}{query} ORDER BY rowid"  # noqa: S608 - names of ours
+            for row in self._connection.execute(words, values):
                 yield dict(zip(chosen, row, strict=True))
         except apsw.Error as error:
             raise _unreadable(self._path, error) from error
@@ -64,6 +78,22 @@ def text_of(row: Mapping[str, object], column: str) -> str:
     """Return a column as a text, "" where it is none."""
     value = row.get(column)
     return value.strip() if isinstance(value, str) else ""
+
+
+def list_of(row: Mapping[str, object], column: str) -> list[str]:
+    """Return the texts of a column that is a JSON list, each once; none where it is no such list."""
+    try:
+        entries = json.loads(text_of(row, column) or "[]")
+    except (ValueError, RecursionError):
+        return []
+    texts = (entry.strip() for entry in entries if isinstance(entry, str)) if isinstance(entries, list) else ()
+    return list(dict.fromkeys(filter(None, texts)))
+
+
+def tags_of(row: Mapping[str, object], column: str) -> tuple[str, ...]:
+    """Return the comma-separated tags in a column that fit into a memory."""
+    tags = dict.fromkeys(tag.strip() for tag in text_of(row, column).split(","))
+    return tuple(tag for tag in tags if 0 < len(tag) <= MAX_ENTRY)[:MAX_LIST]
 
 
 def milliseconds_of(row: Mapping[str, object], column: str, *, a_second: float = 1.0) -> int:

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 
-from subcog_hooks.capture import markdown
+from subcog_hooks.capture import importing, markdown
 from subcog_hooks.capture.importing import MAX_MARKDOWN, SECTION
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.memory.model import Memory, hash_content
@@ -19,10 +19,10 @@ class SourceReading:
 
     origin: begins what its memories say of where they come from; rows: each behind its place; left_out: how often, by reason;
     kinds: how many memories of each kind of the source's own; is_whole: nothing of this origin was passed over, so that what an
-    earlier import took and is not here is gone.
+    earlier import took and is not here is gone; files: the Markdown files among it that are read as `subcog import FILE` does.
     """
 
-    __slots__ = ("is_whole", "kinds", "left_out", "origin", "rows")
+    __slots__ = ("files", "is_whole", "kinds", "left_out", "origin", "rows")
 
     def __init__(self, name: str, within: str = "") -> None:
         """name: of the source; within: the part of it that is read, where there are several."""
@@ -31,6 +31,7 @@ class SourceReading:
         self.left_out: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
         self.is_whole = True
+        self.files: set[str] = set()
 
     def add(self, kind: str, place: str, content: str, at: int, owner: str | None, **fields: object) -> None:
         """Add a memory. place: where it stands in the source, which names it for ever; at: milliseconds since the epoch;
@@ -46,6 +47,13 @@ class SourceReading:
         }
         self.rows.append((origin, Row(memory.replaced(**values, **fields), has_id=True, is_section=True)))
         self.kinds[kind] += 1
+
+    def add_file(self, place: str, text: str, changed: int, owner: str | None) -> None:
+        """Add a Markdown file by its headings, with the ids that `subcog import FILE` gives its sections: it is there once."""
+        self.files.add(place)
+        for row in importing.sections_of(text, place, changed, owner):
+            self.rows.append((place, row))
+            self.kinds[row.memory.namespace if row.memory.status == "active" else row.memory.status] += 1
 
     def add_document(self, kind: str, place: str, text: str, at: int, owner: str | None, **fields: object) -> None:
         """Add a document: whole where it fits into one memory, else a memory for each of its sections."""

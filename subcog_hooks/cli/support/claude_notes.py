@@ -23,7 +23,7 @@ def take_over(home: Home) -> importing.Report | None:
         return None
     reading = claude_memory.read(client.config_folder())
     with session.writing() as store:
-        report = importing.run_reading(reading.rows, reading.origin, store, importing.Options(), lambda _: None)
+        report = importing.run_reading(reading.rows, reading.origin, reading.files, store, importing.Options(), lambda _: None)
         if report.added or report.replaced or report.archived:
             session.follow(store)
     _keep(home, stamp, f"{report.added} added, {report.replaced} updated, {report.archived} archived")

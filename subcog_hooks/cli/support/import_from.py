@@ -18,9 +18,12 @@ SHOWN_NEAR = 5  # memories that are nearly there already
 COMPARED = 500  # memories for which that is looked at: a second
 
 
-def read(name: str, path: str | None) -> SourceReading:
-    """Return what a source holds, as far as the person has not settled it for always. Raises UsageError, ConfigError."""
-    reading = catalogue.read(name, path, _around())
+def read(name: str, path: str | None, since: str | None) -> SourceReading:
+    """Return what a source holds, as far as the person has not settled it for always.
+
+    since: of a history, the date of its oldest commit. Raises UsageError, ConfigError.
+    """
+    reading = catalogue.read(name, path, _around()._replace(since=since))
     if name in waiting.settled_sources(waiting.DROP_FROM):
         is_dropped = [row.memory.status == PENDING for _, row in reading.rows]
         reading.left_out[f"is a machine's note, which {waiting.DROP_FROM} leaves out"] += sum(is_dropped)
@@ -48,7 +51,7 @@ def run(reading: SourceReading, store: Store | None, options: importing.Options)
     """Take over what a source holds; what an earlier run took and is gone there is archived. Raises StoreError."""
     origin = reading.origin if reading.is_whole else ""
     with progress.of_items("reading", len(reading.rows)) as advance:
-        return importing.run_reading(reading.rows, origin, store, options, advance)
+        return importing.run_reading(reading.rows, origin, reading.files, store, options, advance)
 
 
 def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:

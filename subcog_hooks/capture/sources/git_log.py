@@ -1,0 +1,131 @@
+"""The history of a repository, read from `git log` piece by piece. Nothing that the repository names is run.
+
+A repository's configuration can name programs for pages, signatures, differences, hooks and missing objects: each is switched
+off. The variables by which a hook or a person points git elsewhere are not passed on.
+"""
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import IO, NamedTuple
+
+from subcog_hooks.capture.sources.reading import leads_out
+from subcog_hooks.errors import UsageError
+
+MAX_COMMITS = 100_000  # the newest; Linux has a million
+LONGEST_MESSAGE = 20_000  # bytes of one message; the rest of it is passed over
+LIMIT_S = 60.0  # for the whole history
+PIECE = 1 << 16  # bytes that are read at once
+LONGEST_COMPLAINT = 2_000  # bytes of what git says when it fails
+
+_GIT = (*("--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never"),)
+_LOG = (
+    *("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-patch", "--no-notes", "--no-color"),
+    *("--no-mailmap", "--no-decorate", "--no-graph", "--encoding=UTF-8", "--format=%H%x00%ct%x00%an%x00%B"),
+)
+_FIELDS = 4  # of that format
+_ENVIRONMENT = {  # no missing object is fetched, nobody is asked, nothing is written
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "LC_ALL": "C",
+}
+
+
+class Commit(NamedTuple):
+    """One commit. at: when it was committed (milliseconds since the epoch)."""
+
+    id: str
+    at: int
+    author: str
+    message: str
+
+
+def has_commits(root: str, environment: Mapping[str, str]) -> bool:
+    """Return whether a folder is a repository with a history that can be read."""
+    try:
+        with closing(commits(root, None, environment)) as found:
+            return next(found, None) is not None
+    except UsageError:
+        return False
+
+
+def commits(root: str, since: str | None, environment: Mapping[str, str]) -> Generator[Commit, None, None]:
+    """Yield the commits of a repository's branch, the newest first. since: a date as git reads it. Raises UsageError."""
+    with _started(root, since, environment) as process:
+        assert process.stdout is not None
+        fields: list[str] = []
+        for field in _split_at_nul(process.stdout):
+            fields.append(field)
+            if len(fields) == _FIELDS:
+                name, at, author, message = fields
+                fields.clear()
+                yield Commit(name.strip(), int(at) * 1000 if at.isdecimal() else 0, author, message)
+
+
+@contextmanager
+def _started(root: str, since: str | None, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start `git log`, and end it. Raises UsageError where it fails or takes too long."""
+    program = shutil.which("git")
+    if program is None or not os.path.isabs(program) or not leads_out(program, root):  # a repository can hold a program, too
+        raise UsageError("git is not installed outside of this folder", "install it, or put it into PATH")
+    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
+    words = [program, *_GIT, "-C", root, *_LOG, f"--max-count={MAX_COMMITS}", *([f"--since={since}"] if since else []), "HEAD"]
+    try:
+        process = subprocess.Popen(
+            [*words, "--"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**kept, **_ENVIRONMENT},
+        )
+    except OSError as error:
+        raise UsageError(f"git can not be run: {error.strerror}", "look whether `git log` works here") from error
+    assert process.stderr is not None
+    complaint = bytearray()
+    listener = threading.Thread(target=_listen, args=(process.stderr, complaint), daemon=True)
+    listener.start()
+    clock = threading.Timer(LIMIT_S, process.kill)
+    clock.start()
+    is_read = False
+    try:
+        yield process
+        is_read = True
+    finally:
+        clock.cancel()
+        if not is_read:
+            process.kill()
+        code = process.wait()
+        listener.join(1.0)
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()
+    if code < 0:
+        raise UsageError(f"the history was not read within {LIMIT_S:.0f} s", "give --since, such as --since 2025-01-01")
+    if code:
+        said = complaint.decode("utf-8", "replace").strip().splitlines()
+        raise UsageError(f"git log failed: {said[0] if said else f'exit code {code}'}", "look whether `git log` works here")
+
+
+def _listen(stream: IO[bytes], complaint: bytearray) -> None:
+    """Keep the beginning of what git complains about, and read on, so that it never waits."""
+    while piece := stream.read(PIECE):
+        complaint += piece[: LONGEST_COMPLAINT - len(complaint)]
+
+
+def _split_at_nul(stream: IO[bytes]) -> Iterator[str]:
+    """Yield the texts between NUL bytes, each at most LONGEST_MESSAGE bytes long, however long it is in the stream."""
+    held = bytearray()
+    while piece := stream.read(PIECE):
+        first, *others = piece.split(b"\0")
+        held += first[: LONGEST_MESSAGE - len(held)]
+        for other in others:
+            yield held.decode("utf-8", "replace")
+            held = bytearray(other[:LONGEST_MESSAGE])
+    if held:
+        yield held.decode("utf-8", "replace")

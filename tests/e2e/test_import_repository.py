@@ -1,0 +1,309 @@
+"""What a repository says of itself, through the installed executable: its decision records, and the reasons in its history."""
+
+import json
+import os
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import Machine, assert_one_line_error, posix
+
+SHOP = "git@github.com:acme/shop.git"
+MANY = 20_000  # commits
+LONG_S = 30.0  # for that many; some 2 s on two cores
+TIDY = {
+    **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR") if name in os.environ},
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+}
+RECORD = (
+    "# {number}. {title}\n\nDate: 2026-03-02\n\n## Status\n\n{status}\n\n## Context\n\n{context}\n\n## Decision\n\n{decision}\n"
+)
+OUTBOX = RECORD.format(
+    number=3,
+    title="Outbox in PostgreSQL",
+    status="Accepted",
+    context="Events that were sent from the request were lost when the broker was away, and nobody noticed for a whole day.",
+    decision="Every event is written to the table outbox in the transaction of its change, and a worker sends it from there.",
+)
+OLD = RECORD.format(
+    number=2,
+    title="Events over HTTP",
+    status="Superseded by [3](0003-outbox.md)",
+    context="The first service that wanted to hear of bookings had an HTTP interface already, and there was no broker at all.",
+    decision="Every event is sent over HTTP from the request that has caused it, with three attempts one second apart.",
+)
+
+
+def rows(machine: Machine, status: str = "active") -> dict[str, dict[str, object]]:
+    """The memories of a status by their texts."""
+    done = machine.run("list", "--all-projects", "--status", status, "--jsonl", "-n", "2000")
+    return {row["content"]: row for row in map(json.loads, done.stdout.splitlines())}
+
+
+def git(folder: Path, *arguments: str, at: str = "2026-05-01T10:00:00+00:00", **more: str) -> str:
+    """Run git in a folder."""
+    environment = {**TIDY, "GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at, **more}
+    done = subprocess.run(["git", "-C", str(folder), *arguments], env=environment, capture_output=True, check=True, text=True)
+    return done.stdout
+
+
+@pytest.fixture
+def shop(bare: Machine) -> Path:
+    """A repository with a remote and without a commit."""
+    folder = bare.root / "shop"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "remote", "add", "origin", SHOP)
+    return folder
+
+
+def commit(folder: Path, message: str, **more: str) -> None:
+    git(folder, "commit", "-q", "--allow-empty", "--cleanup=verbatim", "-m", message, **more)
+
+
+# ---- decision records -----------------------------------------------------------------------------------------------------
+
+
+def test_records_come_with_their_status_and_are_those_that_the_folder_gives(bare: Machine, shop: Path) -> None:
+    folder = shop / "docs" / "ADR"
+    folder.mkdir(parents=True)
+    (folder / "0003-outbox.md").write_text(OUTBOX)
+    (folder / "0002-events-over-http.md").write_text(OLD)
+    (folder / "template.md").write_text(OUTBOX)
+    (folder / "README.md").write_text("# Our records\n\nThey are numbered.\n")
+    assert bare.run("import", "--from", "list", cwd=shop).stdout.decode().splitlines()[0].split() == ["adr", "docs/ADR"]
+    seen = bare.run("import", "--from", "adr", "--dry-run", cwd=shop)
+    assert (seen.code, rows(bare)) == (0, {})
+    assert b"decisions\n" in seen.stdout
+    assert b"superseded\n" in seen.stdout
+    done = bare.run("import", "--from", "adr", cwd=shop)
+    assert done.code == 0
+    for reason in ("is a template", "is no decision record by its name or its headings"):
+        assert f"left out 1, which {reason}" in done.stderr.decode()
+    kept = rows(bare)
+    assert {(row["namespace"], row["trust"], row["project"]) for row in kept.values()} == {
+        ("decisions", "file", "github.com/acme/shop")
+    }
+    assert any("table outbox in the transaction" in text for text in kept)
+    assert any("sent over HTTP from the request" in text for text in rows(bare, "superseded"))
+    assert str(next(iter(kept.values()))["source"]).startswith("docs/ADR/0003-outbox.md:")
+    assert str(next(iter(kept.values()))["created_at"]).startswith("2026-03-02")
+    assert bare.run("import", "--from", "adr", cwd=shop).stdout.startswith(b"added 0, already there")
+    (folder / "README.md").unlink()
+    (folder / "template.md").unlink()
+    assert bare.run("import", "docs/ADR", cwd=shop).stdout.startswith(b"added 0, already there")
+
+
+def test_a_changed_record_is_updated_and_a_section_that_has_gone_is_archived(bare: Machine, shop: Path) -> None:
+    (shop / "decisions").mkdir()
+    record = shop / "decisions" / "0003-outbox.md"
+    record.write_text(OUTBOX)
+    bare.run("import", "--from", "adr", cwd=shop)
+    record.write_text(OUTBOX.partition("## Context")[0] + "## Decision" + OUTBOX.rpartition("## Decision")[2])
+    assert b"archived 1" in bare.run("import", "--from", "adr", cwd=shop).stdout
+    assert not any("nobody noticed" in text for text in rows(bare))
+
+
+@posix
+def test_the_folder_of_adr_tools_is_read_and_what_leads_out_is_left_out(bare: Machine, shop: Path) -> None:
+    (shop / ".adr-dir").write_text("notes/records\n")
+    folder = shop / "notes" / "records"
+    folder.mkdir(parents=True)
+    (folder / "0001-outbox.md").write_text(OUTBOX)
+    outside = bare.root / "outside"
+    outside.mkdir()
+    (outside / "0009-secret.md").write_text(OUTBOX.replace("outbox", "secret"))
+    (folder / "0009-secret.md").symlink_to(outside / "0009-secret.md")
+    (shop / "docs").mkdir()
+    (shop / "docs" / "adr").symlink_to(outside)
+    with open(folder / "0008-huge.md", "wb") as file:
+        file.truncate(10_000_000_000)
+    (folder / "0007-latin.md").write_bytes(OUTBOX.replace("Outbox", "Gr\xfc\xdfe").encode("latin-1"))
+    done = bare.run("import", "--from", "adr", cwd=shop)
+    assert done.code == 0, done.stderr
+    assert b"left out 2, which is a link out of the repository" in done.stderr
+    for reason in ("has more than 4,000,000 bytes", "is not UTF-8"):
+        assert f"left out 1, which {reason}" in done.stderr.decode()
+    assert rows(bare)
+    assert not any("secret" in text for text in rows(bare))
+    (shop / ".adr-dir").write_text("../outside\n")
+    again = bare.run("import", "--from", "adr", cwd=shop)
+    assert b"added 0" in again.stdout
+
+
+# ---- the history ----------------------------------------------------------------------------------------------------------
+
+CENTS = "Keep prices in cents\n\nA price is an integer because the bank refuses fractions, and sums of floats drifted by June."
+MERGED = (
+    "Merge pull request #12 from acme/queue\n\nUse the event log for invoices\n\n"
+    "We read the log instead of a queue: a queue forgets what it has delivered, and the auditors would lose a month."
+)
+
+
+def test_commits_and_merges_that_say_why_wait_for_review(bare: Machine, shop: Path) -> None:
+    commit(shop, CENTS + "\n\nSigned-off-by: Ada <ada@example.org>")
+    commit(shop, "Fix typo because nobody could read what it had said before that")
+    commit(shop, "Add a button\n\nIt is green.")
+    commit(shop, "Use a map instead of a list for the rows of the table")
+    commit(
+        shop,
+        "Bump requests\n\nWe do so because the older one has a flaw in its parser of headers.",
+        GIT_AUTHOR_NAME="renovate[bot]",
+    )
+    git(shop, "checkout", "-q", "-b", "queue")
+    commit(shop, "Read the log")
+    git(shop, "checkout", "-q", "main")
+    git(shop, "merge", "-q", "--no-ff", "-m", MERGED, "queue")
+    commit(
+        shop,
+        'Revert "Cache the basket"\n\nThis reverts commit 0123456789abcdef0123456789abcdef01234567.\n\n'
+        "Two tabs overwrote each other's basket, and customers paid for what they had removed.",
+    )
+    commit(shop, 'Revert "Cache the prices"\n\nThis reverts commit 1123456789abcdef0123456789abcdef01234567.')
+    assert bare.run("import", "--from", "list", cwd=shop).stdout.startswith(b"git ")
+    seen = bare.run("import", "--from", "git", "--dry-run", cwd=shop)
+    assert [line.split()[1] for line in seen.stdout.decode().splitlines()[:3]] == ["revert", "instead", "because"]
+    done = bare.run("import", "--from", "git", cwd=shop)
+    assert done.stdout == b"added 3 (github.com/acme/shop: 3)\n"
+    assert b"3 of them wait for `subcog review`" in done.stderr
+    assert b"left out 1, which is a machine's commit" in done.stderr
+    waiting = rows(bare, "pending")
+    assert set(waiting) == {
+        CENTS,
+        "Use the event log for invoices\n\n" + MERGED.rpartition("\n\n")[2],
+        'Revert "Cache the basket"\n\nTwo tabs overwrote each other\'s basket, and customers paid for what they had removed.',
+    }
+    assert {(row["trust"], row["namespace"]) for row in waiting.values()} == {("tool", "decisions")}
+    assert str(waiting[CENTS]["source"]).startswith("git:github.com/acme/shop/")
+    assert str(waiting[CENTS]["created_at"]).startswith("2026-05-01")
+    assert bare.run("import", "--from", "git", cwd=shop).stdout == b"added 0, already there 3\n"
+    bare.run("review", "--reject", str(waiting[CENTS]["id"]))
+    assert bare.run("import", "--from", "git", cwd=shop).stdout == b"added 0, already there 3\n"
+
+
+def test_only_commits_since_a_date_are_read(bare: Machine, shop: Path) -> None:
+    commit(shop, CENTS, at="2024-05-01T10:00:00+00:00")
+    commit(shop, CENTS.replace("June", "July"), at="2026-05-01T10:00:00+00:00")
+    assert bare.run("import", "--from", "git", "--since", "2025-01-01", cwd=shop).stdout.startswith(b"added 1 ")
+    assert list(rows(bare, "pending")) == [CENTS.replace("June", "July")]
+    assert_one_line_error(bare.run("import", "--from", "adr", "--since", "2025-01-01", cwd=shop), 2)
+
+
+@posix
+def test_nothing_that_a_repository_names_is_run(bare: Machine, shop: Path) -> None:
+    commit(shop, CENTS)
+    ran = bare.root / "ran"
+    program = bare.root / "program"
+    program.write_text(f'#!/bin/sh\necho "$0 $*" >> {ran}\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    hooks = shop / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in ("post-index-change", "reference-transaction", "fsmonitor-watchman"):
+        (hooks / hook).write_text(program.read_text())
+        (hooks / hook).chmod(0o755)
+    (shop / ".gitattributes").write_text("* diff=evil filter=evil\n")
+    for name in (
+        *("core.pager", "pager.log", "core.fsmonitor", "core.sshCommand", "core.gitProxy", "core.editor", "core.askPass"),
+        *("diff.external", "diff.evil.command", "diff.evil.textconv", "filter.evil.smudge", "filter.evil.clean"),
+        *("gpg.program", "gpg.ssh.program", "gpg.x509.program", "alias.log", "credential.helper", "remote.origin.uploadpack"),
+    ):
+        git(shop, "config", name, f"!{program}" if name.startswith("alias") else str(program))
+    git(shop, "config", "core.hooksPath", str(hooks))
+    git(shop, "config", "log.showSignature", "true")
+    git(shop, "config", "log.diffMerges", "on")
+    git(shop, "config", "log.mailmap", "true")
+    bare.environment |= {"GIT_EXTERNAL_DIFF": str(program), "GIT_PAGER": str(program), "GIT_SSH_COMMAND": str(program)}
+    bare.environment |= {"GIT_DIR": str(bare.root / "elsewhere")}
+    assert bare.run("import", "--from", "git", cwd=shop).stdout == b"added 1 (github.com/acme/shop: 1)\n"
+    assert not ran.exists(), ran.read_text()
+
+
+@posix
+def test_a_git_that_lies_in_the_repository_is_not_run(bare: Machine, shop: Path) -> None:
+    commit(shop, CENTS)
+    ran = bare.root / "ran"
+    program = shop / "git"
+    program.write_text(f"#!/bin/sh\necho ran >> {ran}\n")
+    program.chmod(0o755)
+    for path in (str(shop), "."):
+        bare.environment["PATH"] = f"{path}:{os.environ['PATH']}"
+        assert_one_line_error(bare.run("import", "--from", "git", cwd=shop), 2)
+    assert not ran.exists()
+
+
+@posix
+def test_a_missing_commit_is_not_fetched(bare: Machine, shop: Path) -> None:
+    commit(shop, CENTS)
+    commit(shop, "Add a button")
+    first = git(shop, "rev-list", "--max-parents=0", "HEAD").strip()
+    ran = bare.root / "ran"
+    program = bare.root / "program"
+    program.write_text(f'#!/bin/sh\necho "$0 $*" >> {ran}\n')
+    program.chmod(0o755)
+    git(shop, "config", "core.repositoryFormatVersion", "1")
+    git(shop, "config", "extensions.partialClone", "origin")
+    git(shop, "config", "remote.origin.promisor", "true")
+    git(shop, "config", "protocol.ext.allow", "always")
+    git(shop, "config", "remote.origin.url", f"ext::{program}")
+    (shop / ".git" / "objects" / first[:2] / first[2:]).unlink()
+    done = bare.run("import", "--from", "git", cwd=shop)
+    assert_one_line_error(done, 2)
+    assert b"git log failed" in done.stderr
+    assert not ran.exists(), ran.read_text()
+
+
+def test_other_encodings_secrets_and_long_messages_do_no_harm(bare: Machine, shop: Path) -> None:
+    message = shop.parent / "message"
+    message.write_bytes(
+        "Grüße in Tönen\n\nSie sind lauter, because the people at the back of the hall did not hear them.".encode("latin-1")
+    )
+    git(shop, "-c", "i18n.commitEncoding=latin-1", "commit", "-q", "--allow-empty", "-F", str(message))
+    commit(
+        shop,
+        "Read the key at start\n\nIt is AKIA"  # in two parts, so that no scanner takes this file for a leak
+        "IOSFODNN7EXAMPLQ now because the older one was in a log of the staging server.",
+    )
+    message.write_text(
+        "Keep the log\n\n" + "We keep a very long log because nobody knows what the auditors will ask for. " * 20_000
+    )
+    git(shop, "commit", "-q", "--allow-empty", "-F", str(message))
+    done = bare.run("import", "--from", "git", cwd=shop)
+    assert done.stdout.startswith(b"added 3 ")
+    waiting = rows(bare, "pending")
+    assert any(text.startswith("Grüße in Tönen\n\nSie sind lauter") for text in waiting)
+    assert "IOSFODNN7EXAMPLQ" not in json.dumps(waiting)
+    assert max(map(len, waiting)) <= 700
+
+
+def test_a_long_history_is_read_in_seconds_and_only_its_newest_reasons_come(bare: Machine, shop: Path) -> None:
+    stream = "".join(
+        f"commit refs/heads/main\ncommitter Ada <ada@example.org> {1_600_000_000 + number} +0000\n"
+        f"data {len(message)}\n{message}\n"
+        for number in range(MANY)
+        for message in [f"Change {number}\n\nShelf {number} was moved because the lamp of row {number} was too weak for it."]
+    )
+    subprocess.run(["git", "-C", str(shop), "fast-import", "--quiet"], input=stream.encode(), env=TIDY, check=True)
+    began = time.monotonic()
+    done = bare.run("import", "--from", "git", cwd=shop)
+    assert time.monotonic() - began < LONG_S
+    assert done.stdout.startswith(b"added 300 ")
+    assert f"left out {MANY - 300}, which is older than the 300 newest with a reason" in done.stderr.decode()
+    assert any(f"Shelf {MANY - 1} " in text for text in rows(bare, "pending"))
+
+
+@pytest.mark.parametrize(("name", "said"), [("adr", "has no folder of decision records"), ("git", "git log failed")])
+def test_what_is_not_there_is_one_line(bare: Machine, shop: Path, name: str, said: str) -> None:
+    done = bare.run("import", "--from", name, cwd=shop)
+    assert_one_line_error(done, 2)
+    assert said in done.stderr.decode()
+    outside = bare.run("import", "--from", name)
+    assert_one_line_error(outside, 2)
+    assert b"in no repository" in outside.stderr

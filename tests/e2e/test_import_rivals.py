@@ -1,0 +1,536 @@
+"""The stores of other memories, through the installed executable: most were written by those programs (tests/data/rivals)."""
+
+import json
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import DATA, Machine, assert_one_line_error, posix
+
+RIVALS = DATA / "rivals"
+SHOP = "git@github.com:acme/shop.git"
+PROJECT = "github.com/acme/shop"
+MANY = 10_000
+LONG_S = 20.0  # for that many memories
+RULE = "Run the tests of the basket before every commit that touches the till."
+
+
+@pytest.fixture
+def shop(bare: Machine) -> Path:
+    """A repository."""
+    return bare.repository("shop", SHOP)
+
+
+def rows(machine: Machine, status: str = "active") -> dict[str, dict[str, object]]:
+    """The memories of a status by their texts."""
+    done = machine.run("list", "--all-projects", "--status", status, "--jsonl", "-n", "20000")
+    return {row["content"]: row for row in map(json.loads, done.stdout.splitlines())}
+
+
+def loaded(dump: str, path: Path) -> Path:
+    """A database made of a dump, with a log beside it, as a program that runs leaves it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.executescript((RIVALS / dump).read_text(encoding="utf-8"))
+    database.close()
+    return path
+
+
+def assert_taken_once(machine: Machine, arguments: list[str], cwd: Path | None = None) -> str:
+    """Import a source: seen first, which stores nothing, and twice, which is as once; what was said of it."""
+    assert arguments[0] in {
+        line.split()[0] for line in machine.run("import", "--from", "list", cwd=cwd).stdout.decode().splitlines()
+    }
+    seen = machine.run("import", "--from", *arguments, "--dry-run", cwd=cwd)
+    assert (seen.code, rows(machine), rows(machine, "pending")) == (0, {}, {})
+    done = machine.run("import", "--from", *arguments, cwd=cwd)
+    assert done.code == 0, done.stderr
+    assert seen.stdout.splitlines()[-1] == done.stdout.strip().replace(b"added", b"would add")
+    first = rows(machine), rows(machine, "pending")
+    assert machine.run("import", "--from", *arguments, cwd=cwd).stdout == (
+        f"added 0, already there {len(first[0]) + len(first[1])}\n".encode()
+    )
+    assert (rows(machine), rows(machine, "pending")) == first
+    exported = [json.loads(line) for line in machine.run("export", "-").stdout.splitlines()]
+    assert all(str(row["source"]).startswith(f"{arguments[0]}:") for row in exported)
+    return done.stderr.decode()
+
+
+# ---- written by the programs themselves -----------------------------------------------------------------------------------
+
+
+def test_mcp_memory_service_gives_what_holds_and_what_it_harvested_waits(bare: Machine) -> None:
+    folder = bare.root / "user" / ".local" / "share" / "mcp-memory"
+    path = loaded("mcp-memory-service/sqlite_vec.sql", folder / "sqlite_vec.db")
+    before = path.read_bytes()
+    said = assert_taken_once(bare, ["mcp-memory-service"])
+    assert "left out 1, which is deleted there" in said
+    assert "left out 1, which is superseded there" in said
+    kept = rows(bare)
+    assert {text: (row["namespace"], row.get("tags", []), row["trust"]) for text, row in kept.items()} == {
+        "We chose Postgres over MySQL because the reports need JSONB indexes.": ("decisions", ["database", "shop"], "import"),
+        "Prices are stored in cents, never as floating point numbers.": ("learnings", ["money", "shop"], "import"),
+        "The staging server is called heron and lies behind the VPN.": ("learnings", [], "import"),
+        "Restart the worker after a change of its queue, or it keeps the old one.": (
+            "learnings",
+            ["queue", "źródło"],
+            "import",
+        ),
+        "An empty cart answers 204, not 404: the app takes 404 for a failure.": ("learnings", ["api-cart", "http"], "import"),
+        "Deploys run every Tuesday at nine, so that nobody repairs them at a weekend.": ("decisions", ["deploy"], "import"),
+    }
+    waiting = rows(bare, "pending")
+    assert {row["trust"] for row in waiting.values()} == {"tool"}
+    assert {text[:21] for text in waiting} == {"We decided to use Red", "The root cause was a "}
+    assert path.read_bytes() == before
+
+
+def test_what_a_person_had_claude_mem_keep_comes_and_what_it_observed_waits(bare: Machine, shop: Path) -> None:
+    loaded("claude-mem/claude-mem.sql", bare.root / "user" / ".claude-mem" / "claude-mem.db")
+    said = assert_taken_once(bare, ["claude-mem"], shop)
+    assert "left out 1, which is about tiles: import it there" in said
+    assert "left out 1, which is marked sensitive there" in said
+    assert {text: row["trust"] for text, row in rows(bare).items()} == {
+        "Prices are shown with the tax of the country that the parcel goes to, not of the shop.": "import",
+        "Deploys\nNever deploy on a Friday.": "import",
+    }
+    assert {text: (row["namespace"], row["trust"]) for text, row in rows(bare, "pending").items()} == {
+        "Basket kept in Redis\nThe basket was moved to Redis, because Memcached forgot it at each restart.\n"
+        "Its entries live for thirty days": ("decisions", "tool"),
+        "Rounding in the report\nSums of floats drifted by a cent in June; the report now adds integers.": (
+            "learnings",
+            "tool",
+        ),
+        "Key of the staging bank\nThe staging bank's key stands in a variable, not in a file.": ("security", "tool"),
+    }
+
+
+def test_claude_mem_is_found_where_its_settings_say_and_knows_worktrees(bare: Machine, shop: Path) -> None:
+    path = loaded("claude-mem/claude-mem.sql", bare.root / "moved" / "claude-mem.db")
+    settings = bare.root / "user" / ".claude-mem" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"CLAUDE_MEM_DATA_DIR": str(path.parent)}))
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE observations SET project = 'shop/feature' WHERE project = 'tiles'")
+    database.close()
+    assert "is about" not in assert_taken_once(bare, ["claude-mem"], shop)
+    assert "Tiles are drawn twice\nEach tile is drawn twice after a resize." in rows(bare, "pending")
+    settings.write_text('{"CLAUDE_MEM_DATA_DIR": ')
+    assert_one_line_error(bare.run("import", "--from", "claude-mem", cwd=shop), 2)
+
+
+def test_what_a_running_program_has_in_its_log_comes_and_columns_it_has_not_got_are_no_fault(bare: Machine) -> None:
+    path = bare.root / "store.db"
+    writer = sqlite3.connect(path)
+    writer.execute("PRAGMA journal_mode = WAL")
+    writer.execute("CREATE TABLE memories (content TEXT, content_hash TEXT, of_a_newer_version BLOB)")
+    writer.execute("INSERT INTO memories VALUES (?, 'h', zeroblob(9))", (RULE,))
+    writer.commit()
+    assert path.with_name("store.db-wal").stat().st_size > 0
+    assert bare.run("import", "--from", "mcp-memory-service", str(path)).code == 0
+    writer.close()
+    assert list(rows(bare)) == [RULE]
+
+
+def test_mempalace_gives_what_agents_filed_and_what_holds_and_its_pieces_stay(bare: Machine) -> None:
+    palace = bare.root / "user" / ".mempalace"
+    loaded("mempalace/chroma.sql", palace / "palace" / "chroma.sqlite3")
+    loaded("mempalace/knowledge_graph.sql", palace / "knowledge_graph.sqlite3")
+    said = assert_taken_once(bare, ["mempalace"])
+    assert "left out 3, which is a piece of a file or of a talk" in said
+    assert "left out 1, which is an entry of an agent's diary" in said
+    assert "left out 1, which holds no longer there" in said
+    kept = rows(bare)
+    assert {row["trust"] for row in kept.values()} == {"agent"}
+    facts = [text for text, row in kept.items() if str(row["source"]).startswith("mempalace:triples/")]
+    assert sorted(facts) == [
+        "checkout depends on payment gateway",
+        "checkout runs on Node 22 (since 2026-02-01)",
+        "shop stores prices in cents (since 2026-03-01)",
+    ]
+    decided = kept["We decided to keep prices in cents because the bank refuses fractions of one."]
+    assert (decided["namespace"], decided["tags"]) == ("decisions", ["shop", "decisions"])
+    long = "The report of the year is built from three tables, and each of them has its own clock. " * 30
+    pieces = [text.partition("\n\n")[2] for text in kept if "three tables" in text]  # each is a section below a heading
+    assert sorted(" ".join(pieces).split()) == sorted(long.split())
+    assert not any("stork" in text for text in kept)
+    assert [(row["trust"], row["namespace"]) for row in rows(bare, "pending").values()] == [("tool", "decisions")]
+
+
+def test_basic_memory_gives_notes_that_hold_and_a_hooks_note_waits(bare: Machine) -> None:
+    notes = bare.repository("notes", SHOP)
+    shutil.copytree(RIVALS / "basic-memory", notes, dirs_exist_ok=True)
+    configured = bare.root / "user" / ".basic-memory" / "config.json"
+    configured.parent.mkdir()
+    configured.write_text(json.dumps({"projects": {"shop": str(notes), "gone": {"path": str(bare.root / "gone")}}}))
+    said = assert_taken_once(bare, ["basic-memory"])
+    assert "left out 1, which is replaced or rejected by its own words" in said
+    assert "left out 1, which is empty" in said
+    kept = {text.partition("\n")[0]: row for text, row in rows(bare).items()}
+    assert {title: (row["namespace"], row["project"], row["trust"]) for title, row in kept.items()} == {
+        "# Prices in cents": ("decisions", PROJECT, "agent"),
+        "# Anrede": ("learnings", PROJECT, "agent"),
+        "# Outbox": ("decisions", PROJECT, "agent"),
+    }
+    assert kept["# Prices in cents"]["tags"] == ["money", "shop"]
+    assert "[[Reports]]" not in str(kept["# Prices in cents"]["content"])
+    assert "(since the drift of June)" in str(kept["# Prices in cents"]["content"])
+    assert [row["trust"] for row in rows(bare, "pending").values()] == ["tool"]
+
+
+def test_all_that_memsearch_summarised_waits(bare: Machine, shop: Path) -> None:
+    shutil.copytree(RIVALS / "memsearch", shop / ".memsearch")
+    said = assert_taken_once(bare, ["memsearch"], shop)
+    assert "left out 1, which is a summary that failed" in said
+    assert rows(bare) == {}
+    waiting = rows(bare, "pending")
+    assert {(row["trust"], row["project"]) for row in waiting.values()} == {("tool", PROJECT)}
+    turn = next(text for text in waiting if text.startswith("- User asked why the basket"))
+    assert str(waiting[turn]["created_at"]).startswith("2026-05-04T10:02")
+    assert "<!--" not in turn
+    assert any(text.startswith("## Shop\n\n- The basket moved") for text in waiting)
+
+
+def numbered(number: int) -> tuple[str, str, str, str, str, float]:
+    """One of many memories: hash, text, tags, type, metadata and time."""
+    text = (
+        f"Machine {number} of hall {number % 17} runs the line for {number % 23} parts, and its gate {number % 7}"
+        f" must be closed before the belt {number % 11} starts, or counter {number} loses what it has."
+    )
+    kind = ("decision", "observation", "learning")[number % 3]
+    return f"hash{number}", text, f"hall{number % 17},machine", kind, "{}", 1_751_000_000.5 + number
+
+
+def test_ten_thousand_memories_come_in_seconds_and_twice_is_as_once(bare: Machine) -> None:
+    path = loaded("mcp-memory-service/sqlite_vec.sql", bare.root / "store.db")
+    with sqlite3.connect(path) as database:
+        database.execute("DELETE FROM memories")
+        database.executemany(
+            "INSERT INTO memories (content_hash, content, tags, memory_type, metadata, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+            map(numbered, range(MANY)),
+        )
+    database.close()
+    began = time.monotonic()
+    done = bare.run("import", "--from", "mcp-memory-service", str(path))
+    assert done.stdout == f"added {MANY} (for all your projects: {MANY})\n".encode()
+    assert time.monotonic() - began < LONG_S
+    before = bare.run("export", "-").stdout
+    assert bare.run("import", "--from", "mcp-memory-service", str(path)).stdout == f"added 0, already there {MANY}\n".encode()
+    exported = bare.run("export", "-").stdout
+    assert exported == before
+    assert all(json.loads(line)["source"].startswith("mcp-memory-service:hash") for line in exported.splitlines())
+
+
+# ---- made after what the programs publish ---------------------------------------------------------------------------------
+
+
+def test_claude_mem_lite_gives_lessons_and_what_it_was_told_to_keep(bare: Machine, shop: Path) -> None:
+    called = f"{shop.parent.name}--shop"
+    path = bare.root / "user" / ".claude-mem-lite" / "claude-mem-lite.db"
+    path.parent.mkdir()
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, text TEXT, type TEXT,"
+            " title TEXT, narrative TEXT, facts TEXT, created_at_epoch INTEGER, compressed_into INTEGER, lesson_learned TEXT,"
+            " superseded_at INTEGER, superseded_by INTEGER, importance_set_at INTEGER, hidden_at INTEGER)"
+        )
+        database.executemany(
+            "INSERT INTO observations VALUES (?, ?, ?, ?, ?, ?, ?, '[]', 1781000000000, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    1,
+                    "s1",
+                    called,
+                    "bi gr am",
+                    "bugfix",
+                    "Cart",
+                    "It broke.",
+                    None,
+                    "Empty carts answer 204.",
+                    None,
+                    None,
+                    None,
+                    None,
+                ),
+                (
+                    2,
+                    f"manual-{called}",
+                    called,
+                    "Deploy. de ep",
+                    "decision",
+                    "Deploy",
+                    RULE,
+                    None,
+                    None,
+                    None,
+                    None,
+                    None,
+                    None,
+                ),
+                (3, "s1", called, "x", "change", "Edited", "A file.", None, None, None, None, None, None),
+                (4, "s1", called, "x", "decision", "Old", "Old.", None, "An older lesson.", 1781000000001, 2, None, None),
+                (
+                    5,
+                    "s1",
+                    called,
+                    "x",
+                    "decision",
+                    "Hidden",
+                    "Hidden.",
+                    None,
+                    "A hidden lesson.",
+                    None,
+                    None,
+                    None,
+                    1781000000001,
+                ),
+                (6, "s1", "else--tiles", "x", "bugfix", "Tiles", "", None, "Tiles are drawn twice.", None, None, None, None),
+                (
+                    7,
+                    "s1",
+                    called,
+                    "x",
+                    "bugfix",
+                    "Weight",
+                    "",
+                    None,
+                    "The person gave this weight.",
+                    None,
+                    None,
+                    1781000000001,
+                    None,
+                ),
+            ],
+        )
+    database.close()
+    said = assert_taken_once(bare, ["claude-mem-lite"], shop)
+    assert "left out 2, which is replaced or hidden there" in said
+    assert "left out 1, which has no lesson" in said
+    assert "left out 1, which is about else--tiles: import it there" in said
+    assert {text: row["trust"] for text, row in rows(bare).items()} == {RULE: "agent", "The person gave this weight.": "import"}
+    assert {text: row["trust"] for text, row in rows(bare, "pending").items()} == {"Empty carts answer 204.": "tool"}
+
+
+@pytest.mark.parametrize("is_older", [True, False])
+def test_the_other_subcog_gives_its_memories_with_their_project(bare: Machine, *, is_older: bool) -> None:
+    path = bare.root / "user" / ".local" / "share" / "subcog" / "index.db"
+    path.parent.mkdir(parents=True)
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        text = "" if is_older else ", content TEXT NOT NULL"
+        database.execute(
+            "CREATE TABLE memories (id TEXT PRIMARY KEY, namespace TEXT NOT NULL, domain TEXT, project_id TEXT, branch TEXT,"
+            " file_path TEXT, status TEXT NOT NULL, created_at INTEGER NOT NULL, tags TEXT, source TEXT,"
+            f" tombstoned_at INTEGER{text})"
+        )
+        database.execute("CREATE VIRTUAL TABLE memories_fts USING fts5(id, content, tags)")
+        for number, (namespace, domain, project, status, tags, source, gone) in enumerate(
+            [
+                ("decisions", "project", PROJECT, "active", "money,bank", "cli", None),
+                ("patterns", "user", None, "active", "", "mcp", None),
+                ("learnings", "project", PROJECT, "active", "auto-capture", "hook", None),
+                ("learnings", "project", PROJECT, "superseded", "", "", None),
+                ("learnings", "project", PROJECT, "active", "", "", 1781000001),
+                ("learnings", "project", None, "active", "", "", None),
+                ("help", "user", None, "active", "", "", None),
+            ]
+        ):
+            values = [f"m{number}", namespace, domain, project, None, "src/till.py", status, 1781000000, tags, source, gone]
+            content = f"Memory {number} is about the till."
+            values += [] if is_older else [content]
+            database.execute(f"INSERT INTO memories VALUES ({', '.join('?' * len(values))})", values)
+            database.execute("INSERT INTO memories_fts VALUES (?, ?, ?)", (f"m{number}", content, tags))
+    database.close()
+    said = assert_taken_once(bare, ["subcog"])
+    for reason in ("is superseded there", "is tombstoned there", "is about a project that it does not name", "is a help text"):
+        assert f"left out 1, which {reason}" in said
+    kept = rows(bare)
+    assert {text: (row["namespace"], row.get("project"), row["trust"]) for text, row in kept.items()} == {
+        "Memory 0 is about the till.": ("decisions", PROJECT, "import"),
+        "Memory 1 is about the till.": ("patterns", None, "import"),
+    }
+    assert kept["Memory 0 is about the till."]["tags"] == ["money", "bank"]
+    assert str(kept["Memory 0 is about the till."]["created_at"]).startswith("2026-06-09")
+    assert {text: row["trust"] for text, row in rows(bare, "pending").items()} == {"Memory 2 is about the till.": "tool"}
+
+
+def test_codex_handbook_comes_entry_by_entry_with_its_project(bare: Machine, shop: Path) -> None:
+    handbook = bare.root / "user" / ".codex" / "memories" / "MEMORY.md"
+    handbook.parent.mkdir(parents=True)
+    text = (
+        "# Task Group: the shop's till\n\nscope: the till\napplies_to: cwd={folder}; reuse_rule=this checkout\n\n"
+        "## Task 1: a fix, done\n\n### rollout_summary_files\n\n- rollout_summaries/a.md (cwd=/x)\n\n### keywords\n\n- till\n\n"
+        '## User preferences\n\n- when a till is changed, the user asked: "run its tests" -> run them first [Task 1]\n\n'
+        "## Reusable knowledge\n\n- Prices are integers\n  of cents. [Task 1][Task 2]\n\n"
+        "## Failures and how to do differently\n\n- The drawer opens twice -> the lock was missing [Task 1]\n"
+    )
+    handbook.write_text(text.format(folder=shop) + "\n" + text.format(folder="/not/here").replace("till", "lift"))
+    (handbook.parent / "raw_memories.md").write_text("# Raw\n\nNot to be taken.\n")
+    said = assert_taken_once(bare, ["codex"])
+    assert "left out 3, which is of a folder that is not here (/not/here)" in said
+    assert {text: (row["namespace"], row["project"], row["trust"]) for text, row in rows(bare).items()} == {
+        'the shop\'s till: when a till is changed, the user asked: "run its tests" -> run them first': (
+            "patterns",
+            PROJECT,
+            "agent",
+        ),
+        "the shop's till: Prices are integers of cents.": ("learnings", PROJECT, "agent"),
+        "the shop's till: The drawer opens twice -> the lock was missing": ("learnings", PROJECT, "agent"),
+    }
+    handbook.write_text(text.format(folder=shop).replace("integers\n  of cents", "whole cents"))
+    assert bare.run("import", "--from", "codex").stdout == f"added 1 ({PROJECT}: 1), archived 1, already there 2\n".encode()
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, shop: Path, *, is_json: bool) -> None:
+    def rule(number: int, **more: object) -> dict[str, object]:
+        told: dict[str, object] = {"id": f"b-{number}-x", "scope": "global", "content": f"Rule {number} is about the till."}
+        told |= {"category": "testing", "kind": "workflow_rule", "state": "active", "maturity": "proven", "tags": ["till"]}
+        return told | {"createdAt": "2026-05-04T10:00:00.000Z", "pinned": False, "deprecated": False} | more
+
+    bullets = [
+        rule(1),
+        rule(2, state="draft"),
+        rule(3, pinned=True),
+        rule(4, state="retired"),
+        rule(5, replacedBy="b-1-x"),
+        rule(6, scope="workspace", workspace=str(shop)),
+        rule(7, scope="workspace", workspace="/not/here"),
+    ]
+    path = bare.root / "user" / ".cass-memory" / "playbook.yaml"
+    path.parent.mkdir()
+    lines = [f"  - {line}" if first else f"    {line}" for bullet in bullets for first, line in as_yaml(bullet)]
+    whole = (
+        json.dumps({"schema_version": 2, "bullets": bullets})
+        if is_json
+        else "\n".join(["schema_version: 2", "bullets:", *lines])
+    )
+    path.write_text(whole + "\n")
+    said = assert_taken_once(bare, ["cass"])
+    assert "left out 2, which is retired or replaced there" in said
+    assert "left out 1, which is about a folder that is not here (/not/here)" in said
+    kept = rows(bare)
+    assert {text: (row["trust"], row.get("project")) for text, row in kept.items()} == {
+        "Rule 1 is about the till.": ("agent", None),
+        "Rule 3 is about the till.": ("import", None),
+        "Rule 6 is about the till.": ("agent", PROJECT),
+    }
+    assert kept["Rule 1 is about the till."]["tags"] == ["testing", "till"]
+    assert str(kept["Rule 1 is about the till."]["created_at"]).startswith("2026-05-04")
+    assert {text: row["trust"] for text, row in rows(bare, "pending").items()} == {"Rule 2 is about the till.": "tool"}
+
+
+def as_yaml(bullet: dict[str, object]) -> list[tuple[bool, str]]:
+    """The lines of a rule as YAML writes them, and whether each is the first."""
+    lines: list[tuple[bool, str]] = []
+    for name, value in bullet.items():
+        written = [f"{name}: {str(value).lower() if isinstance(value, bool) else value}"]
+        if isinstance(value, list):
+            written = [f"{name}:", *(f"  - {entry}" for entry in value)]
+        lines += [(not lines and place == 0, line) for place, line in enumerate(written)]
+    return lines
+
+
+# ---- what can not be read -------------------------------------------------------------------------------------------------
+
+DATABASES = ("claude-mem", "claude-mem-lite", "mcp-memory-service", "mempalace", "subcog")
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_a_database_that_is_none_is_damaged_or_is_another_programs_is_one_line(bare: Machine, shop: Path, name: str) -> None:
+    (bare.root / "text.db").write_text("no database " * 100)
+    other = bare.root / "other.db"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE cats (name TEXT)")
+    database.close()
+    cut = loaded("mcp-memory-service/sqlite_vec.sql", bare.root / "cut.db")
+    cut.write_bytes(cut.read_bytes()[:5_000])
+    (bare.root / "cut.db-wal").unlink(missing_ok=True)
+    for path in (bare.root / "text.db", other, cut, bare.root / "not-there.db"):
+        done = bare.run("import", "--from", name, str(path), cwd=shop)
+        assert_one_line_error(done, 2)
+        assert b"Traceback" not in done.stderr
+    assert rows(bare) == rows(bare, "pending") == {}
+
+
+def test_a_locked_database_is_one_line_and_nothing_is_half_done(bare: Machine) -> None:
+    path = bare.root / "store.db"
+    with sqlite3.connect(path) as database:
+        database.executescript((RIVALS / "mcp-memory-service/sqlite_vec.sql").read_text(encoding="utf-8"))
+    database.close()
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN EXCLUSIVE")
+    done = bare.run("import", "--from", "mcp-memory-service", str(path))
+    writer.execute("ROLLBACK")
+    writer.close()
+    assert_one_line_error(done, 2)
+    assert b"end the program that uses it" in done.stderr
+    assert rows(bare) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"bullets: [unclosed", "is no YAML"),
+        (b"- a\n- b\n", "is no playbook of cass-memory"),
+        (b"bullets: !!python/object/apply:os.system ['touch ran']\n", "is no YAML"),
+        ("bullets:\n  - content: Grüße\n".encode("latin-1"), "is no YAML"),
+        (b"[" * 50_000, "is nested more than 50 deep"),
+        (b'{"bullets": [', "is no YAML"),
+    ],
+)
+def test_a_playbook_that_is_none_is_one_line(bare: Machine, text: bytes, said: str) -> None:
+    path = bare.root / "playbook.yaml"
+    path.write_bytes(text)
+    done = bare.run("import", "--from", "cass", str(path))
+    assert_one_line_error(done, 2)
+    assert said in done.stderr.decode()
+    assert not list(bare.root.rglob("ran"))
+
+
+@posix
+def test_huge_files_other_encodings_and_links_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None:
+    memory = shop / ".memsearch" / "memory"
+    memory.mkdir(parents=True)
+    outside = bare.root / "secret.md"
+    outside.write_text("### 10:00\n- The password is elsewhere.\n")
+    (memory / "2026-05-01.md").symlink_to(outside)
+    with open(memory / "2026-05-02.md", "wb") as file:
+        file.truncate(10_000_000_000)
+    (memory / "2026-05-03.md").write_bytes("### 10:00\n- Gr\xfc\xdfe\n".encode("latin-1"))
+    (memory / "2026-05-04.md").write_text("### 10:00\n- The key is AKIA" + "IOSFODNN7EXAMPLQ for now.\n")
+    done = bare.run("import", "--from", "memsearch", cwd=shop)
+    assert done.code == 0
+    for reason in ("is a link out of its folder", "has more than 4,000,000 bytes", "is not UTF-8"):
+        assert f"left out 1, which {reason}" in done.stderr.decode()
+    assert b"removed 1 AWS access key" in done.stderr
+    assert "password" not in json.dumps(rows(bare, "pending"))
+    assert len(rows(bare, "pending")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("codex", "is not there"),
+        ("basic-memory", "has no notes of basic-memory"),
+        ("memsearch", "has no day files of memsearch"),
+        ("mempalace", "has no chroma.sqlite3"),
+        ("cass", "there is no playbook.yaml"),
+        ("subcog", "is not there"),
+    ],
+)
+def test_what_is_not_there_is_one_line(bare: Machine, shop: Path, name: str, said: str) -> None:
+    done = bare.run("import", "--from", name, cwd=shop)
+    assert_one_line_error(done, 2)
+    assert said in done.stderr.decode()
+
+
+def test_half_a_configuration_of_basic_memory_is_one_line(bare: Machine) -> None:
+    configured = bare.root / "user" / ".basic-memory" / "config.json"
+    configured.parent.mkdir()
+    configured.write_text('{"projects": {"shop":')
+    assert_one_line_error(bare.run("import", "--from", "basic-memory"), 2)
