@@ -94,6 +94,7 @@ def test_what_a_person_had_claude_mem_keep_comes_and_what_it_observed_waits(bare
     said = assert_taken_once(bare, ["claude-mem"], shop)
     assert "left out 1, which is about tiles: import it there" in said
     assert "left out 1, which is marked sensitive there" in said
+    assert "claude-mem tells projects apart by the folder's name alone: notes about another shop come, too" in said
     assert {text: row["trust"] for text, row in rows(bare).items()} == {
         "Prices are shown with the tax of the country that the parcel goes to, not of the shop.": "import",
         "Deploys\nNever deploy on a Friday.": "import",

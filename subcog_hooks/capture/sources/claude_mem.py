@@ -64,6 +64,11 @@ def read(path: str, here: Project) -> SourceReading:
                 reading.left_out[reason] += 1
             else:
                 _add(f"memory_items/{row.get('id')}", row, of, here, reading, is_persons=is_persons)
+    if reading.rows:
+        called = os.path.basename(here.names[-1])
+        reading.remarks.append(
+            f"{CLAUDE_MEM} tells projects apart by the folder's name alone: notes about another {called} come, too"
+        )
     return reading
 
 

@@ -19,10 +19,11 @@ class SourceReading:
 
     origin: begins what its memories say of where they come from; rows: each behind its place; left_out: how often, by reason;
     kinds: how many memories of each kind of the source's own; is_whole: nothing of this origin was passed over, so that what an
-    earlier import took and is not here is gone; files: the Markdown files among it that are read as `subcog import FILE` does.
+    earlier import took and is not here is gone; files: the Markdown files among it that are read as `subcog import FILE` does;
+    remarks: what the person should know before they trust it.
     """
 
-    __slots__ = ("files", "is_whole", "kinds", "left_out", "origin", "rows")
+    __slots__ = ("files", "is_whole", "kinds", "left_out", "origin", "remarks", "rows")
 
     def __init__(self, name: str, within: str = "") -> None:
         """name: of the source; within: the part of it that is read, where there are several."""
@@ -32,6 +33,7 @@ class SourceReading:
         self.kinds: Counter[str] = Counter()
         self.is_whole = True
         self.files: set[str] = set()
+        self.remarks: list[str] = []
 
     def add(self, kind: str, place: str, content: str, at: int, owner: str | None, **fields: object) -> None:
         """Add a memory. place: where it stands in the source, which names it for ever; at: milliseconds since the epoch;

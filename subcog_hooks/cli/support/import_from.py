@@ -56,16 +56,18 @@ def run(reading: SourceReading, store: Store | None, options: importing.Options)
 
 def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
     """Say what a source holds, what was left out and why, and, before anything is stored, what is nearly there already."""
-    waiting = sum(row.memory.status == PENDING for _, row in reading.rows)
+    waits = sum(row.memory.status == PENDING for _, row in reading.rows)
     owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
     if dry_run:
         for kind, count in reading.kinds.most_common():
             terminal.result(f"{count:>7,}  {safe(kind)}")
         for owner, count in owners.most_common():
             terminal.say(f"for {safe(owner)}: {count}")
-    if waiting:
+    for remark in reading.remarks:
+        terminal.say(safe(remark))
+    if waits:
         terminal.say(
-            f"{waiting} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them"
+            f"{waits} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them"
         )
     for reason, count in reading.left_out.most_common(SHOWN_LEFT_OUT):
         terminal.say(f"left out {count}, which {safe(reason)}")
