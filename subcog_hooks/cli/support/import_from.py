@@ -66,9 +66,7 @@ def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
     for remark in reading.remarks:
         terminal.say(safe(remark))
     if waits:
-        terminal.say(
-            f"{waits} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them"
-        )
+        terminal.say(f"{waits} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them")
     for reason, count in reading.left_out.most_common(SHOWN_LEFT_OUT):
         terminal.say(f"left out {count}, which {safe(reason)}")
     if len(reading.left_out) > SHOWN_LEFT_OUT:
