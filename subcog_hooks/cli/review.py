@@ -15,7 +15,7 @@ from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal, wh
 from subcog_hooks.cli.support.similar import similar_to
 from subcog_hooks.cli.support.waiting import Settlement
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
-from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.model import PENDING, Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.state.decision import Decision
 
@@ -23,6 +23,7 @@ KEYS = (
     "k keep, d drop, e edit and keep, r put it in the place of one that is like it, m merge it into that one",
     "K keep all of this source, D drop all of it, n leave it for later, u undo, q quit",
 )
+ALL_OF_SOURCE, WITH_NEIGHBOUR = ("K", "D"), ("r", "m")  # keys
 MOST_PROMPTS = 3  # that are named, of those a memory would have come to
 LONGEST_SHOWN = 120  # characters of a neighbour or a prompt
 
@@ -58,8 +59,13 @@ def review(
     Example: subcog review --list
     """
     if accept or reject:
+        if as_list or as_jsonl:
+            raise UsageError("--list and --jsonl settle nothing", "leave them out, or --accept and --reject")
         _settle(accept or [], reject or [], as_user=as_user)
         return
+    is_in_terminal = terminal.interactive and not as_list and not as_jsonl
+    if is_in_terminal and author.is_agent() and not as_user:
+        raise author.needs_consent("what waits for review is the person's to settle")
     with session.reading() as store:
         found = waiting.find_waiting(store) if store else []
         if not found:
@@ -69,7 +75,7 @@ def review(
             for memory in found:
                 _print_row(memory, store)
             return
-    if as_list or not terminal.interactive:
+    if not is_in_terminal:
         for memory in found:
             terminal.pieces(
                 (memory.id, ACCENT), (f"  {day(memory.created_at)}  {_origin(memory)}  ", DIM), (safe(memory.content), "")
@@ -164,11 +170,11 @@ class _Session:
             if key in ("n", " "):
                 self._at += 1
                 return True
-            if key == "u":
-                if self._undo():
-                    return True
-                continue
             try:
+                if key == "u":
+                    if self._undo():
+                        return True
+                    continue
                 change = self._change(key, memory, [one.memory for one in near])
             except SubcogError as error:
                 terminal.complain(str(error))
@@ -179,7 +185,7 @@ class _Session:
             self._settled |= self._waiting_in(change)
             self._steps.append((self._at, change))
             terminal.result(f"   {change.said}")
-            if key in "KD" and (name := waiting.importer_of(memory)):
+            if key in ALL_OF_SOURCE and (name := waiting.importer_of(memory)):
                 _ask_for_later(name, waiting.KEEP_FROM if key == "K" else waiting.DROP_FROM)
             self._at += 1
             return True
@@ -191,19 +197,19 @@ class _Session:
                 return waiting.accept(store, [memory])
             if key == "d":
                 return waiting.reject(store, [memory])
-            if key in "KD":
+            if key in ALL_OF_SOURCE:
                 same = [one for one in self._found if one.id not in self._settled and waiting.is_of_same_source(one, memory)]
                 change = (waiting.accept if key == "K" else waiting.reject)(store, same)
                 name = waiting.importer_of(memory) or waiting.source_of(memory)
                 return change._replace(said=f"{change.said}: all {len(same)} {name}")
-            if key in "rm" and near:
+            if key in WITH_NEIGHBOUR and near:
                 other = _choice(near)
                 if other is None:
                     return None
                 return (waiting.supersede if key == "r" else waiting.merge)(store, memory, other)
             if key == "e":
                 return _edited(memory, store)
-        if key in "rm":
+        if key in WITH_NEIGHBOUR:
             raise UsageError("nothing is like it", "keep it, or drop it")
         return None
 
@@ -211,9 +217,10 @@ class _Session:
         if not self._steps:
             terminal.say("there is nothing to undo")
             return False
-        at, change = self._steps.pop()
+        at, change = self._steps[-1]
         with session.writing() as store:
             waiting.undo(store, change)
+        self._steps.pop()
         self._settled -= self._waiting_in(change)
         self._at = at
         terminal.result("   undone")
@@ -247,13 +254,19 @@ class _Session:
 
 def _edited(memory: Memory, store: Store) -> Settlement | None:
     """Let the person change a memory in the editor; it is kept then. Return None where nothing was changed."""
+
+    def edited(stored: Memory) -> Memory:
+        if stored.status != PENDING:
+            raise UsageError(f"{stored.id} is {stored.status} by now", "another process was quicker")
+        return changed(stored, {**edits, "status": "active"})
+
     with whole_lines(), Editor(memory) as edits:
-        after = amend(memory, lambda stored: changed(stored, {**edits, "status": "active"}), store, []) if edits else None
+        after = amend(memory, edited, store, []) if edits else None
     if after is None:
         terminal.say("nothing changed; it still waits")
         return None
     session.follow(store)
-    return Settlement("changed and kept", (memory,))
+    return Settlement("changed and kept", (memory,), (after,))
 
 
 def _say_keys() -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sqlite3
+import time
 
 import pytest
 
@@ -148,6 +149,60 @@ def test_twenty_are_gone_through_in_a_window_that_changes_its_size(bare: Machine
     assert max(map(len, narrow[3:])) <= 40
     coloured = re.findall(r"\x1b\[[0-9;]*m", asked.written)
     assert all("3" not in codes for codes in coloured) if colour else any("3" in codes for codes in coloured)
+
+
+@posix
+@pytest.mark.parametrize("key", ["\x1b", "\x1b[B", "ö", "\n"])
+def test_a_key_that_is_no_letter_settles_nothing(bare: Machine, waiting: list[str], key: str) -> None:
+    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    shown = asked.read_until("prompts")
+    asked.type(key)
+    time.sleep(0.3)  # an escape is told from an arrow by what follows it
+    asked.type("q")
+    assert asked.end() == 0
+    assert "0 settled, 2 still wait" in asked.written[len(shown) :]
+    assert statuses(bare) == {OLD: "active", NEW: "pending", APART: "pending"}
+
+
+@posix
+def test_what_another_process_did_meanwhile_stays(bare: Machine, waiting: list[str]) -> None:
+    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "EDITOR": "sed -i s/Ropes/Chains/"})
+    asked.read_until("1 of 2")
+    asked.read_until("prompts")
+    asked.type("k")
+    asked.read_until("2 of 2")
+    bare.run("edit", waiting[0], "--content", "The crane is new.")
+    asked.type("u")
+    asked.read_until(f"{waiting[0]} was changed since then, elsewhere; it stays as it is")
+    bare.run("forget", waiting[1])
+    asked.type("e")
+    asked.read_until(f"{waiting[1]} is deleted by now")
+    asked.type("q")
+    assert asked.end() == 0
+    assert statuses(bare) == {OLD: "active", "The crane is new.": "active", APART: "deleted"}
+
+
+@posix
+@pytest.mark.parametrize("key", ["r", "m"])
+def test_nothing_is_put_in_the_place_of_what_is_gone_by_now(bare: Machine, waiting: list[str], key: str) -> None:
+    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    asked.read_until("1 of 2")
+    asked.read_until("prompts")
+    (old,) = [json.loads(line)["id"] for line in bare.run("list", "--jsonl").stdout.splitlines()]
+    bare.run("forget", old)
+    asked.type(key)
+    asked.read_until(f"{old} is deleted by now")
+    asked.type("q")
+    assert asked.end() == 0
+    assert statuses(bare) == {OLD: "deleted", NEW: "pending", APART: "pending"}
+
+
+@posix
+def test_an_agent_on_a_terminal_settles_nothing_either(bare: Machine, waiting: list[str]) -> None:
+    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "CLAUDECODE": "1"})
+    assert asked.end() == 2
+    assert_one_line_error(bare.run("review", "--list", "--accept", waiting[0]), 2)
+    assert statuses(bare)[NEW] == "pending"
 
 
 @posix

@@ -1,6 +1,6 @@
 """Marks: a person's word that a memory was wrong for the prompt of a decision, and that word taken back."""
 
-from subcog_hooks.cli.support import decisions, session
+from subcog_hooks.cli.support import author, decisions, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT, START_EVENT
@@ -16,6 +16,8 @@ from subcog_hooks.text.typed import asked_in
 
 def mark(id_: str, decision: str | None) -> None:
     """Mark a memory as wrong for the prompt of a decision. Raises NoDecision, NoMemory, UsageError."""
+    if author.is_agent():
+        raise UsageError("a mark is the person's word, and this command is run by an agent", "the person runs it")
     with decisions.opened() as state:
         found = _meant(state, id_, decision)
     if found.event != PROMPT_EVENT:

@@ -1,6 +1,7 @@
 """Single keys of a terminal, also those that were pressed before somebody waited for them."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +20,16 @@ def single_keys() -> Iterator[None]:
         yield
         return
     before = termios.tcgetattr(sys.stdin.fileno())
-    tty.setcbreak(sys.stdin.fileno(), termios.TCSADRAIN)
+
+    def listen(*_: object) -> None:
+        tty.setcbreak(sys.stdin.fileno(), termios.TCSADRAIN)
+
+    listen()
+    was = signal.signal(signal.SIGCONT, listen)  # a shell takes its own settings back while the command is stopped
     try:
         yield
     finally:
+        signal.signal(signal.SIGCONT, was)
         termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)
 
 

@@ -6,7 +6,9 @@ The plugin has the same texts. A skill of ours that the person has changed is th
 import hashlib
 import os
 import re
+import shlex
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,8 +25,8 @@ _PREFIX = "subcog-"  # of the folders, which name the skills
 _MADE_BY = "<!-- written by `subcog init`, which replaces it while nobody changes it: "
 _END = " -->\n"
 _CALLS = re.compile(rf"\bsubcog (?=(?:{'|'.join(map(re.escape, COMMANDS))})\b)")
-_PLAIN = re.compile(r"[\w./@%+=:-]+")  # what a shell takes as it is
 _DIGITS = 16
+_READABLE = 0o644  # as a person writes one
 
 
 class Skill(NamedTuple):
@@ -66,11 +68,13 @@ def write(skills: Sequence[Skill]) -> None:
     for skill in skills:
         if skill.state not in (MISSING, OLDER):
             continue
-        partial = f"{skill.path}.subcog"
+        folder = os.path.dirname(skill.path)
         try:
-            os.makedirs(os.path.dirname(skill.path), exist_ok=True)
-            with open(partial, "w", encoding="utf-8", newline="") as file:
+            os.makedirs(folder, exist_ok=True)
+            descriptor, partial = tempfile.mkstemp(prefix=f"{_FILE}.", dir=folder)  # a repository may hold any name already
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                 file.write(skill.text)
+            os.chmod(partial, _READABLE)
             os.replace(partial, skill.path)
         except OSError as error:
             raise ConfigError(
@@ -102,7 +106,7 @@ def command_of(program: Sequence[str]) -> str:
     found = shutil.which("subcog")
     if len(program) == 1 and found and os.path.realpath(found) == os.path.realpath(program[0]):
         return "subcog"
-    return " ".join(word if _PLAIN.fullmatch(word) else f"'{word}'" for word in program)
+    return shlex.join(program)
 
 
 def _written(name: str, program: str) -> str:

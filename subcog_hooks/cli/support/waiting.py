@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli.support import decisions, session, trial
 from subcog_hooks.cli.support.amendment import changed, joined
 from subcog_hooks.cli.support.remedies import Rerun
-from subcog_hooks.errors import StoreError, UsageError
+from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.memory.model import NOTED, PENDING, Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store
@@ -21,10 +22,11 @@ JOINED = ("tags", "keywords", "triggers", "paths", "questions")  # what a memory
 
 
 class Settlement(NamedTuple):
-    """A change that was made at the person's word. before: every memory of it as it was."""
+    """A change that was made at the person's word. before, after: every memory of it as it was, and as it is then."""
 
     said: str
     before: tuple[Memory, ...]
+    after: tuple[Memory, ...]
 
 
 def find_waiting(store: Store) -> list[Memory]:
@@ -97,51 +99,64 @@ def _given(was: Decision, of_prompts: Sequence[Decision], copy: trial.Trial, sta
 
 
 def accept(store: Store, memories: Sequence[Memory]) -> Settlement:
-    """Let memories be handed over from now on. Raises StoreError."""
-    return _set(store, memories, "active", "kept")
+    """Let memories be handed over from now on. Raises StoreError, UsageError."""
+    _require_waiting(store, memories)
+    return _apply(store, {memory.id: {"status": "active"} for memory in memories}, "kept")
 
 
 def reject(store: Store, memories: Sequence[Memory]) -> Settlement:
-    """Forget memories, as `forget` does. Raises StoreError."""
-    return _set(store, memories, "deleted", "dropped")
+    """Forget memories, as `forget` does. Raises StoreError, UsageError."""
+    _require_waiting(store, memories)
+    return _apply(store, {memory.id: {"status": "deleted"} for memory in memories}, "dropped")
 
 
 def supersede(store: Store, memory: Memory, old: Memory) -> Settlement:
-    """Let a memory take the place of one that is handed over. Raises StoreError."""
-    kept = accept(store, [memory])
-    gone = _modify(store, old, {"status": "superseded", "superseded_by": memory.id})
-    return Settlement(f"kept in the place of {old.id}", (*kept.before, gone))
+    """Let a memory take the place of one that is handed over. Raises StoreError, UsageError."""
+    _require_waiting(store, [memory])
+    _require_live(store, old)
+    gone = {"status": "superseded", "superseded_by": memory.id}
+    return _apply(store, {memory.id: {"status": "active"}, old.id: gone}, f"kept in the place of {old.id}")
 
 
 def merge(store: Store, memory: Memory, into: Memory) -> Settlement:
-    """Let a memory that is handed over take over what a waiting one comes by, and forget that one. Raises InvalidMemory."""
-    given = {field: getattr(memory, field) for field in JOINED}
-    richer = _modify(store, into, joined(into, given))
-    return Settlement(f"merged into {into.id}", (*reject(store, [memory]).before, richer))
+    """Let a memory that is handed over take over what a waiting one comes by, and forget that one.
+
+    Raises StoreError, UsageError, InvalidMemory.
+    """
+    _require_waiting(store, [memory])
+    richer = joined(_require_live(store, into), {field: getattr(memory, field) for field in JOINED})
+    return _apply(store, {memory.id: {"status": "deleted"}, into.id: richer}, f"merged into {into.id}")
 
 
 def undo(store: Store, change: Settlement) -> None:
-    """Make the memories of a change what they were before. Raises StoreError."""
-    for before in change.before:
-        store.modify([before.id], lambda stored, was=before: was.replaced(updated_at=_later(stored)))  # type: ignore[misc]
+    """Make the memories of a change what they were before. Raises StoreError, UsageError where one is another by now."""
+    for after in change.after:
+        if jsonl.dump(store.get(after.id)) != jsonl.dump(after):
+            raise UsageError(f"{after.id} was changed since then, elsewhere", "it stays as it is")
+    were = {before.id: before for before in change.before}
+    store.modify(list(were), lambda stored: were[stored.id].replaced(updated_at=_later(stored)))
     session.follow(store)
 
 
-def _set(store: Store, memories: Sequence[Memory], status: str, said: str) -> Settlement:
-    before = tuple(store.get(memory.id) for memory in memories)
-    for memory in before:
-        if memory.status != PENDING:
-            raise StoreError(f"{memory.id} is {memory.status} by now", "another process was quicker")
-    store.modify([memory.id for memory in before], lambda stored: stored.replaced(status=status, updated_at=_later(stored)))
-    session.follow(store)
-    return Settlement(said, before)
+def _require_waiting(store: Store, memories: Sequence[Memory]) -> None:
+    for memory in memories:
+        if (stored := store.get(memory.id)).status != PENDING:
+            raise UsageError(f"{memory.id} is {stored.status} by now", "another process was quicker")
 
 
-def _modify(store: Store, memory: Memory, changes: Mapping[str, object]) -> Memory:
-    before = store.get(memory.id)
-    store.modify([before.id], lambda stored: changed(stored, changes).replaced(updated_at=_later(stored)))
+def _require_live(store: Store, memory: Memory) -> Memory:
+    stored = store.get(memory.id)
+    if not stored.is_live(now_ms()):
+        raise UsageError(f"{memory.id} is {stored.status} by now", "keep this one, or drop it")
+    return stored
+
+
+def _apply(store: Store, changes: Mapping[str, Mapping[str, object]], said: str) -> Settlement:
+    """Make the changes of several memories, by id, at once."""
+    before = tuple(store.get(id_) for id_ in changes)
+    after = store.modify(list(changes), lambda stored: changed(stored, changes[stored.id]).replaced(updated_at=_later(stored)))
     session.follow(store)
-    return before
+    return Settlement(said, before, tuple(after))
 
 
 def _later(stored: Memory) -> int:
