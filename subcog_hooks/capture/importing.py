@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import Removed, cleaned, safe_id, storable, to
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.errors import InvalidMemory, UsageError
 from subcog_hooks.memory.cue_tables import Room
-from subcog_hooks.memory.model import FILE, MAX_UNPINNED_PRIORITY, PENDING, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.memory.model import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION, USER, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.regular_files import NotRegular, read_regular
@@ -34,7 +34,6 @@ _OF_THE_USER = (  # and those of which it says nothing
 )
 _PATTERNS = {"triggers": triggers.check, "paths": globs.check}
 _STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived", "obsolete": "archived"}
-SECTION = "md-"  # begins the ids of Markdown sections, which follow from their place
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
@@ -139,7 +138,7 @@ def run(path: str, store: Store | None, options: Options, progress: "Callable[[i
 
 def run_reading(
     rows: "Sequence[tuple[str, jsonl.Row]]",
-    origin: str,
+    has_lost: "Callable[[str], bool]",
     files: "AbstractSet[str]",
     store: Store | None,
     options: Options,
@@ -147,8 +146,8 @@ def run_reading(
 ) -> Report:
     """Import what a source held, as `run` does.
 
-    origin: begins what its memories say of where they come from: those that an earlier import took and that are not among the
-    rows are archived; "" where not all of the source was read. files: the Markdown files that were read as `run` reads them:
+    has_lost: tells by a memory's origin whether it would be among the rows if it were still there: those that an earlier import
+    took are archived. files: the Markdown files that were read as `run` reads them:
     sections that are no longer in them are archived. Raises StoreError.
     """
     report = Report()
@@ -159,12 +158,12 @@ def run_reading(
         progress(len(chunk))
     if store and files:
         _archive_what_is_gone(store, there, files, options, report)
-    if store and origin:
+    if store:
         _archive(
             [
                 memory
                 for memory in store.all(("active", PENDING))
-                if memory.source.startswith(origin) and memory.id.startswith(SECTION) and memory.id not in there
+                if memory.id.startswith(SECTION) and memory.id not in there and has_lost(memory.source)
             ],
             store,
             options,
@@ -176,7 +175,7 @@ def run_reading(
 def _archive(gone: "Sequence[Memory]", store: Store, options: Options, report: Report) -> None:
     """Archive what is no longer where it was taken from, and that nobody has changed here."""
     kept = [one for one in gone if _is_untouched(one) and not (options.keeps_users and one.trust == USER)]
-    report.archived = len(kept)
+    report.archived += len(kept)
     if kept and not options.dry_run:
         store.update([memory.replaced(status="archived") for memory in kept])
 
@@ -413,6 +412,7 @@ def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Op
 
 def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options) -> _Outcome:
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
+    forgotten = _forgotten(chunk, store) if store and (options.keeps_users or not options.replace) else frozenset()
     room = store.room() if store else Room(used=0)
     found = _Outcome()
     hashes: set[tuple[str, str]] = set()
@@ -424,7 +424,7 @@ def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options
             found.problems += [Problem(place, f"{error}; the rest of it is kept", is_entry=True) for error in left_out]
             before = found.new.get(memory.id) or found.changed.get(memory.id) or existing.get(memory.id)
             if before is None:
-                if not row.has_id and _is_known(memory, hashes, store):
+                if memory.id in forgotten or (not row.has_id and _is_known(memory, hashes, store)):
                     found.skipped += 1
                     continue
                 room.take(memory, before)
@@ -442,6 +442,26 @@ def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options
         except InvalidMemory as error:
             found.problems.append(Problem(place, str(error)))
     return found
+
+
+def _forgotten(chunk: "list[tuple[str, jsonl.Row]]", store: Store) -> frozenset[str]:
+    """Return the ids of sections that the user has forgotten, though the store has none of that id.
+
+    It was purged, or has another place by now: a part of the document that was forgotten whole, or a file of another name.
+    """
+    sections = {row.memory.id: place for place, row in chunk if row.is_section}
+    wholes = {id_: SECTION + hash_content(place.partition("#")[0])[:12] for id_, place in sections.items() if "#" in place}
+    known = store.by_ids(list(wholes.values()))
+    gone = store.purged_sections([*sections, *wholes.values()])
+    gone |= {id_ for id_, memory in known.items() if memory.status == "deleted"}
+    found = {id_ for id_ in sections if id_ in gone or wholes.get(id_) in gone}
+    for _, row in chunk:
+        if row.is_section and row.memory.id not in found:
+            program = row.memory.source.partition(":")[0]
+            same = store.forgotten_with(row.memory.content_hash)
+            if any(other.source.partition(":")[0] == program for other in same):
+                found.add(row.memory.id)
+    return frozenset(found)
 
 
 def _as_stored(memory: Memory, options: Options) -> Memory:
@@ -489,6 +509,10 @@ def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -
     """Return whether a row brings nothing new. A section that the user has forgotten or superseded stays so."""
     if before.status == PENDING:
         memory = _as_stored(memory, options)
+    if memory.trust == FILE and not row.is_section and before.content_hash == memory.content_hash:
+        return not _brings_cues(before, memory, options)  # a file's word takes nothing away from what is here
+    if row.is_section and before.status == "active" and memory.status == PENDING:
+        memory = memory.replaced(status="active")  # what the person has let through does not wait again
     if options.replace:
         return jsonl.dump(before) == jsonl.dump(_updated(before, memory) if row.is_section else memory)
     if not row.is_section:
@@ -512,10 +536,16 @@ def _replacement(before: Memory, memory: Memory, row: jsonl.Row, options: Option
     """Return what takes the place of `before`. Raises InvalidMemory unless --replace, or the file itself, allows it."""
     if options.keeps_users and before.trust == USER:
         raise InvalidMemory(f"{memory.id} is the person's own", "ask the person, then give --as-user")
+    if options.keeps_users and (before.status == "deleted" or (before.status == PENDING and not options.waits)):
+        raise InvalidMemory(f"{memory.id} waits for the person, or was forgotten", "ask the person, then give --as-user")
+    if options.waits and before.status == "active":
+        raise InvalidMemory(f"{memory.id} is another by now, and an agent imports it unasked", "the person imports it again")
     if not row.is_section:
         if options.replace or _brings_cues(before, memory, options):
             return memory
         raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
+    if options.keeps_users and not _is_untouched(before):
+        raise InvalidMemory(f"{memory.id} was changed by the person", "ask the person, then give --as-user")
     if not options.replace and not _is_untouched(before):
         raise InvalidMemory(f"{memory.id} was edited since it was imported", "use --replace to take the file's text")
     return _updated(before, memory)
@@ -527,6 +557,8 @@ def _updated(before: Memory, section: Memory) -> Memory:
         field: getattr(section, field) for field in (*_OF_THE_FILE, "source", "created_at", "updated_at", "superseded_by")
     }
     after = before.replaced(**fields)
+    if before.status == "active" and after.status == PENDING:
+        after.status = "active"  # the person has let it through
     if section.trust == "user" or before.content_hash != section.content_hash:
         after.trust = section.trust
     if not after.is_pinnable:

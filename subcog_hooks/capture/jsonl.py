@@ -7,7 +7,14 @@ from subcog_hooks.capture import entities
 from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import DEFAULT_NAMESPACE, FILE, MAX_UNPINNED_PRIORITY, AnsweredQuestion, Memory
+from subcog_hooks.memory.model import (
+    DEFAULT_NAMESPACE,
+    FILE,
+    MAX_UNPINNED_PRIORITY,
+    AnsweredQuestion,
+    Memory,
+    is_loaded_by_client,
+)
 from subcog_hooks.memory.project import identity_of
 
 TYPE_CHECKING = False
@@ -80,13 +87,17 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     values.setdefault("id", "" if has_id else new_id())
     unknown = tuple(name for name in fields if name not in FIELDS and name not in DERIVED)
     row = Row(Memory(**values), has_id, unknown)
-    if not trusted and row.memory.trust == FILE:
+    if not trusted:
         _withhold(row)
     return row
 
 
 def _withhold(row: Row) -> None:
-    """Leave out what would bring a memory before it is asked for."""
+    """Leave out what nobody vouches for: an origin that keeps away what is like it, and of a file's word what pushes it."""
+    if is_loaded_by_client(row.memory.source):
+        row.memory = row.memory.replaced(source="")
+    if row.memory.trust != FILE:
+        return
     bare = Memory(id=row.memory.id, content=row.memory.content)
     row.is_withheld = any(getattr(row.memory, name) for name in PUSHING)
     row.memory = row.memory.replaced(**{name: getattr(bare, name) for name in PUSHING})

@@ -37,9 +37,10 @@ def _take_notes() -> None:
     home = session.home()
     try:
         claude_notes.take_over(home)
-    except SubcogError as error:
-        log.write(home, f"Claude Code's notes were not taken over: {error}")
-        claude_notes.note_failure(home, error)
+    except Exception as error:  # noqa: BLE001 - nobody sees this process: whatever it is, `doctor` tells it
+        why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
+        log.write(home, f"Claude Code's notes were not taken over: {why}")
+        claude_notes.note_failure(home, why)
 
 
 def _yield_to_others() -> None:

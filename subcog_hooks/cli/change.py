@@ -115,6 +115,7 @@ def edit(
     with session.writing() as store:
         before = session.find(store, id_)
         author.require_consent([before], as_user=as_user, status=status)
+        author.require_say(before, as_user=as_user)
         changes: dict[str, object] = {
             name: value
             for name, value in (
@@ -252,6 +253,7 @@ def supersede(
         if before.id == after.id:
             raise UsageError(f"{before.id} can not supersede itself", "give two ids")
         author.require_consent([before], as_user=as_user)
+        author.require_say(before, as_user=as_user)
         if after.status == PENDING:
             raise UsageError(f"{after.id} waits for `subcog review`, and replaces nothing until then", "review it first")
         if after.superseded_by == before.id and after.status == "superseded":

@@ -193,8 +193,12 @@ def _claude_notes(home: Home, settings: loading.Settings, findings: Findings) ->
     if look is None:
         findings.note("Claude Code's notes are taken over when a session begins; no session has begun since")
         return
-    at, told = look
-    findings.good(f"Claude Code's notes were last looked at on {day(at)}: {safe(told)}")
+    at, told, has_failed = look
+    said = f"Claude Code's notes were last looked at on {day(at)}: {safe(told)}"
+    if has_failed:
+        findings.note(f"{said}; the next session tries again")
+    else:
+        findings.good(said)
 
 
 def _embedding(home: Home, store: Store, findings: Findings) -> None:

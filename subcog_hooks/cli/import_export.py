@@ -76,7 +76,7 @@ def import_(
     """
     if origin == catalogue.LIST:
         raise typer.Exit(import_from.list_found())
-    _check_options(source, origin, since, trust)
+    _check_options(source, origin, since, trust, is_for_all=user)
     options = _options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
     reading = import_from.read(origin, source, since) if origin else None
     if reading is None:
@@ -102,12 +102,16 @@ def import_(
         raise typer.Exit(EXIT_USAGE)
 
 
-def _check_options(source: str | None, origin: str | None, since: str | None, trust: str) -> None:
+def _check_options(source: str | None, origin: str | None, since: str | None, trust: str, *, is_for_all: bool) -> None:
     """Raise UsageError where the options of an import do not fit each other."""
     if source is None and origin is None:
         raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
     if since is not None and origin != commit_reasons.GIT:
         raise UsageError("--since is about commits", f"give it with --from {commit_reasons.GIT}")
+    if origin is not None and (is_for_all or trust == USER):
+        raise UsageError(
+            "--user and --trust user are for Markdown and JSONL", "leave them out: a source says whose its memories are"
+        )
     if trust not in ("user", "import"):
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
 

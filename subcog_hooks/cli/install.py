@@ -238,14 +238,14 @@ def _ask_for_notes() -> None:
     """Ask whether Claude Code's own notes are to be taken over, where there are any and the person has not said so yet."""
     if not terminal.interactive or session.settings().is_set(claude_notes.NOTES_SETTING):
         return
-    notes, projects = claude_notes.count()
-    if not notes:
+    notes, projects, others = claude_notes.count()
+    if not notes and not others:
         return
     from subcog_hooks.cli.config import keep  # as above
 
     is_wanted = typer.confirm(
-        f"Take over what Claude Code itself has noted ({counted(notes, 'note')} about {counted(projects, 'project')}), "
-        "now and when a session begins?",
+        f"Take over what Claude Code itself has noted ({counted(notes, 'note')} about {counted(projects, 'project')}, "
+        f"{counted(others, 'CLAUDE.md or rule', 'CLAUDE.md files and rules')}), now and when a session begins?",
         default=True,
         err=True,
     )

@@ -58,6 +58,8 @@ def _move(ids: list[str], owner: Mapping[str, object], *, as_user: bool) -> None
     with session.writing() as store:
         memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
         author.require_consent(memories, as_user=as_user)
+        for memory in memories:
+            author.require_say(memory, as_user=as_user)
         moved = [after for before in memories if (after := amend(before, lambda stored: changed(stored, owner), store, []))]
         if moved:
             session.follow(store)

@@ -240,6 +240,8 @@ def _add_to(same: Memory, given: dict[str, object], store: Store) -> Memory:
     """Give a memory that has the text already what was said beside it. Raises InvalidMemory as `edit` does."""
     if author.is_agent() and same.trust == USER and joined(same, given):
         raise author.needs_consent(f"{same.id} has this text already and was written by the person")
+    if joined(same, given):
+        author.require_say(same, as_user=False)
     fields = [_TAKEN_OVER[field] for field in joined(same, given)]
     after = amend(same, lambda stored: changed(stored, joined(stored, given)), store, [])
     if after is None:

@@ -2,7 +2,7 @@
 
 from subcog_hooks.hooks import gate
 from subcog_hooks.hooks.verdict import Offer, Verdict
-from subcog_hooks.memory.model import IN_CONTEXT
+from subcog_hooks.memory.model import is_loaded_by_client
 from subcog_hooks.recall.hits import BRIEF, PATH
 from subcog_hooks.state.decision import Bars
 
@@ -52,7 +52,7 @@ def offer_exact(occasion: "Occasion", found: "Exact", terms: Terms, reason: str)
     """
     hits = found.hits()
     _discount_gone_files(hits, occasion)
-    if any(hit.memory.source.startswith(IN_CONTEXT) for hit in hits):
+    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
         from subcog_hooks.hooks import in_context  # few are the client's own
 
         in_context.note_loaded(hits, occasion)

@@ -2,7 +2,8 @@
 
 import os
 
-from subcog_hooks.memory.model import IN_CONTEXT
+from subcog_hooks.memory import project
+from subcog_hooks.memory.model import IN_CONTEXT, is_loaded_by_client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,23 +15,47 @@ if TYPE_CHECKING:
 
 def note_loaded(hits: "Sequence[Hit]", occasion: "Occasion") -> None:
     """Mark those hits that the client puts before the model of a session in this folder."""
-    at = _folder_of(occasion)
+    at, began = _folder_of(occasion), _began_in(occasion)
+    root = occasion.here.root if occasion.here else ""
     for hit in hits:
-        hit.is_loaded = is_loaded(hit.memory.source, at)
+        is_as_there = hit.memory.updated_at == hit.memory.created_at  # what a person has changed here, the client has not
+        hit.is_loaded = is_as_there and is_loaded(hit.memory.source, at, began, root) and _is_there(hit.memory.source, root)
 
 
-def is_loaded(source: str, at: str) -> bool:
-    """Return whether a memory of this source is in the context of a session. at: its folder, from the project's root.
+def is_loaded(source: str, at: str, began: str = "", root: str = "") -> bool:
+    """Return whether a memory of this source is in the context of a session.
 
-    >>> [is_loaded("claude:context:services/api:CLAUDE.md:1", at) for at in ("", "services", "services/api/src")]
+    at: the folder at hand, from the project's root; began: how the client calls the folder in which the session began, which
+    counts where it is known to lie in `root`.
+
+    >>> below = "claude:~/.claude:context:github.com/acme/shop::services/api::services/api/CLAUDE.md:1"
+    >>> [is_loaded(below, at) for at in ("", "services", "services/api/src")]
     [False, False, True]
-    >>> is_loaded("claude:context::CLAUDE.md:1", ""), is_loaded("docs/adr/1.md:1", "")
+    >>> is_loaded("claude:~/.claude:context:github.com/acme/shop::::CLAUDE.md:1", ""), is_loaded("docs/adr/1.md:1", "")
     (True, False)
     """
-    if not source.startswith(IN_CONTEXT):
+    if not is_loaded_by_client(source):
         return False
-    folder = source.removeprefix(IN_CONTEXT).partition(":")[0]
-    return not folder or f"{at}/".startswith(f"{folder}/")
+    folder = source.partition(IN_CONTEXT)[2].split("::")[1]
+    if not folder:
+        return True
+    if root and f"{began}-".startswith(f"{project.slug_of(root)}-"):
+        return f"{began}-".startswith(f"{project.slug_of(os.path.join(root, folder))}-")
+    return f"{at}/".startswith(f"{folder}/")
+
+
+def _is_there(source: str, root: str) -> bool:
+    """Return whether this worktree has the file, too. Of what is not the project's own nothing is looked for."""
+    of, _, name = source.partition(IN_CONTEXT)[2].split("::", 2)
+    file = name.rpartition(":")[0].partition("#")[0]
+    is_own = bool(root) and "/" in of and not file.startswith("/")
+    return not is_own or os.path.isfile(os.path.join(root, file))
+
+
+def _began_in(occasion: "Occasion") -> str:
+    """Return how the client calls the folder in which the session began: it keeps the session below that name."""
+    kept = occasion.payload.get("transcript_path")
+    return os.path.basename(os.path.dirname(kept)) if isinstance(kept, str) else ""
 
 
 def _folder_of(occasion: "Occasion") -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_AT_CALL = 3  # memories at one call
 MAX_SILENT = 32 * 1024  # bytes of the calls that the hook was silent at: some 300; then they become those of before
 NOTED = 3  # names, or ids, of such a call
-STORING = ("subcog", "remember")  # words of a command by which an agent stores a memory, whatever else stands in it
+STORING = "subcog"  # in a command by which an agent stores a memory, whatever else stands in it
 ASKING = ("default", "acceptEdits", "plan")  # modes in which the client asks the person before it runs a command
 NOTE_WAIT_MS = 50.0  # for another process that writes
 LEAST = 0.5  # relevance: more than for a prompt, since nobody has asked
@@ -88,7 +88,9 @@ def _note_whether_asked(payload: "dict[str, object]", home: "Home") -> None:
     given = payload.get("tool_input")
     command = text_of(given, "command") if isinstance(given, dict) else ""
     mode, session = text_of(payload, "permission_mode"), session_of(payload)
-    if not mode or not session or any(word not in command for word in STORING):
+    is_asked = mode in ASKING
+    # a script may call us where nobody is asked; where somebody is, the command is what they see
+    if not mode or not session or not command or (is_asked and STORING not in command):
         return
     from subcog_hooks.state import unasked  # as rare as such a command
     from subcog_hooks.state.connection import State
@@ -96,7 +98,7 @@ def _note_whether_asked(payload: "dict[str, object]", home: "Home") -> None:
     home.create()
     state = State.open(home, NOTE_WAIT_MS)
     try:
-        unasked.note(state, session, now_ms(), is_asked=mode in ASKING)
+        unasked.note(state, session, now_ms(), is_asked=is_asked)
     finally:
         state.close()
 

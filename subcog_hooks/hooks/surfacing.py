@@ -9,7 +9,7 @@ from subcog_hooks.hooks.turn import SETTLE_MS
 from subcog_hooks.hooks.verdict import Offer, Verdict, bars_of
 from subcog_hooks.intent.kinds import GENERAL, NONE
 from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
-from subcog_hooks.memory.model import IN_CONTEXT
+from subcog_hooks.memory.model import is_loaded_by_client
 from subcog_hooks.memory.vector_file import ExtensionMissing, path_of
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.recall import pipeline, semantic, tuning
@@ -141,7 +141,7 @@ def _offer(
         from subcog_hooks.hooks import gone_files  # .2 ms, and few memories have paths
 
         gone_files.discount_gone_files(hits, occasion.here)
-    if any(hit.memory.source.startswith(IN_CONTEXT) for hit in hits):
+    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
         from subcog_hooks.hooks import in_context  # as above, and few are the client's own
 
         in_context.note_loaded(hits, occasion)

@@ -34,7 +34,8 @@ NOTED = {  # by trust: who noted a memory, where that was not the user
     "team": "by a colleague",
 }
 
-IN_CONTEXT = "claude:context:"  # begins the source of what the client itself puts before the model: see hooks/in_context.py
+SECTION = "md-"  # begins the ids of what was imported, which follow from its place
+FROM_CLAUDE, IN_CONTEXT = "claude:", ":context:"  # begins, and is in, the source of what the client itself loads
 
 MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
@@ -51,6 +52,15 @@ MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
 _ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
+
+
+def is_loaded_by_client(source: str) -> bool:
+    """Return whether a memory of this source is of a file that the client puts before the model of some sessions itself.
+
+    >>> [is_loaded_by_client(f"claude:~/.claude:{place}:1") for place in ("context:user::::CLAUDE.md", "-shop/prices.md")]
+    [True, False]
+    """
+    return source.startswith(FROM_CLAUDE) and IN_CONTEXT in source
 
 
 class AnsweredQuestion:

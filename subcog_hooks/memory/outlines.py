@@ -1,6 +1,6 @@
 """Reads of memories what a session's brief weighs, without the rest of their rows, which takes a fifth of the time."""
 
-from subcog_hooks.memory.model import IN_CONTEXT
+from subcog_hooks.memory.model import FROM_CLAUDE, IN_CONTEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ LONGEST = 6_000  # characters that are read of a memory's text: more than any li
 
 _FOR_ALL = (
     "triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
-    f" AND substr(source, 1, {len(IN_CONTEXT)}) != '{IN_CONTEXT}'"
+    f" AND NOT (substr(source, 1, {len(FROM_CLAUDE)}) = '{FROM_CLAUDE}' AND instr(source, '{IN_CONTEXT}') > 0)"
 )
 _SHOWN = f"id, substr(content, 1, {LONGEST}), namespace, scope, created_at, trust, standing"
 _READ = "id, content, namespace, scope, created_at, trust, source, triggers, paths, conditions, expires_at"

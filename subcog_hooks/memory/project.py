@@ -26,6 +26,15 @@ class Project:
         self.names = (identity,) if identity == main else (identity, main)
 
 
+def slug_of(path: str) -> str:
+    """Return the name under which the client keeps a folder's sessions and notes.
+
+    >>> slug_of("/home/me/my.shop")
+    '-home-me-my-shop'
+    """
+    return "".join([letter if letter.isascii() and letter.isalnum() else "-" for letter in path])
+
+
 def find(folder: str) -> Project | None:
     """Return the project that `folder` lies in, None outside of any repository.
 

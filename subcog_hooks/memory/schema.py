@@ -128,8 +128,11 @@ _VERSION_7 = """
 CREATE INDEX memories_standing ON memories (project, scope) WHERE status = 'active' AND standing = 1
 """
 
-# what waits for the person's word is counted when a session begins
-_VERSION_8 = "CREATE INDEX memories_pending ON memories (seq) WHERE status = 'pending'"
+# what waits for the person's word is counted when a session begins; what was purged stays away when its file is imported again
+_VERSION_8 = """
+CREATE INDEX memories_pending ON memories (seq) WHERE status = 'pending';
+CREATE TABLE purged_sections (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID
+"""
 
 
 def _derive_cues(connection: "apsw.Connection") -> None:
@@ -165,7 +168,7 @@ AGENTS_SINCE = 4  # the version that brought the trust `agent`
 QUESTIONS_SINCE = 5  # the version that brought the questions
 STANDING_SINCE = 6  # the version that brought `standing`, and the rules about what an agent does
 INDEXED_STANDING_SINCE = 7  # the version that brought the index of what was called standing
-PENDING_SINCE = 8  # the version that brought the index of what waits
+PENDING_SINCE = 8  # the version that brought the index of what waits, and the ids of purged sections
 SCHEMA = Schema(
     migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8),
     synchronous="FULL",

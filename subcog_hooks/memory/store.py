@@ -5,7 +5,7 @@ import apsw
 from subcog_hooks import database, wire
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
 from subcog_hooks.memory import cue_tables
-from subcog_hooks.memory.model import Memory, check, now_ms
+from subcog_hooks.memory.model import SECTION, Memory, check, now_ms
 from subcog_hooks.memory.schema import (
     CUES_SINCE,
     INDEXED_STANDING_SINCE,
@@ -170,6 +170,16 @@ class Store:
     def by_hash(self, content_hash: str) -> list[Memory]:
         """Return the memories of exactly this content, not the deleted ones."""
         return list(self._memories("WHERE content_hash = ? AND status <> 'deleted' ORDER BY seq", (content_hash,)))
+
+    def forgotten_with(self, content_hash: str) -> list[Memory]:
+        """Return the deleted memories of exactly this content."""
+        return list(self._memories("WHERE content_hash = ? AND status = 'deleted' ORDER BY seq", (content_hash,)))
+
+    def purged_sections(self, ids: "Sequence[str]") -> set[str]:
+        """Return those of these ids, of imported sections, that were purged."""
+        marks = ",".join("?" * len(ids))
+        sql = f"SELECT id FROM purged_sections WHERE id IN ({marks})"  # noqa: S608 - marks alone
+        return {str(row[0]) for row in self._run(sql, tuple(ids))} if self._has(PENDING_SINCE) else set()
 
     def select(self, wanted: Filter, limit: int = -1, offset: int = 0) -> list[Memory]:
         """Return the wanted memories, newest first (by creation, then id)."""
@@ -407,6 +417,8 @@ class Store:
                 if not rows:
                     raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
                 self._connection.execute("INSERT INTO purged VALUES (?, ?)", (rows[0][0], revision))
+                if id_.startswith(SECTION):  # its file may still have it, and is imported again
+                    self._connection.execute("INSERT OR IGNORE INTO purged_sections VALUES (?)", (id_,))
 
     def mark(self, mark: Mark) -> None:
         """Keep a mark, in place of the one of the same memory and decision. No memory changes: the caches need not follow."""

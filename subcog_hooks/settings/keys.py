@@ -483,7 +483,8 @@ KEYS = {
             False,
             False,
             True,
-            "Whether the notes that Claude Code itself writes are taken over, and looked at again when a session begins",
+            "Whether the notes that Claude Code itself writes, CLAUDE.md files and rules are taken over, and looked at again "
+            "when a session begins",
             is_personal=True,
         ),
         NameKey(

@@ -15,10 +15,10 @@ _NAME = "unasked "  # begins a flag; the session follows
 
 def note(state: "State", session: str, now_ms: int, *, is_asked: bool) -> None:
     """Note whether the person is asked before this session's next commands."""
-    if not is_asked:
+    if not is_asked and not is_noted(state, session, now_ms + LASTS_MS // 2):
         state.run("DELETE FROM flags WHERE name > ? AND name < ? AND until < ?", (_NAME, _NAME + "\x7f", now_ms))
         state.run("INSERT OR REPLACE INTO flags VALUES (?, ?)", (_NAME + session, now_ms + LASTS_MS))
-    elif is_noted(state, session, now_ms):
+    elif is_asked and is_noted(state, session, now_ms):
         state.run("DELETE FROM flags WHERE name = ?", (_NAME + session,))
 
 

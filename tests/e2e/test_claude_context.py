@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import NO_BRIEF, Machine, posix
+from subcog_hooks.memory.project import slug_of
+from tests.e2e.machine import NO_BRIEF, Machine, ids_in, posix
 from tests.e2e.test_import_from import SHOP, notes_of, rows
 
 RULE = "Prices are kept in cents, never as floating point numbers."
@@ -138,3 +139,38 @@ def test_a_file_that_changes_is_followed_and_one_that_goes_is_archived(bare: Mac
     (shop / "CLAUDE.md").unlink()
     bare.run("at-rest")
     assert (rows(bare), list(rows(bare, "archived"))) == ({}, [NESTED])
+
+
+def test_what_a_person_has_moved_or_changed_is_theirs_and_comes(bare: Machine, shop: Path) -> None:
+    written(shop, {"CLAUDE.md": f"{RULE}\n"})
+    taken(bare, shop)
+    (id_,) = [str(row["id"]) for row in rows(bare).values()]
+    bare.run("promote", id_)
+    assert bare.recall(ASKED) == [id_]
+    bare.run("demote", id_, "--project", SHOP)
+    assert bare.recall(ASKED, cwd=shop) == [id_]
+
+
+def test_a_worktree_without_the_file_is_given_it(bare: Machine, shop: Path) -> None:
+    written(shop, {"CLAUDE.md": f"{RULE}\n"})
+    taken(bare, shop)
+    clone = bare.repository("clone", SHOP)
+    assert len(bare.recall(ASKED, cwd=clone)) == 1
+    assert bare.recall(ASKED, cwd=shop) == []
+
+
+def test_the_folder_in_which_the_session_began_counts(bare: Machine, shop: Path) -> None:
+    written(shop, {"cranes/CLAUDE.md": f"{NESTED}\n"})
+    taken(bare, shop)
+    for began, comes in ((shop, 1), (shop / "cranes", 0)):
+        kept = bare.root / "user" / ".claude" / "projects" / slug_of(str(began)) / "s.jsonl"
+        for at in (shop, shop / "cranes"):
+            fields = {**json.loads(bare.asking(ABOUT_NESTED, cwd=at)), "transcript_path": str(kept)}
+            assert len(ids_in(bare.answer(json.dumps(fields).encode()))) == comes, (began, at)
+
+
+def test_a_file_of_memories_can_not_claim_to_be_the_clients(bare: Machine, shop: Path) -> None:
+    bare.run("remember", RULE, cwd=shop)
+    source = "claude:~/.claude:context:user::::CLAUDE.md:1"
+    bare.imports({"id": "a", "content": RULE.rstrip("."), "project": SHOP, "source": source})
+    assert len(bare.recall(ASKED, cwd=shop)) == 1

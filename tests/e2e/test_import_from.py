@@ -163,6 +163,38 @@ def test_rules_of_other_tools_come_for_their_files_or_for_every_session(bare: Ma
     assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "src" / "a.tsx"), old_string="a", new_string="b")
 
 
+@posix
+def test_rules_are_looked_for_in_this_project_alone(bare: Machine, shop: Path) -> None:
+    (bare.repository("my.shop/inner", TILES) / "AGENTS.md").write_text("Another project's.")
+    (shop / ".git" / "AGENTS.md").write_text("Git's.")
+    (shop / "app" / "[id]").mkdir(parents=True)
+    (shop / "app" / "[id]" / "AGENTS.md").write_text("Ids are ULIDs.")
+    for number in range(4):
+        (shop / "packages" / f"p{number}").mkdir(parents=True)
+        for other in range(4):
+            (shop / "packages" / f"p{number}" / f"to{other}").symlink_to(shop / "packages")
+    assert bare.run("import", "--from", "agents", cwd=shop).stdout == b"added 1 (github.com/acme/shop: 1)\n"
+    assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "app" / "[id]" / "page.tsx"), old_string="a", new_string="b")
+    (shop / "app" / "[id]" / "AGENTS.md").unlink()
+    assert bare.run("import", "--from", "agents", cwd=shop).stdout == b"added 0, archived 1\n"
+    for options in (["--user"], ["--trust", "user"], [str(shop)]):
+        assert_one_line_error(bare.run("import", "--from", "agents", *options, cwd=shop), 2)
+
+
+def test_another_file_than_the_usual_one_takes_nothing_away(bare: Machine) -> None:
+    for number in (1, 2):
+        with sqlite3.connect(bare.root / f"{number}.db") as database:
+            database.execute(
+                "CREATE TABLE memories (content_hash TEXT PRIMARY KEY, content TEXT, created_at REAL) WITHOUT ROWID"
+            )
+            database.execute("INSERT INTO memories VALUES (?, ?, 9e999)", (f"h{number}", f"Machine {number} has discs."))
+            database.execute("INSERT INTO memories VALUES ('odd', CAST(x'ff41' AS TEXT), 1)")
+        database.close()
+        bare.run("import", "--from", "mcp-memory-service", str(bare.root / f"{number}.db"))
+    assert {"Machine 1 has discs.", "Machine 2 has discs."} < set(rows(bare))
+    assert rows(bare, "archived") == {}
+
+
 def test_mcp_memory_service_gives_what_was_kept_and_what_it_harvested_waits(bare: Machine) -> None:
     path = bare.root / "user" / ".local" / "share" / "mcp-memory" / "sqlite_vec.db"
     path.parent.mkdir(parents=True)

@@ -116,3 +116,11 @@ def test_a_colleagues_file_comes_without_its_cues_until_the_person_vouches_for_i
     bare.run("edit", "team-0001", "--question", "Mine?")
     assert bare.run("import", str(file), "--trust", "user").stdout == b"added 0, already there 1\n"
     assert exported(bare)[0]["questions"] == ["Mine?"]
+
+
+def test_ones_own_file_for_colleagues_takes_nothing_away(bare: Machine, shop: Path) -> None:
+    stored(bare, RULE, "--question", QUESTION, "--path", "src/**", cwd=shop)
+    (shop / "team.jsonl").write_bytes(bare.run("export", "--project", "here", cwd=shop).stdout)
+    before = bare.run("export").stdout
+    assert bare.run("import", str(shop / "team.jsonl"), "--replace").stdout == b"added 0, already there 1\n"
+    assert bare.run("export").stdout == before

@@ -132,3 +132,49 @@ def test_where_an_agent_stores_nothing_it_imports_nothing(agent: Machine) -> Non
     done = agent.run("import", "-", stdin=b'{"content": "Tides are read hourly."}')
     assert (done.code, done.stderr.count(b"\n")) == (2, 1)
     assert agent.run("import", "-", "--as-user", stdin=b'{"content": "Tides are read hourly."}').code == 0
+
+
+def test_what_an_agent_may_not_store_it_does_not_put_into_another_memory_either(agent: Machine) -> None:
+    agent.environment["CLAUDE_CODE_SESSION_ATTENDED"] = "1"
+    id_ = agent.run("remember", CONTENT).stdout.decode().strip()
+    for setting, attended in (("off", "1"), ("pending", "1"), ("on", "0")):
+        agent.run("config", "set", "capture.agent", setting, "--as-user")
+        agent.environment["CLAUDE_CODE_SESSION_ATTENDED"] = attended
+        before = agent.run("export").stdout
+        for command in (
+            ("edit", id_, "--content", "Push to main without a review."),
+            ("edit", id_, "--trigger", "push"),
+            ("promote", id_),
+            ("demote", id_, "--project", "github.com/acme/shop"),
+            ("supersede", id_, "filler"),
+            ("remember", CONTENT, "--trigger", "push"),
+        ):
+            assert agent.run(*command).code == 2, (setting, command)
+        assert agent.run("export").stdout == before
+    assert agent.run("edit", id_, "--tag", "ship", "--as-user").code == 0
+
+
+def test_what_the_person_forgot_an_agent_does_not_bring_back(agent: Machine) -> None:
+    agent.environment["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+    id_ = agent.run("remember", CONTENT).stdout.decode().strip()
+    agent.run("forget", id_)
+    assert agent.run("edit", id_, "--status", "active").code == 2
+    note = agent.root / "note.md"
+    note.write_text("# Ropes\n\nRopes are replaced every spring.\n")
+    agent.run("import", str(note), "--user", "--as-user")
+    (section,) = [
+        row["id"] for row in map(json.loads, agent.run("list", "--jsonl").stdout.splitlines()) if "Ropes" in row["content"]
+    ]
+    del agent.environment["CLAUDECODE"]
+    agent.run("edit", section, "--content", "Ropes are replaced every autumn.")
+    agent.environment["CLAUDECODE"] = "1"
+    assert agent.run("import", str(note), "--user", "--replace").code == 2
+    assert "autumn" in str(fields(agent, section)["content"])
+
+
+def test_a_script_is_known_to_run_where_nobody_is_asked(agent: Machine) -> None:
+    agent.environment |= {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_SESSION_ID": "b1"}
+    call = {"tool_name": "Bash", "tool_input": {"command": "sh notes.sh"}, "permission_mode": "bypassPermissions"}
+    agent.hook(agent.payload("PreToolUse", call, "b1"))
+    agent.run("import", "-", stdin=b'{"content": "Tides are read hourly."}')
+    assert waiting(agent) == ["Tides are read hourly."]

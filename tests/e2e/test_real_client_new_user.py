@@ -65,7 +65,7 @@ def test_the_first_prompt_is_answered_from_what_claude_code_had_noted(client: st
     asked = OnTerminal([str(installed / init[0]), *init[1:]], sandbox.project, asking)
     asked.read_until("Begin each session with a brief")
     asked.type("n\n")
-    asked.read_until("Take over what Claude Code itself has noted (1 note about 1 project)")
+    asked.read_until("Take over what Claude Code itself has noted (1 note about 1 project, 0 CLAUDE.md files and rules)")
     asked.type("y\n")
     assert asked.end() == 0
     assert "added 1" in asked.written

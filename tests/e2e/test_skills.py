@@ -95,6 +95,19 @@ def test_no_skill_is_written_through_a_link_out_of_the_repository(bare: Machine)
 
 
 @posix
+def test_no_link_of_the_repositorys_is_written_through(bare: Machine) -> None:
+    shop = bare.repository("shop", "git@github.com:acme/shop.git")
+    precious = bare.root / "precious"
+    precious.write_text("precious")
+    for name in SKILLS:
+        folder = shop / ".claude" / "skills" / f"subcog-{name}"
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md.subcog").symlink_to(precious)
+    assert bare.run("init", "--project", cwd=shop).code == 0
+    assert precious.read_text() == "precious"
+
+
+@posix
 def test_a_folder_that_can_not_be_written_is_one_line(bare: Machine) -> None:
     folder_of(bare).parent.mkdir()
     folder_of(bare).write_text("a file")

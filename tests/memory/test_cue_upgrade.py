@@ -20,6 +20,7 @@ def make_older(home: Home, version: int = 2) -> None:
     connection.execute("DROP TRIGGER changed_cues; DROP TRIGGER purged_cues")
     connection.execute("DROP INDEX memories_conditional; DROP INDEX memories_pinned; DROP INDEX memories_standing")
     connection.execute("DROP INDEX memories_pending")
+    connection.execute("DROP TABLE purged_sections")
     for table in TABLES:
         connection.execute(f"DROP TABLE {table}")
     connection.execute("ALTER TABLE memories DROP COLUMN standing")

@@ -60,9 +60,13 @@ def _notes_of_claude(around: Surroundings) -> str:
 
 
 def _rules(name: str) -> Source:
-    def read(_: str | None, around: Surroundings) -> SourceReading:
+    def read(path: str | None, around: Surroundings) -> SourceReading:
+        if path:
+            raise UsageError(f"the rules of {name} are read where they stand", "leave SOURCE out, and go to the project")
         here = around.project(name)
-        return rule_files.read(name, here.root, here.identity)
+        reading = rule_files.read(name, here.root, here.identity)
+        reading.is_whole = here.root == here.names[-1]  # a worktree may lack what the main one has
+        return reading
 
     def where(around: Surroundings) -> str:
         root = around.here.root if around.here else ""
@@ -71,7 +75,9 @@ def _rules(name: str) -> Source:
     return Source(read, where)
 
 
-def _commits(around: Surroundings) -> SourceReading:
+def _commits(path: str | None, around: Surroundings) -> SourceReading:
+    if path:
+        raise UsageError("the history is read where it stands", "leave SOURCE out, and go to the project")
     here = around.project(commit_reasons.GIT)
     return commit_reasons.read(git_log.commits(here.root, around.since, around.environment), here.identity)
 
@@ -100,7 +106,7 @@ SOURCES: dict[str, Source] = {
         lambda around: ", ".join(decision_records.folders(around.here.root)) if around.here else "",
     ),
     commit_reasons.GIT: Source(
-        lambda _, around: _commits(around),
+        _commits,
         lambda around: around.here.root if around.here and git_log.has_commits(around.here.root, around.environment) else "",
     ),
     claude_mem.CLAUDE_MEM: Source(
@@ -148,7 +154,10 @@ SOURCE_NAMES = tuple(SOURCES)
 def read(name: str, path: str | None, around: Surroundings) -> SourceReading:
     """Return what a source holds. path: where it is; without one, where it usually is. Raises UsageError."""
     if source := SOURCES.get(name):
-        return source.read(path, around)
+        reading = source.read(path, around)
+        if path:
+            reading.is_whole = False  # what was taken from the usual place is not gone because it is not here
+        return reading
     raise UsageError(f"--from is {name!r}", f"expected {', '.join(SOURCE_NAMES)} or {LIST}")
 
 

@@ -1,8 +1,8 @@
 """Texts that Claude Code puts before the model by itself: CLAUDE.md files with what they import, and its rules.
 
 It is kept to be searched and compared, not to be handed over where the client has it in the context already. So a memory's
-origin tells in which folder a session has to begin for that: `claude:context:FOLDER:…`, from the project's root, "" for all of
-it. Files and rules are found as the client's page on memory says.
+origin tells in which folder a session has to begin for that: `claude:…:context:PROJECT::FOLDER::…`, from the project's root, ""
+for all of it. Files and rules are found as the client's page on memory says.
 """
 
 import os
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
+from subcog_hooks.capture.sources.project_folders import folders_below
 from subcog_hooks.capture.sources.reading import SourceReading, leads_out, read_text
 from subcog_hooks.memory.model import FILE, IN_CONTEXT
 
@@ -18,10 +19,8 @@ CLAUDE_MD = "CLAUDE.md"
 ITS_FOLDER = ".claude"
 MOST_HOPS = 4  # from a file that imports to the last one that is imported
 MOST_IMPORTED = 50  # files, by one CLAUDE.md
-MOST_FOLDERS = 5_000  # of a project, that are looked through
-DEEPEST = 6  # folders below the root
-PASSED_OVER = frozenset(("node_modules", "venv", "vendor", "dist", "build", "target", "__pycache__"))
 
+_RULE = "rule:"  # begins the place of a rule with globs
 _OF_A_PROJECT = (CLAUDE_MD, f"{ITS_FOLDER}/{CLAUDE_MD}", "CLAUDE.local.md")
 _CODE = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r"(?<!\S)@(\S+)")
@@ -41,6 +40,7 @@ class Tree(NamedTuple):
 def read_persons(config: str, reading: SourceReading) -> None:
     """Add what holds for all of the person's sessions. config: the client's own folder."""
     tree = Tree(config, "user", None, os.path.expanduser("~"))
+    reading.looked_in += [beginning_of(tree.name), f"{_RULE}{tree.name}::"]
     _add_with_imports(tree, CLAUDE_MD, "", reading)
     for rule in _files_below(os.path.join(config, "rules"), ".md"):
         _add_rule(tree, os.path.relpath(rule, config), reading)
@@ -49,48 +49,68 @@ def read_persons(config: str, reading: SourceReading) -> None:
 def read_project(root: str, owner: str, reading: SourceReading) -> None:
     """Add what holds in a project. owner: its identity."""
     tree = Tree(root, owner, owner, root)
+    reading.looked_in += [beginning_of(owner), f"{_RULE}{owner}::"]
     for name in _OF_A_PROJECT:
         _add_with_imports(tree, name, "", reading)
-    for folder in _folders_below(root):
-        for name in _OF_A_PROJECT:
-            _add_with_imports(tree, f"{folder}/{name}", folder, reading)
+    for folder, names in folders_below(root):
+        for name in _OF_A_PROJECT if folder else ():
+            if name in names or "/" in name:
+                _add_with_imports(tree, f"{folder}/{name}", folder, reading)
     for rule in _files_below(os.path.join(root, ITS_FOLDER, "rules"), ".md"):
         _add_rule(tree, os.path.relpath(rule, root), reading)
 
 
 def files_of(root: str) -> Iterator[str]:
-    """Yield the files below a folder that `read_project` would read, without what they import."""
-    for folder in ("", *_folders_below(root)):
-        yield from (file for name in _OF_A_PROJECT if os.path.isfile(file := os.path.join(root, folder, name)))
+    """Yield the files below a folder that `read_project` would read."""
+    for folder, _ in folders_below(root):
+        for name in _OF_A_PROJECT:
+            yield from (file for file, _ in _with_imports(os.path.join(root, folder, name), root, root, SourceReading("")))
     yield from _files_below(os.path.join(root, ITS_FOLDER, "rules"), ".md")
 
 
 def persons_files(config: str) -> Iterator[str]:
-    """Yield the files that `read_persons` would read, without what they import."""
-    if os.path.isfile(file := os.path.join(config, CLAUDE_MD)):
-        yield file
+    """Yield the files that `read_persons` would read."""
+    own, widest = os.path.join(config, CLAUDE_MD), os.path.expanduser("~")
+    yield from (file for file, _ in _with_imports(own, config, widest, SourceReading("")))
     yield from _files_below(os.path.join(config, "rules"), ".md")
 
 
-def place_of(name: str, folder: str) -> str:
-    """Return where something stands that the client has in the context of a session that begins in a folder."""
-    return f"{IN_CONTEXT.partition(':')[2]}{folder}:{name}"
+def place_of(of: str, folder: str, name: str) -> str:
+    """Return where something stands that the client has in the context of a session that begins in a folder of a project.
+
+    of: the project, or what else the file belongs to.
+    """
+    return f"{beginning_of(of)}{folder}::{name}"
+
+
+def beginning_of(of: str) -> str:
+    """Return the beginning that all places of a project have."""
+    return f"{IN_CONTEXT.removeprefix(':')}{of}::"
 
 
 def _add_with_imports(tree: Tree, relative: str, folder: str, reading: SourceReading) -> None:
     """Add a file and what it imports, each once."""
-    waiting, seen = [(os.path.join(tree.root, relative), 0)], set[str]()
+    for file, (text, changed) in _with_imports(os.path.join(tree.root, relative), tree.root, tree.widest, reading):
+        _add(tree, place_of(tree.name, folder, _shown(file, tree.root)), text, changed, reading)
+
+
+def _with_imports(file: str, root: str, widest: str, reading: SourceReading) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Yield a file and what it imports, each once, with its text without comments and when it was changed.
+
+    root: the folder that it is in; widest: that which they do not lead out of; reading: told what is left out.
+    """
+    waiting, seen = [(file, 0)], set[str]()
     while waiting and len(seen) < MOST_IMPORTED:
         file, hops = waiting.pop(0)
         real = os.path.realpath(file)
         if real in seen or not os.path.isfile(real):
             continue
         seen.add(real)
-        if leads_out(file, tree.widest):
-            reading.left_out["is outside of the folder that imports it"] += 1
+        if leads_out(file, widest) and (hops or leads_out(file, root)):
+            reading.left_out["is outside of the folder that imports it" if hops else "is a link out of its folder"] += 1
         elif found := read_text(file, reading):
             text = markdown.without_comments(found[0])
-            _add(tree, place_of(f"{tree.name}/{_shown(file, tree.root)}", folder), text, found[1], reading)
+            yield file, (text, found[1])
             if hops < MOST_HOPS:
                 waiting += [(_resolved(name, file), hops + 1) for name in imports_of(text)]
 
@@ -98,12 +118,11 @@ def _add_with_imports(tree: Tree, relative: str, folder: str, reading: SourceRea
 def _add_rule(tree: Tree, relative: str, reading: SourceReading) -> None:
     """Add a rule: in every session of the project, or, with globs, once a file that one names is read."""
     file = os.path.join(tree.root, relative)
-    if leads_out(file, tree.widest):
+    if leads_out(file, tree.root) and leads_out(file, tree.widest):
         reading.left_out["is a link out of its folder"] += 1
-    elif found := read_text(file, reading):
+    elif found := read_text(file, reading, place_of(tree.name, "", name := _shown(file, tree.root))):
         fields, body = markdown.front_matter(found[0])
-        name = f"{tree.name}/{_shown(file, tree.root)}"
-        place = f"rule:{name}" if fields.get("paths") else place_of(name, "")
+        place = f"{_RULE}{tree.name}::{name}" if fields.get("paths") else place_of(tree.name, "", name)
         _add(tree, place, markdown.without_comments(body), found[1], reading)
 
 
@@ -120,7 +139,8 @@ def imports_of(text: str) -> list[str]:
     >>> imports_of("See @docs/style.md and `@not/this.md`, mail to a@b.org.")
     ['docs/style.md']
     """
-    return list(dict.fromkeys(match.group(1).rstrip(_AFTER_A_PATH) for match in _IMPORT.finditer(_CODE.sub("", text))))
+    found = [match.group(1).rstrip(_AFTER_A_PATH) for match in _IMPORT.finditer(_CODE.sub("", text))]
+    return list(dict.fromkeys(name for name in found if name.isprintable()))
 
 
 def _resolved(name: str, importer: str) -> str:
@@ -140,21 +160,3 @@ def _files_below(folder: str, suffix: str) -> list[str]:
         for name in names
         if name.lower().endswith(suffix) and os.path.isfile(os.path.join(parent, name))
     )
-
-
-def _folders_below(root: str) -> Iterator[str]:
-    """Yield the folders of a project in which such a file may stand, from its root, without hidden ones and dependencies."""
-    left = MOST_FOLDERS
-    for parent, below, names in os.walk(root):
-        relative = os.path.relpath(parent, root).replace(os.sep, "/")
-        depth = 0 if relative == os.curdir else relative.count("/") + 1
-        left -= 1
-        if left < 0:
-            return
-        if depth and (".git" in below or ".git" in names):
-            below.clear()  # another repository
-            continue
-        if depth:
-            yield relative
-        is_deepest = depth == DEEPEST
-        below[:] = [] if is_deepest else sorted(name for name in below if name not in PASSED_OVER and not name.startswith("."))

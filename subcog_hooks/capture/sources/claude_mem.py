@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
-from subcog_hooks.capture.sources.foreign_database import ForeignDatabase, list_of, milliseconds_of, text_of
+from subcog_hooks.capture.sources.foreign_database import ForeignDatabase, list_of, milliseconds_of, name_of, text_of
 from subcog_hooks.capture.sources.reading import SourceReading
 from subcog_hooks.memory.model import PENDING
 from subcog_hooks.memory.project import Project
@@ -51,7 +51,7 @@ def _set_folder(settings: str) -> str:
 
 def read(path: str, here: Project) -> SourceReading:
     """Return what it holds about the project at hand. Raises UsageError."""
-    reading = SourceReading(CLAUDE_MEM)
+    reading = SourceReading(CLAUDE_MEM, f"{here.identity}::")  # another of the same name has its own
     reading.is_whole = False
     with foreign_database.opened(path) as database:
         database.require("observations", CLAUDE_MEM)
@@ -63,7 +63,7 @@ def read(path: str, here: Project) -> SourceReading:
             if reason := _LEFT_OUT.get(text_of(row, "kind")):
                 reading.left_out[reason] += 1
             else:
-                _add(f"memory_items/{row.get('id')}", row, of, here, reading, is_persons=is_persons)
+                _add(f"memory_items/{name_of(row)}", row, of, here, reading, is_persons=is_persons)
     if reading.rows:
         called = os.path.basename(here.names[-1])
         reading.remarks.append(
@@ -76,7 +76,7 @@ def _read_observations(database: ForeignDatabase, here: Project, reading: Source
     for row in database.rows("observations", _COLUMNS):
         of = text_of(row, "merged_into_project") or text_of(row, "project")
         is_persons = text_of(row, "memory_session_id").startswith(MANUAL_SESSION)
-        _add(f"observations/{row.get('id')}", row, of, here, reading, is_persons=is_persons)
+        _add(f"observations/{name_of(row)}", row, of, here, reading, is_persons=is_persons)
 
 
 def _add(

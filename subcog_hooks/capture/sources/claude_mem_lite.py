@@ -46,7 +46,7 @@ def project_called(root: str) -> str:
 
 def read(path: str, here: Project) -> SourceReading:
     """Return what it holds about the project at hand. Raises UsageError."""
-    reading = SourceReading(CLAUDE_MEM_LITE)
+    reading = SourceReading(CLAUDE_MEM_LITE, f"{here.identity}::")  # another of the same name has its own
     reading.is_whole = False
     names = (project_called(here.root), os.path.basename(here.root))
     with foreign_database.opened(path) as database:

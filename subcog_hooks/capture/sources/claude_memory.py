@@ -33,7 +33,6 @@ _SHARED = "shared"  # in the place of a project's name: the folder that settings
 _POINTER = re.compile(r"\s*[-*]\s+\[[^\]]*\]\([^)\s:]+\.md\)")  # to a file beside it
 _HEADING = re.compile(r"^#.*$", re.MULTILINE)
 _WORD = re.compile(r"\w")
-_DASHED = re.compile(r"[^A-Za-z0-9]")
 
 
 def folders(config: str) -> list[str]:
@@ -50,39 +49,58 @@ def _sessions(config: str) -> list[str]:
         return []
 
 
-def read(config: str, only: str | None = None) -> SourceReading:
-    """Return what the topic files hold. only: one folder of auto memory instead of all projects'. Raises UsageError."""
-    reading = SourceReading(CLAUDE)
-    reading.is_whole = only is None
-    found = [os.path.abspath(only)] if only else folders(config)
-    if only and not os.path.isdir(only):
-        raise UsageError(f"{only} is no folder", "name the folder of the notes: subcog import --from claude FOLDER")
-    for folder in found:
-        _read_folder(folder, config, reading)
-    if not only:
-        if named := named_folder(config):
-            _read_notes(named, _SHARED, None, reading)
-        claude_context.read_persons(config, reading)
-        for owner, root in roots(config).items():
-            claude_context.read_project(root, owner, reading)
-    if not found and not reading.rows:
-        raise UsageError(
-            f"{only or config} has no notes of Claude Code's own", "name the folder: subcog import --from claude FOLDER"
-        )
+def read(config: str, only: str | None = None, *, by_itself: bool = False) -> SourceReading:
+    """Return what the client's folder holds. Raises UsageError.
+
+    config: that folder; only: one folder of auto memory instead of all. by_itself: nobody has seen what would come, so that
+    nothing is standing.
+    """
+    reading = SourceReading(CLAUDE, f"{_called(config)}:")
+    if only:
+        if not os.path.isdir(only):
+            raise UsageError(f"{only} is no folder", "name the folder of the notes: subcog import --from claude FOLDER")
+        reading.is_whole = False
+        _read_folder(os.path.abspath(only), config, reading, by_itself=by_itself)
+        return reading
+    if not os.path.isdir(os.path.join(config, "projects")):
+        raise UsageError(f"{config} has no notes of Claude Code's own", "name the folder: subcog import --from claude FOLDER")
+    for sessions in _sessions(config):
+        folder = os.path.join(sessions, "memory")
+        reading.looked_in += [f"{os.path.basename(sessions)}/", claude_context.beginning_of(os.path.basename(sessions))]
+        if os.path.isdir(folder):
+            _read_folder(folder, config, reading, by_itself=by_itself)
+    if named := named_folder(config):
+        reading.looked_in += [f"{_SHARED}/", claude_context.beginning_of(_SHARED)]
+        _read_notes(named, _SHARED, None, reading, by_itself=by_itself)
+    claude_context.read_persons(config, reading)
+    for owner, root in roots(config).items():
+        claude_context.read_project(root, owner, reading)
     return reading
 
 
+def _called(config: str) -> str:
+    """Return the client's folder as origins name it: what was taken from one is not gone because another has not got it."""
+    home = os.path.expanduser("~")
+    inside = os.path.relpath(config, home) if config.startswith(os.path.join(home, "")) else ""
+    return (f"~/{inside}" if inside else config).replace(os.sep, "/").replace(":", "")
+
+
+def loaded_files(config: str) -> Iterator[str]:
+    """Yield the CLAUDE.md files and rules that `read` would read, with what they import."""
+    yield from claude_context.persons_files(config)
+    for root in roots(config).values():
+        yield from claude_context.files_of(root)
+
+
 def files_of(config: str) -> Iterator[str]:
-    """Yield all files that `read` would read, without what a CLAUDE.md imports."""
+    """Yield all files that `read` would read."""
     for folder in folders(config):
         yield from topic_files(folder)
         yield os.path.join(folder, INDEX)
     if named := named_folder(config):
         yield from topic_files(named)
         yield os.path.join(named, INDEX)
-    yield from claude_context.persons_files(config)
-    for root in roots(config).values():
-        yield from claude_context.files_of(root)
+    yield from loaded_files(config)
 
 
 def named_folder(config: str) -> str | None:
@@ -92,7 +110,7 @@ def named_folder(config: str) -> str | None:
     """
     try:
         settings = json.loads(read_regular(os.path.join(config, "settings.json"), LONGEST_SETTINGS))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     named = settings.get("autoMemoryDirectory") if isinstance(settings, dict) else None
     folder = os.path.expanduser(named) if isinstance(named, str) else ""
@@ -113,7 +131,7 @@ def roots(config: str) -> dict[str, str]:
     return found
 
 
-def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
+def _read_folder(folder: str, config: str, reading: SourceReading, *, by_itself: bool) -> None:
     """Add the notes about one project."""
     slug = os.path.basename(os.path.dirname(folder))
     if leads_out(folder, config) and leads_out(folder, os.path.dirname(folder)):
@@ -124,38 +142,39 @@ def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
     if at and owner is None:
         owner = os.path.realpath(at)  # no repository: the client's notes are about this folder all the same
     if owner is None:
+        reading.unread += [f"{slug}/", claude_context.beginning_of(slug)]
         for _ in topic_files(folder):
             reading.left_out[f"is of a folder that is not known here ({slug})"] += 1
     else:
-        _read_notes(folder, slug, owner, reading)
+        _read_notes(folder, slug, owner, reading, by_itself=by_itself)
 
 
-def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading) -> None:
+def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading, *, by_itself: bool) -> None:
     """Add the topic files of a folder, and what its index says itself. name: begins their places."""
     for file in topic_files(folder):
         place = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
         if leads_out(file, folder):
             reading.left_out["is a link out of its folder"] += 1
-        elif found := read_text(file, reading):
-            _add_topic(place, *found, owner, reading)
+        elif found := read_text(file, reading, place):
+            _add_topic(place, *found, owner, reading, by_itself=by_itself)
     index = os.path.join(folder, INDEX)
     if not leads_out(index, folder) and os.path.isfile(index) and (found := read_text(index, reading)):
-        _add_index(f"{name}/{INDEX}", *found, owner, reading)
+        _add_index(name, *found, owner, reading)
 
 
-def _add_index(place: str, text: str, changed: int, owner: str | None, reading: SourceReading) -> None:
+def _add_index(of: str, text: str, changed: int, owner: str | None, reading: SourceReading) -> None:
     """Add what MEMORY.md says itself: a line that points to a topic file says no more than that file."""
     at, parts = 0, {True: "", False: ""}
     for number, line in enumerate(text.splitlines(keepends=True)):
         at += len(line.encode())
         if not _POINTER.match(line):
             parts[number < INDEX_LINES and at <= INDEX_BYTES] += line
-    for where, part in ((claude_context.place_of(place, ""), parts[True]), (place, parts[False])):
+    for where, part in ((claude_context.place_of(of, "", INDEX), parts[True]), (f"{of}/{INDEX}", parts[False])):
         if _WORD.search(_HEADING.sub("", part)):
             reading.add_document("index", where, part.strip(), changed, owner, namespace="context", trust=AGENT)
 
 
-def _add_topic(place: str, text: str, changed: int, owner: str | None, reading: SourceReading) -> None:
+def _add_topic(place: str, text: str, changed: int, owner: str | None, reading: SourceReading, *, by_itself: bool) -> None:
     fields, body = markdown.front_matter(text)
     kind = next(iter(fields.get("type", [])), "note").lower()
     said = next(iter(fields.get("description", [])), "")
@@ -173,7 +192,7 @@ def _add_topic(place: str, text: str, changed: int, owner: str | None, reading: 
         changed,
         None if is_persons else owner,
         namespace=_NAMESPACES.get(kind, "learnings"),
-        standing=True if kind == "feedback" else None,
+        standing=True if kind == "feedback" and not by_itself else None,
         trust=AGENT,
     )
 
@@ -190,15 +209,6 @@ def topic_files(folder: str) -> Iterator[str]:
 # ---- which folder a project's name stands for ------------------------------------------------------------------------------
 
 
-def slug_of(path: str) -> str:
-    """Return the name under which the client keeps a folder's sessions.
-
-    >>> slug_of("/home/me/my.shop")
-    '-home-me-my-shop'
-    """
-    return _DASHED.sub("-", path)
-
-
 def folder_of(sessions: str) -> str | None:
     """Return the folder that a project's sessions ran in: by its transcripts, else by the one path that has this name."""
     return _folder_by_transcripts(sessions) or _folder_by_slug(os.path.basename(sessions))
@@ -212,7 +222,7 @@ def _folder_by_transcripts(sessions: str) -> str | None:
         return None
     for name in sorted(names):
         for at in _folders_in(os.path.join(sessions, name)):
-            if slug_of(at)[:LONGEST_SLUG] == slug[:LONGEST_SLUG]:  # a session can go on in another folder
+            if project.slug_of(at)[:LONGEST_SLUG] == slug[:LONGEST_SLUG]:  # a session can go on in another folder
                 return at
     return None
 
@@ -226,7 +236,7 @@ def _folders_in(transcript: str) -> Iterator[str]:
                     continue
                 try:
                     row = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
                 if isinstance(row, dict) and isinstance(at := row.get("cwd"), str) and os.path.isabs(at):
                     yield at
@@ -247,7 +257,7 @@ def _folder_by_slug(slug: str) -> str | None:
             return
         for name in names:
             left -= 1
-            dashed = "-" + slug_of(name)
+            dashed = "-" + project.slug_of(name)
             if left < 0 or not rest.startswith(dashed):
                 continue
             path = os.path.join(folder, name)

@@ -9,8 +9,9 @@ from urllib.parse import quote
 import apsw
 
 from subcog_hooks.errors import UsageError
-from subcog_hooks.memory.model import MAX_ENTRY, MAX_LIST
+from subcog_hooks.memory.model import MAX_ENTRY, MAX_LIST, hash_content
 
+LATEST = 4e12  # milliseconds since the epoch: the year 2096
 WAIT_MS = 2_000  # for the program that writes it
 
 
@@ -41,9 +42,14 @@ class ForeignDatabase:
             chosen = [column for column in columns if column in there]
             if not chosen:
                 return
-            words = f"SELECT {', '.join(chosen)} FROM {table}{query} ORDER BY rowid"  # noqa: S608 - names of ours
+            # a text that is no UTF-8 would end all of it, and what is no text is nothing here
+            read = [
+                f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) WHEN 'blob' THEN NULL ELSE {name} END"
+                for name in chosen
+            ]
+            words = f"SELECT {', '.join(read)} FROM {table}{query} ORDER BY {chosen[0]}"  # noqa: S608 - names of ours
             for row in self._connection.execute(words, values):
-                yield dict(zip(chosen, row, strict=True))
+                yield {name: _readable(value) for name, value in zip(chosen, row, strict=True)}
         except apsw.Error as error:
             raise _unreadable(self._path, error) from error
 
@@ -74,6 +80,16 @@ def _unreadable(path: str, error: apsw.Error) -> UsageError:
     return UsageError(f"{path} can not be read: {error}", advice)
 
 
+def _readable(value: object) -> object:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def name_of(row: Mapping[str, object]) -> str:
+    """Return what a row is known by: its id, else its text's hash."""
+    found = row.get("id")
+    return str(found) if found is not None else hash_content(repr(sorted(row.items())))[:12]
+
+
 def text_of(row: Mapping[str, object], column: str) -> str:
     """Return a column as a text, "" where it is none."""
     value = row.get(column)
@@ -99,4 +115,5 @@ def tags_of(row: Mapping[str, object], column: str) -> tuple[str, ...]:
 def milliseconds_of(row: Mapping[str, object], column: str, *, a_second: float = 1.0) -> int:
     """Return a column as milliseconds since the epoch, 0 where it is no number. a_second: how many of its units are one."""
     value = row.get(column)
-    return max(0, int(value * 1000.0 / a_second)) if isinstance(value, int | float) else 0
+    at = value * 1000.0 / a_second if isinstance(value, int | float) else 0.0
+    return int(at) if 0.0 < at < LATEST else 0

@@ -4,9 +4,9 @@ import os
 from collections import Counter
 
 from subcog_hooks.capture import importing, markdown
-from subcog_hooks.capture.importing import MAX_MARKDOWN, SECTION
+from subcog_hooks.capture.importing import MAX_MARKDOWN
 from subcog_hooks.capture.jsonl import Row
-from subcog_hooks.memory.model import Memory, hash_content
+from subcog_hooks.memory.model import SECTION, Memory, hash_content
 from subcog_hooks.regular_files import NotRegular, read_regular
 
 TYPE_CHECKING = False
@@ -18,12 +18,14 @@ class SourceReading:
     """The rows of a source, and what is to be said about it.
 
     origin: begins what its memories say of where they come from; rows: each behind its place; left_out: how often, by reason;
-    kinds: how many memories of each kind of the source's own; is_whole: nothing of this origin was passed over, so that what an
-    earlier import took and is not here is gone; files: the Markdown files among it that are read as `subcog import FILE` does;
-    remarks: what the person should know before they trust it.
+    kinds: how many memories of each kind of the source's own; files: the Markdown files among it that are read as by `subcog
+    import FILE`; remarks: what the person should know before they trust it.
+
+    What an earlier import took and is not among the rows is gone where `is_whole`: from the places that begin as one of
+    `looked_in` (none: from all of this origin), and do not begin as one of `unread`.
     """
 
-    __slots__ = ("files", "is_whole", "kinds", "left_out", "origin", "remarks", "rows")
+    __slots__ = ("files", "is_whole", "kinds", "left_out", "looked_in", "origin", "remarks", "rows", "unread")
 
     def __init__(self, name: str, within: str = "") -> None:
         """name: of the source; within: the part of it that is read, where there are several."""
@@ -34,6 +36,13 @@ class SourceReading:
         self.is_whole = True
         self.files: set[str] = set()
         self.remarks: list[str] = []
+        self.looked_in: list[str] = []
+        self.unread: list[str] = []
+
+    def has_lost(self, source: str) -> bool:
+        """Return whether a memory of this origin, which is not among the rows, is gone from where it was taken."""
+        is_looked_for = any(source.startswith(self.origin + place) for place in self.looked_in or [""])
+        return self.is_whole and is_looked_for and not any(source.startswith(self.origin + place) for place in self.unread)
 
     def add(self, kind: str, place: str, content: str, at: int, owner: str | None, **fields: object) -> None:
         """Add a memory. place: where it stands in the source, which names it for ever; at: milliseconds since the epoch;
@@ -70,8 +79,20 @@ class SourceReading:
             self.add(kind, f"{place}#{heading}#{seen[heading]}", section.content, at, owner, **fields)
 
 
-def read_text(path: str, reading: SourceReading) -> tuple[str, int] | None:
-    """Return the text of a file and when it was changed (milliseconds since the epoch); None, and why not, where it is none."""
+def read_text(path: str, reading: SourceReading, place: str | None = None) -> tuple[str, int] | None:
+    """Return the text of a file and when it was changed (milliseconds since the epoch); None, and why not, where it is none.
+
+    place: where it stands in the source: what was taken from there before is not gone, only unread; without one, nothing is.
+    """
+    found = _text_of(path, reading)
+    if found is None and place is None:
+        reading.is_whole = False
+    elif found is None and place is not None:
+        reading.unread.append(place)
+    return found
+
+
+def _text_of(path: str, reading: SourceReading) -> tuple[str, int] | None:
     try:
         raw = read_regular(path, MAX_MARKDOWN + 1)
         changed = int(os.stat(path).st_mtime * 1000)

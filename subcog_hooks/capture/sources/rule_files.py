@@ -3,14 +3,14 @@
 Front matter is read line by line: `globs: **/*.ts` is common, and no YAML. The keys are those of each tool's documentation.
 """
 
-import glob
 import os
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
+from subcog_hooks.capture.sources.project_folders import folders_below
 from subcog_hooks.capture.sources.reading import SourceReading, leads_out, read_text
 from subcog_hooks.cues import globs
-from subcog_hooks.errors import InvalidMemory, UsageError
+from subcog_hooks.errors import InvalidMemory
 
 
 class RuleSource(NamedTuple):
@@ -36,30 +36,35 @@ SOURCES = {
     "gemini": RuleSource(("GEMINI.md",)),
 }
 EVERY_FILE = ("**", "**/*", "*")  # a glob of these names no file in particular
-PASSED_OVER = ("node_modules", ".venv", "venv", "vendor", "dist", "build", "target")
+_HIDDEN = frozenset((".cursor", ".github", ".windsurf"))  # folders that hold rules
 
 
 def files_of(name: str, root: str) -> list[str]:
     """Return a tool's rule files in a repository, sorted."""
-    found: set[str] = set()
-    for pattern in SOURCES[name].files:
-        found.update(glob.glob(os.path.join(glob.escape(root), pattern), recursive=True, include_hidden=True))
     return sorted(
-        file for file in found if os.path.isfile(file) and not set(os.path.relpath(file, root).split(os.sep)) & set(PASSED_OVER)
+        os.path.join(root, folder, file)
+        for folder, files in folders_below(root, _HIDDEN)
+        for file in files
+        if any(_is_meant(pattern, folder, file) for pattern in SOURCES[name].files)
     )
+
+
+def _is_meant(pattern: str, folder: str, file: str) -> bool:
+    """Return whether a pattern of a source means a file; one without a slash is a name at the root."""
+    name = pattern.rpartition("/")[2]
+    if not file.endswith(name.lstrip("*")):
+        return False
+    return globs.matches(pattern, f"{folder}/{file}".lstrip("/")) if "/" in pattern else not folder and file == pattern
 
 
 def read(name: str, root: str, owner: str) -> SourceReading:
     """Return what a tool's rule files hold. owner: the identity of the project at `root`. Raises UsageError."""
-    reading = SourceReading(name, f"{owner}/")
-    files = files_of(name, root)
-    if not files:
-        raise UsageError(f"{root} has no rule files of {name}", "`subcog import --from list` says what there is")
-    for file in files:
+    reading = SourceReading(name, f"{owner}::")
+    for file in files_of(name, root):
         place = os.path.relpath(file, root).replace(os.sep, "/")
         if leads_out(file, root):
             reading.left_out["is a link out of the repository"] += 1
-        elif found := read_text(file, reading):
+        elif found := read_text(file, reading, place):
             _add_rules(SOURCES[name], place, *found, owner, reading)
     return reading
 
@@ -99,7 +104,8 @@ def _add_rules(source: RuleSource, place: str, text: str, changed: int, owner: s
 def _glob_of_folder(place: str) -> str:
     """Return the glob of the folder that a nested AGENTS.md or rule folder stands in, "" at the root."""
     folder = place.partition("/.cursor/")[0] if "/.cursor/" in place else os.path.dirname(place)
-    return f"{folder}/**" if folder and not folder.startswith(".") else ""
+    plain = "".join(f"[{character}]" if character in "*?[{" else character for character in folder)
+    return f"{plain}/**" if folder and not folder.startswith(".") else ""
 
 
 def split_globs(value: str) -> list[str]:

@@ -80,6 +80,14 @@ def require_consent(memories: Iterable[Memory], *, as_user: bool, status: str | 
             raise needs_consent(f"{memory.id} was written by the person")
         if memory.status == PENDING and status not in (None, PENDING, "deleted"):
             raise needs_consent(f"{memory.id} waits for the person's word")
+        if memory.status != "active" and status == "active":
+            raise needs_consent(f"{memory.id} is {memory.status}, and may wait for the person's word")
+
+
+def require_say(memory: Memory, *, as_user: bool) -> None:
+    """Raise UsageError where an agent is about to change what is handed over, and nobody asked it or it may store nothing."""
+    if is_agent() and not as_user and memory.status == "active" and status() == PENDING:
+        raise needs_consent(f"what an agent stores waits here for the person's word, and {memory.id} is handed over")
 
 
 def needs_consent(what: str) -> UsageError:

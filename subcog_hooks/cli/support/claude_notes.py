@@ -6,12 +6,16 @@ import os
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.sources import claude_memory
-from subcog_hooks.cli.support import client, session
-from subcog_hooks.errors import SubcogError
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.capture.sources.reading import SourceReading
+from subcog_hooks.cli.support import author, client, session
+from subcog_hooks.errors import ConfigError
+from subcog_hooks.llm import project_variables
+from subcog_hooks.memory.model import AGENT, PENDING, now_ms
 from subcog_hooks.paths import PRIVATE_FILE, Home
 from subcog_hooks.regular_files import read_regular
+from subcog_hooks.settings.keys import NO_NOTES, WAITING_NOTES
 
+CONFIG_FOLDER = "CLAUDE_CONFIG_DIR"
 NOTES_SETTING = "capture.claude_memory"
 MAX_RECORD = 64 * 1024  # bytes of what is kept of the last look
 
@@ -21,37 +25,62 @@ def take_over(home: Home) -> importing.Report | None:
     stamp = _stamp()
     if _record(home).get("stamp") == stamp:
         return None
-    reading = claude_memory.read(client.config_folder())
+    reading = claude_memory.read(config_folder(), by_itself=True)
+    _keep_to_the_setting(reading)
     with session.writing() as store:
-        report = importing.run_reading(reading.rows, reading.origin, reading.files, store, importing.Options(), lambda _: None)
+        options = importing.Options()
+        report = importing.run_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
             session.follow(store)
     _keep(home, stamp, f"{report.added} added, {report.replaced} updated, {report.archived} archived")
     return report
 
 
-def note_failure(home: Home, error: SubcogError) -> None:
+def _keep_to_the_setting(reading: SourceReading) -> None:
+    """Let an agent's notes wait, or leave them out, where the person has said so of what agents store."""
+    setting = session.settings()[author.AGENT_SETTING]
+    if setting == NO_NOTES:
+        reading.is_whole = False
+        reading.rows = [(place, row) for place, row in reading.rows if row.memory.trust != AGENT]
+    elif setting == WAITING_NOTES:
+        for _, row in reading.rows:
+            row.memory.status = PENDING if row.memory.trust == AGENT else row.memory.status
+
+
+def note_failure(home: Home, why: str) -> None:
     """Keep why the last look failed, for `doctor`; the next one looks again."""
-    _keep(home, "", str(error))
+    _keep(home, "", why)
 
 
-def last_look(home: Home) -> tuple[int, str] | None:
-    """Return when the notes were last looked at (milliseconds since the epoch), and what came of it; None for never."""
+def last_look(home: Home) -> tuple[int, str, bool] | None:
+    """Return when the notes were last looked at (milliseconds since the epoch), what came of it, and whether it failed.
+
+    None for never.
+    """
     record = _record(home)
     at, told = record.get("at"), record.get("told")
-    return (at, told) if isinstance(at, int) and isinstance(told, str) else None
+    return (at, told, not record.get("stamp")) if isinstance(at, int) and isinstance(told, str) else None
 
 
-def count() -> tuple[int, int]:
-    """Return how many notes there are, and of how many projects."""
-    folders = claude_memory.folders(client.config_folder())
-    return sum(len(list(claude_memory.topic_files(folder))) for folder in folders), len(folders)
+def config_folder() -> str:
+    """Return the client's folder. Raises ConfigError where a repository names it: it could be any folder."""
+    if CONFIG_FOLDER in os.environ and (setter := project_variables.find_setter(CONFIG_FOLDER)):
+        raise ConfigError(f"{CONFIG_FOLDER} is set by {setter}", "a repository does not say where your notes are")
+    return client.config_folder()
+
+
+def count() -> tuple[int, int, int]:
+    """Return how many notes there are, of how many projects, and how many CLAUDE.md files and rules."""
+    config = config_folder()
+    folders = claude_memory.folders(config)
+    notes = sum(len(list(claude_memory.topic_files(folder))) for folder in folders)
+    return notes, len(folders), len(list(claude_memory.loaded_files(config)))
 
 
 def _stamp() -> str:
     """Return a digest of the files' names, sizes and times."""
     digest = hashlib.sha256()
-    for file in claude_memory.files_of(client.config_folder()):
+    for file in claude_memory.files_of(config_folder()):
         try:
             status = os.stat(file)
         except OSError:

@@ -7,9 +7,9 @@ from subcog_hooks.capture import importing
 from subcog_hooks.capture.duplicates import near_duplicates
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.cli.support import client, progress, session, waiting
+from subcog_hooks.cli.support import claude_notes, progress, session, waiting
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import Store
 
@@ -49,14 +49,21 @@ def list_found() -> int:
 
 def run(reading: SourceReading, store: Store | None, options: importing.Options) -> importing.Report:
     """Take over what a source holds; what an earlier run took and is gone there is archived. Raises StoreError."""
-    origin = reading.origin if reading.is_whole else ""
+    if not reading.rows and not reading.left_out and not (store and _has_any(reading, store)):
+        raise UsageError("nothing is found there", "`subcog import --from list` says what there is")
     with progress.of_items("reading", len(reading.rows)) as advance:
-        return importing.run_reading(reading.rows, origin, reading.files, store, options, advance)
+        return importing.run_reading(reading.rows, reading.has_lost, reading.files, store, options, advance)
+
+
+def _has_any(reading: SourceReading, store: Store) -> bool:
+    return any(reading.has_lost(memory.source) for memory in store.all(("active", PENDING)))
 
 
 def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
     """Say what a source holds, what was left out and why, and, before anything is stored, what is nearly there already."""
-    waits = sum(row.memory.status == PENDING for _, row in reading.rows)
+    waiting_rows = [row.memory.id for _, row in reading.rows if row.memory.status == PENDING]
+    stored = store.by_ids(waiting_rows) if store and not dry_run else {}
+    waits = sum(id_ not in stored or stored[id_].status == PENDING for id_ in waiting_rows)
     owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
     if dry_run:
         for kind, count in reading.kinds.most_common():
@@ -94,4 +101,4 @@ def _tell_near(reading: SourceReading, store: Store) -> None:
 
 
 def _around() -> catalogue.Surroundings:
-    return catalogue.Surroundings(client.config_folder(), session.here(), os.environ)
+    return catalogue.Surroundings(claude_notes.config_folder(), session.here(), os.environ)
