@@ -49,6 +49,11 @@ def near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[N
     return sorted(near, key=lambda one: (one.contradiction is None, -one.share, one.memory.id))
 
 
+def word_share(one: str, other: str, index: LexicalIndex) -> float:
+    """Return the share of their words that two texts have in common, 0.0 to 1.0."""
+    return _jaccard(*[set(index.analysers.body_terms(text[:MAX_COMPARED])) for text in (one, other)])
+
+
 def _words(memory: Memory, index: LexicalIndex) -> set[str]:
     return set(index.analysers.body_terms(memory.content[:MAX_COMPARED]))
 

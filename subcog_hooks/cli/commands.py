@@ -9,6 +9,7 @@ MODULES = {  # in the order of the help page
     "block": ("block",),
     "listing": ("list", "show"),
     "change": ("edit", "forget", "supersede"),
+    "enrich": ("enrich",),
     "move": ("promote", "demote"),
     "review": ("review",),
     "import_export": ("import", "export", "reindex"),

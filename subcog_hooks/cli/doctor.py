@@ -40,7 +40,7 @@ from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.settings import loading
-from subcog_hooks.state import cut_offs, decision_log, pause
+from subcog_hooks.state import cut_offs, decision_log, llm_calls, pause
 from subcog_hooks.state.connection import ASIDE, State, put_aside
 from subcog_hooks.state.decision import Decision
 
@@ -108,6 +108,7 @@ def doctor(
     settings = _settings(home, findings)
     _claude_notes(home, settings, findings)
     has_llm = _llm(home, settings, findings)
+    _llm_at_rest(home, settings, findings)
     command = _registration(findings)
     if trial:
         spoke = _try_hook(command or client.executable(), trial, findings, has_llm=has_llm)
@@ -375,6 +376,32 @@ def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
     else:
         findings.good(name)
     return True
+
+
+def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> None:
+    """Say which LLM is asked at rest, what it is sent, and how often it was asked today."""
+    try:
+        provider = providers.provider_at_rest(settings, home)
+    except ConfigError as error:
+        findings.bad(str(error), EXIT_CONFIG)
+        return
+    if provider is None:
+        return
+    who = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
+    calls = f"{_calls_today(home)} of {settings['llm.calls_a_day']} calls today"
+    findings.good(f"{who}; `subcog enrich` sends it the texts of memories, {calls}")
+
+
+def _calls_today(home: Home) -> int:
+    if not os.path.exists(home.state_db):
+        return 0
+    try:
+        state = State.open(home, WAIT_MS)
+        made = llm_calls.made_today(state, now_ms())
+        state.close()
+    except StoreError:
+        return 0
+    return made
 
 
 def _rest(home: Home, provider: providers.Provider) -> float:

@@ -10,7 +10,7 @@ from subcog_hooks import __version__, wire
 from subcog_hooks.errors import ConfigError, ProviderError
 from subcog_hooks.llm.address import Address
 from subcog_hooks.regular_files import NotRegular, open_regular
-from subcog_hooks.settings.keys import ANTHROPIC, KEYS, NO_LLM, OPENAI
+from subcog_hooks.settings.keys import ANTHROPIC, CLAUDE, KEYS, NO_LLM, OPENAI
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 ADDRESSES = {ANTHROPIC: "https://api.anthropic.com", OPENAI: "https://api.openai.com/v1"}
 VARIABLES = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MODELS = {ANTHROPIC: "claude-haiku-4-5", OPENAI: ""}  # openai: every server has others
-MAX_TOKENS = 200  # of an answer: a type, a confidence and five topics in JSON
 MAX_KEY = 4096  # bytes of a key file
 # Models that take a temperature; newer ones of both houses answer 400 to it. Other servers all take it.
 _TEMPERED = ("claude-3", "claude-haiku-4", "claude-sonnet-4", "gpt-3.5", "gpt-4", "chatgpt-4o")
@@ -39,7 +38,8 @@ _REASONS = {
 
 
 class Provider:
-    """An LLM that can be asked. base_url: without a slash at its end. key: "" for a server that needs none."""
+    """An LLM that can be asked. base_url: without a slash at its end; of the user's own client, its executable.
+    key: "" for a server that needs none."""
 
     __slots__ = ("base_url", "key", "model", "name")
 
@@ -64,8 +64,24 @@ def provider_of(settings: "Settings", home: "Home") -> Provider | None:
     The key is llm.key_file's; for the provider's own host, without one, the environment's, which was set for that host.
     """
     name = str(settings["llm.provider"])
-    if name == NO_LLM:
-        return None
+    return None if name == NO_LLM else _http_provider(name, settings, home)
+
+
+def provider_at_rest(settings: "Settings", home: "Home") -> Provider | None:
+    """Return the provider for work that no prompt waits for, None where the user has chosen none. Raises ConfigError.
+
+    One that is asked over HTTP has the model, address and key of `provider_of`.
+    """
+    name = str(settings["llm.at_rest"])
+    if name == CLAUDE:
+        from subcog_hooks.llm import claude_client  # only where it is chosen
+
+        return Provider(CLAUDE, claude_client.find_program(str(settings["llm.client"])), claude_client.CLAUDE_MODEL, "")
+    return None if name == NO_LLM else _http_provider(name, settings, home)
+
+
+def _http_provider(name: str, settings: "Settings", home: "Home") -> Provider:
+    """Return a provider that is asked over HTTP. Raises ConfigError."""
     if doubtful := sorted(filter(_may_be_about_llm, settings.left_out)):
         raise ConfigError(f"{' and '.join(doubtful)} can not be used as it is set", "`subcog doctor` names the place")
     base_url = str(settings["llm.base_url"]).rstrip("/") or ADDRESSES[name]
@@ -146,6 +162,10 @@ def ask(provider: Provider, question: "Question", seconds: float) -> str:
 
     Raises ProviderTimeout, ProviderGone, or ProviderError for everything else.
     """
+    if provider.name == CLAUDE:
+        from subcog_hooks.llm import claude_client
+
+        return claude_client.ask(provider.base_url, provider.model, question, seconds)
     until = time.monotonic() + seconds
     from subcog_hooks.llm.http_post import post  # 30 ms, only where an LLM is asked
 
@@ -173,7 +193,7 @@ def _anthropic(provider: Provider, question: "Question") -> tuple[str, dict[str,
     headers = {"anthropic-version": "2023-06-01"} | ({"x-api-key": provider.key} if provider.key else {})
     content: dict[str, object] = {
         "model": provider.model,
-        "max_tokens": MAX_TOKENS,
+        "max_tokens": question.longest,
         "system": question.system,
         "messages": [{"role": "user", "content": question.user}],
         "tools": [{"name": question.name, "description": question.purpose, "input_schema": question.schema}],
@@ -189,7 +209,7 @@ def _openai(provider: Provider, question: "Question") -> tuple[str, dict[str, st
     limit = "max_completion_tokens" if knows_new_name else "max_tokens"
     content: dict[str, object] = {
         "model": provider.model,
-        limit: MAX_TOKENS,
+        limit: question.longest,
         "messages": [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
         "response_format": {
             "type": "json_schema",

@@ -1,5 +1,7 @@
 """A question to an LLM: what is asked, and the shape that its answer should have. No network here."""
 
+SHORT_ANSWER = 200  # tokens: a type, a confidence and five topics in JSON
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -10,12 +12,21 @@ class Question:
 
     system: its instructions; user: the text at hand, which has to be free of secrets: it leaves the machine. name: of the
     answer, one word; purpose: what the answer is for, a sentence; schema: the answer's JSON Schema, in the part of it that all
-    providers have in common.
+    providers have in common; longest: the tokens that the answer may have.
     """
 
-    __slots__ = ("name", "purpose", "schema", "system", "user")
+    __slots__ = ("longest", "name", "purpose", "schema", "system", "user")
 
-    def __init__(self, system: str, user: str, name: str, purpose: str, schema: "Mapping[str, object]") -> None:
+    def __init__(
+        self,
+        system: str,
+        user: str,
+        name: str,
+        purpose: str,
+        schema: "Mapping[str, object]",
+        longest: int = SHORT_ANSWER,
+    ) -> None:
+        self.longest = longest
         self.system = system
         self.user = user
         self.name = name

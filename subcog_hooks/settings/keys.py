@@ -19,6 +19,7 @@ ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are notes
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # what an agent stores, beside NO_NOTES
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
+CLAUDE = "claude"  # and of llm.at_rest
 PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
     ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
@@ -529,6 +530,24 @@ KEYS = {
             "that of a file, such as ~/.keys/llm",
             "A file with the API key, readable by you alone (mode 0600); without one, ANTHROPIC_API_KEY or "
             "OPENAI_API_KEY is used, and only for the provider's own address",
+        ),
+        ChoiceKey(
+            "llm.at_rest",
+            NO_LLM,
+            (NO_LLM, CLAUDE, ANTHROPIC, OPENAI),
+            "The LLM that writes questions for your memories (`subcog enrich`); claude is your own Claude Code, without a key",
+            is_personal=True,
+        ),
+        PathKey(
+            "llm.client", "", "that of a file, such as ~/bin/claude", "Claude Code's executable, where it is not on the PATH"
+        ),
+        Key(
+            "llm.calls_a_day",
+            50,
+            0,
+            10_000,
+            "How many times a day an LLM is asked at rest",
+            is_personal=True,
         ),
         Key(
             "llm.cache_hours",

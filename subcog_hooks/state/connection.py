@@ -80,10 +80,15 @@ CREATE TABLE sought (
 """
 
 # the UTF-16 units that a session has been given
+# the calls of an LLM at rest by day, counted from 1970, and about which texts it was asked
+_VERSION_7 = """
+CREATE TABLE llm_calls (day INTEGER PRIMARY KEY, calls INTEGER NOT NULL) STRICT;
+CREATE TABLE enriched (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
+"""
 _VERSION_6 = "ALTER TABLE sessions ADD COLUMN units INTEGER NOT NULL DEFAULT 0"
 
 SCHEMA = database.Schema(
-    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6), synchronous="NORMAL"
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7), synchronous="NORMAL"
 )
 
 

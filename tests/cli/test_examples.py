@@ -13,6 +13,7 @@ from subcog_hooks.cli import app, config, models, state
 from subcog_hooks.embed.background import COMMAND
 from subcog_hooks.embed.space import PACKAGED
 from tests.cli.conftest import Ask, Run
+from tests.llm_server import LlmServer
 
 ROOT = Path(__file__).parent.parent.parent
 MEMORIES = (
@@ -22,6 +23,7 @@ MEMORIES = (
     '{"id": "FK", "content": "The crane is placed by forward kinematics (FK)."}\n'
 )
 NO_EXAMPLE = {"hook", COMMAND, "at-rest"}  # nobody types them
+NO_QUESTIONS = json.dumps({"choices": [{"message": {"content": '{"notes": []}'}}]}).encode()
 BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass for it
 
 
@@ -73,6 +75,10 @@ def test_an_example_does_what_it_says(prepared: Run, line: str) -> None:
         prepare_model(prepared, is_there="remove" in line)
     if line.startswith("subcog block"):  # it is as silent as the hook
         prepared("resume")
-    done = prepared(*shlex.split(line)[1:])
+    with LlmServer(lambda handler: handler.answer(200, NO_QUESTIONS)) as server:
+        if line.startswith("subcog enrich"):
+            for key, value in (("at_rest", "openai"), ("base_url", server.url_v1), ("model", "small")):
+                prepared("config", "set", f"llm.{key}", value)
+        done = prepared(*shlex.split(line)[1:])
     assert done.code == 0, done.err
     assert "Traceback" not in done.err

@@ -29,6 +29,7 @@ NOT_RUN_HERE = {  # document, and what a block of it needs
         "subcog models use minilm",
         "subcog models remove BAAI/bge-small-en-v1.5",
     ],
+    ("llm.md", "Claude Code, logged in"): ["subcog enrich --limit 8 --dry-run", "subcog enrich"],
     ("llm.md", "an LLM that answers"): ["subcog intent how do we rotate the signing keys --explain"],
 }
 

@@ -178,6 +178,11 @@ def wanted(
     )
 
 
+def scope_of(memory: Memory) -> Filter:
+    """Return the scope in which a memory is looked for: its project's, with what is for all projects."""
+    return Filter(audiences=audiences_of(*([memory.project] if memory.project else [])))
+
+
 def note_unknown_project(store: Store, name: str | None) -> None:
     """Say so when no memory is of the project that an option names."""
     if name is not None and project.identity_of(name) not in (known := store.projects()):

@@ -4,21 +4,28 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from subcog_hooks import database
 from subcog_hooks.cli.support import session
 from subcog_hooks.cli.support.amendment import amend, changed
+from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory import sync
-from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.paths import Home
+from subcog_hooks.recall import pipeline, semantic, tuning
+from subcog_hooks.recall.candidates import Request, Sources
 
 MAX_BYTES = 400_000_000  # of store and index: some 200,000 memories, copied in a second or two
+SEARCH_MS = 10_000.0  # nobody waits for a prompt here
 REMOVALS = 40  # attempts
 BETWEEN_S = 0.05  # of them: two seconds in all
 _DATABASE = ".db"
@@ -36,6 +43,29 @@ class Trial:
     def change(self, id_: str, changes: Mapping[str, object]) -> None:
         """Give a memory of the copy these fields, and let the copy's index follow. Raises SubcogError."""
         self.change_all([id_], changes)
+
+    def find(self, texts: Sequence[str], scope: Filter, limit: int) -> list[list[Memory]]:
+        """Return what the hook's recall finds in the copy for each text, the best first. Raises StoreError."""
+        if not texts:
+            return []
+        numbers = tuning.from_settings(session.settings())
+        with Store.reader(self.home) as store:
+            space = self._space(store)
+            try:
+                sources = Sources(LexicalIndex.open(self.home), store, space, numbers)
+                answers = [pipeline.search(Request(text, scope), sources, Deadline(SEARCH_MS), limit) for text in texts]
+            finally:
+                if space:
+                    space.vectors.close()
+        return [[hit.memory for hit in answer.hits] for answer in answers]
+
+    def _space(self, store: Store) -> semantic.SearchSpace | None:
+        """Return the vectors of the copy, with the static encoder for a text; None where there are none to be had."""
+        try:
+            vectors = spaces.open_following(self.home, store, PACKAGED)
+        except ExtensionMissing:
+            return None
+        return semantic.SearchSpace(vectors, semantic.in_latin(StaticEncoder.open().encode))
 
     def change_all(self, ids: Iterable[str], changes: Mapping[str, object]) -> None:
         """Give memories of the copy these fields, and let the copy's index follow. Raises SubcogError."""

@@ -1,0 +1,149 @@
+"""The user's own Claude Code as a language model: its print mode, asked once, with all that was added switched off.
+
+Whoever is logged in there needs no key. It takes a second and more, so it is for work at rest, never for a prompt's time. The
+flags are those of `claude --help` of 2.1.197 and 2.1.329; `--bare`, which starts faster, reads no login.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from typing import IO, Any
+
+from subcog_hooks.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
+from subcog_hooks.llm import project_variables
+from subcog_hooks.llm.question import Question
+from subcog_hooks.memory import project
+from subcog_hooks.paths import Home
+
+PROGRAM = "claude"
+CLAUDE_MODEL = "haiku"
+MAX_ANSWER = 4_000_000  # bytes of what it prints: an answer has some thousand
+MAX_COMPLAINT = 4_000  # bytes that are looked at
+FLAGS = (
+    *("-p", "--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence"),
+    *("--output-format", "json"),
+)
+# of a session that started us: they would make it a part of that session
+_OF_A_SESSION = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_CHILD")
+_LEADS_ELSEWHERE = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CONFIG_DIR")  # whom is asked
+
+
+def find_program(named: str) -> str:
+    """Return the client's executable. named: by the settings, "" for the one on the PATH. Raises ConfigError."""
+    program = os.path.expanduser(named) if named else shutil.which(PROGRAM)
+    if not program or not os.access(program, os.X_OK):
+        what = named or f"{PROGRAM} on the PATH"
+        raise ConfigError(f"there is no {what}", "install Claude Code, or name its executable by llm.client")
+    here = project.find(os.getcwd())
+    real = os.path.realpath(program)
+    if here and not named and real.startswith(os.path.join(here.root, "")):
+        raise ConfigError(f"{program} lies in the repository at hand", "name the client by llm.client")
+    return os.path.abspath(program)
+
+
+def ask(program: str, model: str, question: Question, seconds: float) -> str:
+    """Return the answer as JSON that follows the question's schema, within `seconds`.
+
+    It runs in our own folder, where no project has settings for it. Raises ProviderTimeout, ProviderGone, or ProviderError for
+    everything else.
+    """
+    for variable in _LEADS_ELSEWHERE:
+        if variable in os.environ and (setter := project_variables.find_setter(variable)):
+            raise ProviderError(f"{variable} is set by {setter}", "a repository says nobody whom to ask; run it elsewhere")
+    words = [
+        program,
+        *FLAGS,
+        "--model",
+        model,
+        "--json-schema",
+        json.dumps(question.schema),
+        "--system-prompt",
+        question.system,
+    ]
+    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as complaint:
+        asked.write(question.user.encode("utf-8", "replace"))
+        asked.seek(0)
+        printed, code, is_late = _run(words, asked, complaint, Home.find().root, seconds)
+        complaint.seek(0)
+        complained = complaint.read(MAX_COMPLAINT).decode("utf-8", "replace")
+    if is_late:
+        raise ProviderTimeout(f"Claude Code did not answer in {seconds:.0f} s")
+    return _answer_in(printed, code, complained)
+
+
+def _run(words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, seconds: float) -> tuple[bytes, int, bool]:
+    """Run the client; return what it printed, its exit code, and whether it was ended for being late."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OF_A_SESSION)}
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=asked,
+            stdout=subprocess.PIPE,
+            stderr=complaint,
+            cwd=folder,
+            env=kept,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ProviderGone(f"Claude Code can not be run: {error.strerror}") from error
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        _kill(process)
+
+    clock = threading.Timer(seconds, end)
+    clock.start()
+    try:
+        assert process.stdout is not None
+        printed = process.stdout.read(MAX_ANSWER + 1)
+        if len(printed) > MAX_ANSWER:
+            _kill(process)
+        code = process.wait()
+    except BaseException:
+        _kill(process)
+        raise
+    finally:
+        clock.cancel()
+        if process.stdout:
+            process.stdout.close()
+    return printed, code, late.is_set()
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End the client with all that it has started."""
+    if sys.platform == "win32":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has ended by itself
+
+
+def _answer_in(printed: bytes, code: int, complained: str) -> str:
+    """Return the answer in what the client printed. Raises ProviderError in words of ours: nobody's text is repeated."""
+    if len(printed) > MAX_ANSWER:
+        raise ProviderError(f"Claude Code printed more than {MAX_ANSWER:,} bytes")
+    try:
+        found: Any = json.loads(printed)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        if "unknown option" in complained:
+            raise ProviderError("Claude Code is too old to be asked this way", "update it: claude update")
+        raise ProviderError(f"Claude Code ended with {code} and no answer", "look whether `claude -p hello` works")
+    if found.get("is_error") or code:
+        said = str(found.get("result", "")).lower()
+        if found.get("api_error_status") in (401, 403) or "login" in said or "api key" in said:
+            raise ProviderError("Claude Code is not logged in", "run `claude` and log in there")
+        raise ProviderError("Claude Code could not answer", "look whether `claude -p hello` works")
+    answer = found.get("structured_output")
+    if not isinstance(answer, dict):
+        raise ProviderError("Claude Code answered without the form that was asked for")
+    return json.dumps(answer)
