@@ -45,7 +45,7 @@ def test_the_users_own_client_writes_questions_and_hears_of_nothing_else(
     assert "is sent the texts of 1 memory, in 1 call" in said
     (request,) = [request for request in api.requests if request.is_main]
     assert CRANE in request.model_text
-    assert not any(text in request.model_text for text in (*OTHERS, "answer in Dutch", "subcog-"))
+    assert not any(text in request.model_text for text in (*OTHERS, "answer in Dutch", "- subcog-"))
     tools = request.body["tools"]
     assert isinstance(tools, list)
     assert not {tool["name"] for tool in tools} & {"Bash", "Read", "Edit", "Write"}

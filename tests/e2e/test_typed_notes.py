@@ -70,11 +70,11 @@ def test_a_secret_is_not_kept_and_that_is_said(attended: Machine) -> None:
 
 def test_a_hash_is_a_note_where_the_person_has_said_so(attended: Machine) -> None:
     assert_silent(attended.prompt(f"# {NOTE}"))
-    attended.run("config", "set", "capture.typed", "hash")
+    attended.run("config", "set", "capture.typed", "hash", "--as-user")
     assert_silent(attended.prompt(f"# Crane\n{NOTE}"))
     assert stored(attended) == []
     assert "remembered as" in reason_of(attended.prompt(f"# {NOTE}"))
-    attended.run("config", "set", "capture.typed", "off")
+    attended.run("config", "set", "capture.typed", "off", "--as-user")
     assert_silent(attended.prompt("remember: cranes are yellow"))
     assert len(stored(attended)) == 1
 
