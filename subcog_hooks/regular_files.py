@@ -40,3 +40,9 @@ def read_regular(path: str, most: int) -> bytes:
     finally:
         os.close(descriptor)
     return data
+
+
+def leads_out(path: str, folder: str) -> bool:
+    """Return whether a path leads to something outside of a folder."""
+    real = os.path.join(os.path.realpath(folder), "")
+    return not os.path.join(os.path.realpath(path), "").startswith(real)

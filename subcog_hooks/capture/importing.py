@@ -13,7 +13,7 @@ from subcog_hooks.memory.cue_tables import Room
 from subcog_hooks.memory.model import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION, USER, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.regular_files import NotRegular, read_regular
+from subcog_hooks.regular_files import NotRegular, leads_out, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def _rows(path: str, options: Options, report: Report) -> "Iterator[tuple[str, j
         found = False
         for file in markdown_files(path):
             found = True
-            if _leads_out(file, path):
+            if leads_out(file, path):
                 shown = os.path.relpath(file, path).replace(os.sep, "/")
                 report.problems.append(Problem(shown, "is a link that leads out of the folder; it was left out"))
             else:
@@ -312,11 +312,6 @@ def markdown_files(folder: str) -> "Iterator[str]":
         for name in sorted(files):
             if name.lower().endswith(MARKDOWN_SUFFIXES):
                 yield os.path.join(parent, name)
-
-
-def _leads_out(file: str, folder: str) -> bool:
-    """Return whether a file that stands in a folder is a link to something outside of it."""
-    return os.path.islink(file) and not os.path.realpath(file).startswith(os.path.join(os.path.realpath(folder), ""))
 
 
 def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 
 from subcog_hooks.capture import markdown, record_status
 from subcog_hooks.capture.importing import markdown_files
-from subcog_hooks.capture.sources.reading import SourceReading, identity_of, leads_out, read_text
+from subcog_hooks.capture.sources.reading import SourceReading, identity_of, read_text
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import AGENT, MAX_ENTRY, MAX_LIST, PENDING
-from subcog_hooks.regular_files import read_regular
+from subcog_hooks.regular_files import leads_out, read_regular
 
 BASIC_MEMORY = "basic-memory"
 BASIC_MEMORY_FOLDER = "BASIC_MEMORY_CONFIG_DIR"  # the variable by which its configuration is moved

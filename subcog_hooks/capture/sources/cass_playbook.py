@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.importing import MAX_MARKDOWN
 from subcog_hooks.capture.sources.foreign_database import text_of
-from subcog_hooks.capture.sources.reading import SourceReading, identity_of, leads_out
+from subcog_hooks.capture.sources.reading import SourceReading, identity_of
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import AGENT, MAX_ENTRY, MAX_LIST, PENDING
 from subcog_hooks.memory.project import Project
-from subcog_hooks.regular_files import read_regular
+from subcog_hooks.regular_files import leads_out, read_regular
 
 CASS = "cass"
 PLAYBOOK = "playbook.yaml"

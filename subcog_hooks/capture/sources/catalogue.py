@@ -56,7 +56,9 @@ def _file(path: str) -> str:
 
 def _notes_of_claude(around: Surroundings) -> str:
     folders = claude_memory.folders(around.config)
-    return f"{len(folders)} projects in {os.path.join(around.config, 'projects')}" if folders else ""
+    if not folders and not any(claude_memory.loaded_files(around.config)):
+        return ""
+    return f"notes about {len(folders)} projects in {os.path.join(around.config, 'projects')}, CLAUDE.md files and rules"
 
 
 def _rules(name: str) -> Source:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources.project_folders import folders_below
-from subcog_hooks.capture.sources.reading import SourceReading, leads_out, read_text
+from subcog_hooks.capture.sources.reading import SourceReading, read_text
 from subcog_hooks.memory.model import FILE, IN_CONTEXT
+from subcog_hooks.regular_files import leads_out
 
 CLAUDE_MD = "CLAUDE.md"
 ITS_FOLDER = ".claude"

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import claude_context
-from subcog_hooks.capture.sources.reading import SourceReading, identity_of, leads_out, read_text
+from subcog_hooks.capture.sources.reading import SourceReading, identity_of, read_text
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import AGENT
-from subcog_hooks.regular_files import read_regular
+from subcog_hooks.regular_files import leads_out, read_regular
 
 CLAUDE = "claude"
 INDEX = "MEMORY.md"

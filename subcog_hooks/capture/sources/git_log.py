@@ -12,8 +12,8 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import IO, NamedTuple
 
-from subcog_hooks.capture.sources.reading import leads_out
 from subcog_hooks.errors import UsageError
+from subcog_hooks.regular_files import leads_out
 
 MAX_COMMITS = 100_000  # the newest; Linux has a million
 LONGEST_MESSAGE = 20_000  # bytes of one message; the rest of it is passed over

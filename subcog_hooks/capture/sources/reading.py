@@ -109,12 +109,6 @@ def _text_of(path: str, reading: SourceReading) -> tuple[str, int] | None:
         return None
 
 
-def leads_out(path: str, folder: str) -> bool:
-    """Return whether a path in a folder leads to something outside of it."""
-    real = os.path.realpath(folder)
-    return os.path.commonpath((os.path.realpath(path), real)) != real
-
-
 def identity_of(project: "Project | None") -> str | None:
     """Return a project's identity, None outside of any."""
     return project.identity if project else None
