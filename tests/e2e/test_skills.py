@@ -108,6 +108,18 @@ def test_no_link_of_the_repositorys_is_written_through(bare: Machine) -> None:
 
 
 @posix
+def test_a_skill_that_is_a_link_into_the_persons_dotfiles_stays_one(bare: Machine) -> None:
+    bare.run("init")
+    skill, kept = folder_of(bare) / "subcog-brief" / "SKILL.md", bare.root / "user" / "dotfiles.md"
+    skill.rename(kept)
+    skill.symlink_to(kept)
+    bare.environment["PATH"] = os.pathsep.join([os.path.dirname(bare.command), bare.environment["PATH"]])
+    assert bare.run("init").code == 0
+    assert skill.is_symlink()
+    assert "Run `subcog brief --explain`" in kept.read_text()
+
+
+@posix
 def test_a_folder_that_can_not_be_written_is_one_line(bare: Machine) -> None:
     folder_of(bare).parent.mkdir()
     folder_of(bare).write_text("a file")

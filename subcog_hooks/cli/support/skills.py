@@ -68,14 +68,15 @@ def write(skills: Sequence[Skill]) -> None:
     for skill in skills:
         if skill.state not in (MISSING, OLDER):
             continue
-        folder = os.path.dirname(skill.path)
+        target = os.path.realpath(skill.path)  # a link into somebody's dotfiles stays a link
+        folder = os.path.dirname(target)
         try:
             os.makedirs(folder, exist_ok=True)
             descriptor, partial = tempfile.mkstemp(prefix=f"{_FILE}.", dir=folder)  # a repository may hold any name already
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                 file.write(skill.text)
             os.chmod(partial, _READABLE)
-            os.replace(partial, skill.path)
+            os.replace(partial, target)
         except OSError as error:
             raise ConfigError(
                 f"{skill.path} can not be written: {error.strerror}", "check its permissions, or give --no-skills"
