@@ -85,6 +85,7 @@ def import_(
         with session.reading() as store:
             report = import_from.run(reading, store, options) if reading else _run(source or "", store, options)
             if reading:
+                import_from.tell_where(origin or "", source)
                 import_from.tell(reading, store, dry_run=True)
     else:
         with session.writing() as store, _telling_what_is_kept(store):

@@ -1,6 +1,7 @@
 """The stores of other memories, through the installed executable: most were written by those programs (tests/data/rivals)."""
 
 import json
+import re
 import shutil
 import sqlite3
 import time
@@ -47,6 +48,7 @@ def assert_taken_once(machine: Machine, arguments: list[str], cwd: Path | None =
     }
     seen = machine.run("import", "--from", *arguments, "--dry-run", cwd=cwd)
     assert (seen.code, rows(machine), rows(machine, "pending")) == (0, {}, {})
+    assert re.search(rb"^from /\S", seen.stderr, re.MULTILINE), seen.stderr
     done = machine.run("import", "--from", *arguments, cwd=cwd)
     assert done.code == 0, done.stderr
     assert seen.stdout.splitlines()[-1] == done.stdout.strip().replace(b"added", b"would add")

@@ -59,6 +59,11 @@ def _has_any(reading: SourceReading, store: Store) -> bool:
     return any(reading.has_lost(memory.source) for memory in store.all(("active", PENDING)))
 
 
+def tell_where(name: str, path: str | None) -> None:
+    """Say where a source stands. path: the one that was given, None for where it usually is."""
+    terminal.say(f"from {safe(path or catalogue.SOURCES[name].where(_around()))}")
+
+
 def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
     """Say what a source holds, what was left out and why, and, before anything is stored, what is nearly there already."""
     waiting_rows = [row.memory.id for _, row in reading.rows if row.memory.status == PENDING]
