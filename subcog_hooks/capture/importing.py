@@ -407,7 +407,9 @@ def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Op
 
 def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options) -> _Outcome:
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
-    forgotten = _forgotten(chunk, store) if store and (options.keeps_users or not options.replace) else frozenset()
+    unseen = [(place, row) for place, row in chunk if row.is_section and row.memory.id not in existing]
+    may_return = options.replace and not options.keeps_users
+    forgotten = _forgotten(unseen, store) if store and unseen and not may_return else frozenset()
     room = store.room() if store else Room(used=0)
     found = _Outcome()
     hashes: set[tuple[str, str]] = set()
@@ -439,19 +441,19 @@ def _compared(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options
     return found
 
 
-def _forgotten(chunk: "list[tuple[str, jsonl.Row]]", store: Store) -> frozenset[str]:
-    """Return the ids of sections that the user has forgotten, though the store has none of that id.
+def _forgotten(unseen: "list[tuple[str, jsonl.Row]]", store: Store) -> frozenset[str]:
+    """Return the ids of those sections that the user has forgotten, though the store has none of these ids.
 
     It was purged, or has another place by now: a part of the document that was forgotten whole, or a file of another name.
     """
-    sections = {row.memory.id: place for place, row in chunk if row.is_section}
+    sections = {row.memory.id: place for place, row in unseen}
     wholes = {id_: SECTION + hash_content(place.partition("#")[0])[:12] for id_, place in sections.items() if "#" in place}
     known = store.by_ids(list(wholes.values()))
     gone = store.purged_sections([*sections, *wholes.values()])
     gone |= {id_ for id_, memory in known.items() if memory.status == "deleted"}
     found = {id_ for id_ in sections if id_ in gone or wholes.get(id_) in gone}
-    for _, row in chunk:
-        if row.is_section and row.memory.id not in found:
+    for _, row in unseen:
+        if row.memory.id not in found:
             program = row.memory.source.partition(":")[0]
             same = store.forgotten_with(row.memory.content_hash)
             if any(other.source.partition(":")[0] == program for other in same):

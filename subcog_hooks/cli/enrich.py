@@ -98,7 +98,10 @@ def _chosen(ids: Sequence[str], limit: int, state: State) -> list[Memory]:
         if store is None:
             return []
         if ids:
-            return list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())[:limit]
+            named = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
+            if away := [memory for memory in named if not memory.is_live(now_ms())]:
+                raise UsageError(f"{away[0].id} is {away[0].status}, so nothing brings it", "name others")
+            return named[:limit]
         without = {memory.id: memory for memory in store.select(Filter()) if not memory.questions}
         hashes = {id_: memory.content_hash for id_, memory in without.items()}
         return [without[id_] for id_ in llm_calls.untried(state, hashes)[:limit]]

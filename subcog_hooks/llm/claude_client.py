@@ -15,6 +15,7 @@ import threading
 from typing import IO, Any
 
 from subcog_hooks.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
+from subcog_hooks.homes import places_at_hand
 from subcog_hooks.llm import project_variables
 from subcog_hooks.llm.question import Question
 from subcog_hooks.memory import project
@@ -39,7 +40,7 @@ def find_program(named: str) -> str:
     if not program or not os.access(program, os.X_OK):
         what = named or f"{PROGRAM} on the PATH"
         raise ConfigError(f"there is no {what}", "install Claude Code, or name its executable by llm.client")
-    here = project.find(os.getcwd())
+    here = next(filter(None, map(project.find, places_at_hand())), None)
     real = os.path.realpath(program)
     if here and not named and real.startswith(os.path.join(here.root, "")):
         raise ConfigError(f"{program} lies in the repository at hand", "name the client by llm.client")

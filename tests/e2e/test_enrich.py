@@ -132,6 +132,18 @@ def test_nothing_is_asked_without_a_choice_by_an_agent_or_of_what_may_be_secret(
     assert server.requests == []
 
 
+def test_what_is_forgotten_is_not_sent_and_eight_questions_are_enough(asking: Machine, server: LlmServer) -> None:
+    asking.run("forget", ids(asking)[ROPE])
+    gone = [json.loads(line)["id"] for line in asking.run("list", "--status", "deleted", "--jsonl").stdout.splitlines()]
+    assert_one_line_error(asking.run("enrich", *gone), 2)
+    assert server.requests == []
+    own = [option for number in range(8) for option in ("--question", f"Who paints crane number {number} of the harbour?")]
+    asking.run("edit", ids(asking)[CRANE], *own)
+    server.play(writes({"The harbour": [ABOUT_CRANE]}))
+    assert asking.run("enrich", ids(asking)[CRANE]).code == 0
+    assert len(questions(asking)[CRANE]) == 8
+
+
 def test_a_client_that_is_not_there_or_not_ours_is_one_line(bare: Machine, tmp_path: Path) -> None:
     bare.run("remember", CRANE)
     bare.run("config", "set", "llm.at_rest", "claude")

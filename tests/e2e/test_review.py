@@ -249,6 +249,9 @@ def test_all_of_a_source_go_one_way_now_and_later(bare: Machine, key: str, setti
     assert statuses(bare)["A person wrote this."] == "active"
     assert (b"is a machine's note, which capture.drop_from leaves out" in done.stderr) == (status is None)
     assert statuses(bare)[APART] == "pending"
+    bare.run("config", "set", f"capture.{setting}", "default")
+    bare.run(*take)
+    assert statuses(bare)["Tides are read hourly."] == (status or "pending")  # what was let through does not wait again
 
 
 def test_a_session_is_told_once_a_day_that_something_waits(bare: Machine, waiting: list[str]) -> None:

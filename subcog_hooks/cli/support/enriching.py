@@ -14,7 +14,7 @@ from subcog_hooks.cli.support.trial import Trial
 from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.question import Question
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import MAX_QUESTION, MODEL, AnsweredQuestion, Memory
+from subcog_hooks.memory.model import MAX_QUESTION, MAX_QUESTIONS, MODEL, AnsweredQuestion, Memory
 
 BATCH = 8  # memories that one call is about
 MAX_TEXT = 1_500  # characters of a memory that are sent
@@ -108,7 +108,7 @@ def check(memory: Memory, questions: Sequence[str], copy: Trial) -> Checked:
     index = LexicalIndex.open(copy.home)
     kept: list[str] = []
     dropped: Counter[str] = Counter()
-    for question in questions:
+    for question in questions[: MAX_QUESTIONS - len(memory.questions)]:
         said = [memory.content, *[one.text for one in memory.questions], *kept]
         if any(word_share(question, text, index) >= SAME for text in said):
             dropped[REPEATS] += 1
