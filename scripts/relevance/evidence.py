@@ -24,6 +24,7 @@ from subcog_hooks.recall import channel, pipeline, semantic
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.hits import Hit
+from subcog_hooks.text.needs import needs_of
 from subcog_hooks.text.typed import asked_in
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
 
@@ -127,6 +128,27 @@ class Shelf:
         if answer.is_degraded:
             raise RuntimeError(f"{case.prompt[:80]}: {answer.note}")
         return sorted(answer.hits, key=lambda hit: -hit.score)[:DEPTH]
+
+    def hits_of_needs(self, prompt: str, projects: Sequence[str], hidden_ids: Iterable[str]) -> list[Hit]:
+        """Return what the prompt hook would look at, by all needs of a prompt, as if the hidden memories were not in the store.
+
+        Nothing for what nobody has typed.
+        """
+        reading = keywords.read(prompt)
+        if reading.prompt is None:
+            return []
+        eligible = Eligibility(audiences_of(*projects), FROZEN_MS)
+        with _without(frozenset(self._store.seqs_of(hidden_ids))):
+            answer = pipeline.for_needs(
+                asked_in(prompt, reading.prompt),
+                needs_of(reading.prompt),
+                Sources(self._index, self._store, self._space),
+                eligible,
+                Deadline(PATIENCE_MS),
+            )
+        if answer.is_degraded:
+            raise RuntimeError(f"{prompt[:80]}: {answer.note}")
+        return answer.hits
 
 
 @contextmanager

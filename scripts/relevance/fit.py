@@ -175,13 +175,16 @@ def reliability(probable: Floats, answers: Flags, weights: Floats) -> Iterator[t
 
 def write(models: dict[str, logistic.Model], names: Callable[[str], Sequence[str]]) -> None:
     """Put the weights into the package's source, each behind its name."""
+    for name, model in models.items():
+        write_table(name, {INTERCEPT: model.intercept, **dict(zip(names(name), model.coefficients.tolist(), strict=True))})
+
+
+def write_table(table: str, weights: dict[str, float]) -> None:
+    """Put these weights into a table of the package's source. Exits when a weight does not stand there exactly once."""
     with open(TABLE, encoding="utf-8") as file:
         source = file.read()
-    for name, model in models.items():
-        weights = dict(zip(names(name), model.coefficients.tolist(), strict=True))
-        source = replaced(source, name, {INTERCEPT: model.intercept, **weights})
     with open(TABLE, "w", encoding="utf-8") as file:
-        file.write(source)
+        file.write(replaced(source, table, weights))
 
 
 def replaced(source: str, table: str, weights: dict[str, float]) -> str:

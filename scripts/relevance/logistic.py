@@ -69,6 +69,15 @@ def cross_validated(
     return found
 
 
+def by_owner(values: Floats, answers: Flags, weights: Floats, owners: Sequence[str], pull: float) -> Floats:
+    """Return each row's probability by a model that has seen all rows but its owner's: for few owners."""
+    found = np.zeros(len(answers))
+    for owner in sorted(set(owners)):
+        is_held = np.array([one == owner for one in owners])
+        found[is_held] = fit(values[~is_held], answers[~is_held], weights[~is_held], pull).probabilities(values[is_held])
+    return found
+
+
 def part_of(owner: str, parts: int) -> int:
     """Tell which of the parts an owner belongs to, the same each time."""
     return int(hashlib.sha256(owner.encode()).hexdigest(), 16) % parts

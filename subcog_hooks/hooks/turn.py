@@ -88,16 +88,15 @@ class Read:
         return "\n".join((asked_in(self.turn.prompt, self.detected.reading.prompt), *self.borrowed))
 
     def needs(self) -> list[str]:
-        """Return the parts of the prompt that are needs by themselves: the line that says what failed, and sentences."""
+        """Return the part of the prompt that is a need by itself: the line that says what failed, else a sentence."""
         prepared = self.detected.reading.prompt
         if prepared is None or not prepared.text:
             return []
         if not prepared.error and not any(end in prepared.text for end in _INNER_ENDS):
             return []
-        from subcog_hooks.text.needs import MOST_PARTS, parts_of  # .2 ms, and many prompts are one sentence
+        from subcog_hooks.text.needs import needs_of  # .2 ms, and many prompts are one sentence
 
-        failure = [prepared.failure] if prepared.error else []
-        return [*failure, *parts_of(prepared.text)][:MOST_PARTS]
+        return needs_of(prepared)
 
     def topics(self, rarity: "Callable[[str], float | None] | None" = None) -> tuple[str, ...]:
         """Return what the prompt asks about: its words' topics and the borrowed ones. rarity: as for intent.topics."""

@@ -79,16 +79,23 @@ def with_sibling(terms: "Terms") -> "Terms":
     return (*terms, (SIBLING, 1.0, round(adds, _DIGITS)))
 
 
+def begun(place: int) -> float:
+    """Return how far a session has gone with the prompt of this place, from 1: 0.0 for the first.
+
+    >>> [begun(place) for place in (1, 2, 3, 4, 40)]
+    [0.0, 0.65, 0.65, 1.0, 1.0]
+    """
+    return 0.0 if place <= 1 else EARLY if place <= FEW_PROMPTS else 1.0
+
+
 def with_place(terms: "Terms", place: int) -> "Terms":
     """Return the terms of a memory at the prompt of this place in its session, from 1: at the first, most is wanted.
 
     >>> [probability(with_place((("intercept", 1.0, 0.0),), place)) for place in (1, 2, 3, 4, 40)]
     [0.5, 0.231, 0.231, 0.1359, 0.1359]
     """
-    if place <= 1:
-        return terms
-    begun = EARLY if place <= FEW_PROMPTS else 1.0
-    return (*terms, (BEGUN, begun, round(begun * BEGUN_ADDS, _DIGITS)))
+    gone = begun(place)
+    return (*terms, (BEGUN, gone, round(gone * BEGUN_ADDS, _DIGITS))) if gone else terms
 
 
 def with_keyword(terms: "Terms", rarity: float) -> "Terms":

@@ -5,7 +5,7 @@ from itertools import islice
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
-from subcog_hooks.recall import diversity, lexical, logit, prior, ranking, relevance
+from subcog_hooks.recall import diversity, lexical, logit, notes, prior, ranking, relevance
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather
 from subcog_hooks.recall.hits import IDENTIFIER, PATTERN, SEMANTIC, STATE, Answer, Hit
 
@@ -131,9 +131,12 @@ def weigh_for_prompt(hits: "Sequence[Hit]", intent: "Intent", place: int, tuning
     place: of the prompt in its session, from 1. What a trigger or a condition has brought is wanted at any place.
     """
     for hit in hits:
-        hit.terms = relevance.with_intent(hit.terms, intent.confidence)
-        if not hit.is_exact:
-            hit.terms = logit.with_place(hit.terms, place)
+        if not hit.is_exact and notes.is_note(hit.memory, hit.terms):
+            hit.terms = notes.terms_of_note(hit.terms, intent.confidence, place)
+        else:
+            hit.terms = relevance.with_intent(hit.terms, intent.confidence)
+            if not hit.is_exact:
+                hit.terms = logit.with_place(hit.terms, place)
         hit.probability = logit.probability(hit.terms)
         hit.prior = prior.prior_of(hit.memory.namespace, intent.type, tuning.prior)
 

@@ -9,7 +9,7 @@ from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, PART, SIBLING
-from subcog_hooks.recall.relevance import NAMES, WITH_MEANING, WORDS_ALONE, AskedTerms, MemoryText, Standings
+from subcog_hooks.recall.relevance import NAMES, OF_NOTES, WITH_MEANING, WORDS_ALONE, AskedTerms, MemoryText, Standings
 from tests.recall.shelf import Shelf, handed, memory, tuned
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
@@ -154,6 +154,7 @@ def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
     assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {ASKED_LIKE, BEGUN, KEYWORD, PART, SIBLING}
     assert WORDS_ALONE.keys() == WITH_MEANING.keys() - {"margin", "word_rank", "meaning_rank"}
     assert len(WITH_MEANING) <= 24
+    assert OF_NOTES.keys() <= NAMES.keys()
 
 
 @pytest.mark.parametrize("weights", [WITH_MEANING, WORDS_ALONE])
