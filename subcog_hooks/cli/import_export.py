@@ -7,7 +7,8 @@ from typing import Annotated, TextIO
 
 import typer
 
-from subcog_hooks.capture import importing, jsonl
+from subcog_hooks.capture import import_files, importing, jsonl
+from subcog_hooks.capture.import_report import Options, Report
 from subcog_hooks.capture.sources import catalogue, commit_reasons
 from subcog_hooks.cli.support import author, completion, embedding, import_from, ownership, progress, session
 from subcog_hooks.cli.support.output import safe, terminal
@@ -80,7 +81,7 @@ def import_(
     options = _options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
     reading = import_from.read(origin, source, since) if origin else None
     if reading is None:
-        importing.check_source(source or "")
+        import_files.check_source(source or "")
     if dry_run:
         with session.reading() as store:
             report = import_from.run(reading, store, options) if reading else _run(source or "", store, options)
@@ -117,13 +118,13 @@ def _check_options(source: str | None, origin: str | None, since: str | None, tr
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
 
 
-def _options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> importing.Options:
+def _options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> Options:
     """Return what the person's options, and who gives them, mean for an import. Raises UsageError where an agent may not."""
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
     at = None if for_all else session.here()
-    return importing.Options(
+    return Options(
         project=at.identity if at else None,
         root=at.root if at else None,
         names=at.names if at else (),
@@ -147,8 +148,8 @@ def _telling_what_is_kept(store: Store) -> Iterator[None]:
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
-def _run(source: str, store: Store | None, options: importing.Options) -> importing.Report:
-    with progress.of_items("reading", importing.count_lines(source)) as advance:
+def _run(source: str, store: Store | None, options: Options) -> Report:
+    with progress.of_items("reading", import_files.count_lines(source)) as advance:
         return importing.run(source, store, options, advance)
 
 
@@ -165,7 +166,7 @@ def _embed(*, wait: bool) -> None:
         embedding.afterwards()
 
 
-def _tell(report: importing.Report, *, dry_run: bool) -> None:
+def _tell(report: Report, *, dry_run: bool) -> None:
     for problem in report.problems[:SHOWN_PROBLEMS]:
         terminal.complain(f"subcog: {problem.place}: {problem.message}")
     if len(report.problems) > SHOWN_PROBLEMS:
@@ -192,7 +193,7 @@ def _tell(report: importing.Report, *, dry_run: bool) -> None:
     terminal.result(", ".join(parts))
 
 
-def _tell_hidden(report: importing.Report, *, dry_run: bool) -> None:
+def _tell_hidden(report: Report, *, dry_run: bool) -> None:
     """Name the documents that call themselves superseded or rejected: their memories are stored and never handed over."""
     hidden = sorted(report.hidden.items())
     for file, (title, status) in hidden[:SHOWN_HIDDEN]:
@@ -204,7 +205,7 @@ def _tell_hidden(report: importing.Report, *, dry_run: bool) -> None:
         terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
 
 
-def _owners(report: importing.Report) -> str:
+def _owners(report: Report) -> str:
     """Return who has the added memories, the most first: `for all your projects: 3`."""
     names = {"user": "for all your projects", "org": "for the organisation"}
     rest = len(report.owners) - SHOWN_OWNERS

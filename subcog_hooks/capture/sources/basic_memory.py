@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from subcog_hooks.capture import markdown, record_status
-from subcog_hooks.capture.importing import markdown_files
+from subcog_hooks.capture.import_files import markdown_files
 from subcog_hooks.capture.sources.reading import SourceReading, identity_of, read_text
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory import project

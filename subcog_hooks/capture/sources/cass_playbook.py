@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 
 from subcog_hooks.capture import markdown
-from subcog_hooks.capture.importing import MAX_MARKDOWN
+from subcog_hooks.capture.import_files import MAX_MARKDOWN
 from subcog_hooks.capture.sources.foreign_database import text_of
 from subcog_hooks.capture.sources.reading import SourceReading, identity_of
 from subcog_hooks.errors import UsageError

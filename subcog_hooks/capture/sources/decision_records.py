@@ -6,7 +6,7 @@ They are read as `subcog import FOLDER` reads them: status, date and ids are the
 import os
 from collections.abc import Iterator
 
-from subcog_hooks.capture import importing, markdown
+from subcog_hooks.capture import import_files, markdown
 from subcog_hooks.capture.sources.reading import SourceReading, read_text
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory.project import Project
@@ -65,8 +65,8 @@ def read(here: Project, only: str | None = None) -> SourceReading:
         if inside is folder and not only:
             reading.left_out["is a link out of the repository"] += 1
             continue
-        for file in importing.markdown_files(folder):
-            place = importing.place_of(file, here.root)
+        for file in import_files.markdown_files(folder):
+            place = import_files.place_of(file, here.root)
             if leads_out(file, inside):
                 reading.left_out["is a link out of the repository"] += 1
             elif place not in reading.files and (held := read_text(file, reading)):

@@ -3,8 +3,8 @@
 import os
 from collections import Counter
 
-from subcog_hooks.capture import importing, markdown
-from subcog_hooks.capture.importing import MAX_MARKDOWN
+from subcog_hooks.capture import import_files, markdown
+from subcog_hooks.capture.import_files import MAX_MARKDOWN
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.memory.model import SECTION, Memory, hash_content
 from subcog_hooks.regular_files import NotRegular, read_regular
@@ -62,7 +62,7 @@ class SourceReading:
     def add_file(self, place: str, text: str, changed: int, owner: str | None) -> None:
         """Add a Markdown file by its headings, with the ids that `subcog import FILE` gives its sections: it is there once."""
         self.files.add(place)
-        for row in importing.sections_of(text, place, changed, owner):
+        for row in import_files.sections_of(text, place, changed, owner):
             self.rows.append((place, row))
             self.kinds[row.memory.namespace if row.memory.status == "active" else row.memory.status] += 1
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, cleaned
-from subcog_hooks.capture.importing import adds_to_section
+from subcog_hooks.capture.import_changes import adds_to_section
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory import questions
 from subcog_hooks.memory.model import MAX_UNPINNED_PRIORITY, Memory, now_ms

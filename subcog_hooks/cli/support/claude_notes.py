@@ -5,6 +5,7 @@ import json
 import os
 
 from subcog_hooks.capture import importing
+from subcog_hooks.capture.import_report import Options, Report
 from subcog_hooks.capture.sources import claude_memory
 from subcog_hooks.capture.sources.reading import SourceReading
 from subcog_hooks.cli.support import author, client, session
@@ -20,7 +21,7 @@ NOTES_SETTING = "capture.claude_memory"
 MAX_RECORD = 64 * 1024  # bytes of what is kept of the last look
 
 
-def take_over(home: Home) -> importing.Report | None:
+def take_over(home: Home) -> Report | None:
     """Import what has changed since the last look, None where nothing has. Raises SubcogError."""
     stamp = _stamp()
     if _record(home).get("stamp") == stamp:
@@ -28,7 +29,7 @@ def take_over(home: Home) -> importing.Report | None:
     reading = claude_memory.read(config_folder(), by_itself=True)
     _keep_to_the_setting(reading)
     with session.writing() as store:
-        options = importing.Options()
+        options = Options()
         report = importing.run_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
             session.follow(store)

@@ -5,6 +5,7 @@ from collections import Counter
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.duplicates import near_duplicates
+from subcog_hooks.capture.import_report import Options, Report
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.reading import SourceReading
 from subcog_hooks.cli.support import claude_notes, progress, session, waiting
@@ -47,7 +48,7 @@ def list_found() -> int:
     return 0
 
 
-def run(reading: SourceReading, store: Store | None, options: importing.Options) -> importing.Report:
+def run(reading: SourceReading, store: Store | None, options: Options) -> Report:
     """Take over what a source holds; what an earlier run took and is gone there is archived. Raises StoreError."""
     if not reading.rows and not reading.left_out and not (store and _has_any(reading, store)):
         raise UsageError("nothing is found there", "`subcog import --from list` says what there is")

@@ -1,0 +1,214 @@
+"""The changes that imported rows ask for, by what is stored: new, another text, the same, refused. Nothing is written here."""
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.compose import Removed, cleaned, storable
+from subcog_hooks.capture.import_report import Options, Problem
+from subcog_hooks.cues import globs, triggers
+from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory.cue_tables import Room
+from subcog_hooks.memory.model import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION, USER, Memory, hash_content
+from subcog_hooks.memory.store import Store, audience_of
+from subcog_hooks.redaction.redact import redact
+
+_OF_THE_FILE = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
+_OF_THE_USER = (  # and those of which it says nothing
+    *("keywords", "triggers", "paths", "when", "questions", "standing", "priority", "expires_at"),
+)
+_PATTERNS = {"triggers": triggers.check, "paths": globs.check}
+
+
+class Changes:
+    """The changes that a chunk's rows ask for, before anything of it is written."""
+
+    __slots__ = ("changed", "new", "problems", "removed", "skipped", "unknown", "withheld")
+
+    def __init__(self) -> None:
+        self.new: dict[str, Memory] = {}
+        self.changed: dict[str, Memory] = {}
+        self.problems: list[Problem] = []
+        self.removed: list[Removed] = []
+        self.skipped = 0
+        self.unknown: set[str] = set()
+        self.withheld = 0
+
+
+def changes_by(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options) -> Changes:
+    existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
+    unseen = [(place, row) for place, row in chunk if row.is_section and row.memory.id not in existing]
+    may_return = options.replace and not options.keeps_users
+    forgotten = _forgotten(unseen, store) if store and unseen and not may_return else frozenset()
+    room = store.room() if store else Room(used=0)
+    found = Changes()
+    hashes: set[tuple[str, str]] = set()
+    for place, row in chunk:
+        found.unknown.update(row.unknown)
+        try:
+            memory, gone, left_out = _held(row.memory)
+            found.removed.append(gone)
+            found.problems += [Problem(place, f"{error}; the rest of it is kept", is_entry=True) for error in left_out]
+            before = found.new.get(memory.id) or found.changed.get(memory.id) or existing.get(memory.id)
+            if before is None:
+                if memory.id in forgotten or (not row.has_id and _is_known(memory, hashes, store)):
+                    found.skipped += 1
+                    continue
+                room.take(memory, before)
+                found.new[memory.id] = _as_stored(memory, options)
+                found.withheld += row.is_withheld
+            elif _is_same(before, memory, row, options):
+                found.skipped += 1
+            elif memory.id in found.new and (options.replace or row.is_section):
+                room.take(memory, before)
+                found.new[memory.id] = memory
+            else:
+                replacement = _replacement(before, memory, row, options)
+                room.take(replacement, before)
+                found.changed[memory.id] = _as_stored(replacement, options)
+        except InvalidMemory as error:
+            found.problems.append(Problem(place, str(error)))
+    return found
+
+
+def _forgotten(unseen: "list[tuple[str, jsonl.Row]]", store: Store) -> frozenset[str]:
+    """Return the ids of those sections that the user has forgotten, though the store has none of these ids.
+
+    It was purged, or has another place by now: a part of the document that was forgotten whole, or a file of another name.
+    """
+    sections = {row.memory.id: place for place, row in unseen}
+    wholes = {id_: SECTION + hash_content(place.partition("#")[0])[:12] for id_, place in sections.items() if "#" in place}
+    known = store.by_ids(list(wholes.values()))
+    gone = store.purged_sections([*sections, *wholes.values()])
+    gone |= {id_ for id_, memory in known.items() if memory.status == "deleted"}
+    found = {id_ for id_ in sections if id_ in gone or wholes.get(id_) in gone}
+    for _, row in unseen:
+        if row.memory.id not in found:
+            program = row.memory.source.partition(":")[0]
+            same = store.forgotten_with(row.memory.content_hash)
+            if any(other.source.partition(":")[0] == program for other in same):
+                found.add(row.memory.id)
+    return frozenset(found)
+
+
+def _as_stored(memory: Memory, options: Options) -> Memory:
+    """Return a memory with the status that it gets by who imports it."""
+    return memory.replaced(status=PENDING) if options.waits and memory.status == "active" else memory
+
+
+def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
+    """Return the memory as it can be stored, what was removed from it, and the faults of triggers and paths left out.
+
+    Raises InvalidMemory for any other fault, and where the memory would come more often without them: at the start of each
+    session, or wherever its conditions hold.
+    """
+    try:
+        return (*cleaned(memory), [])
+    except InvalidMemory:
+        kept, faults = _without_faults(memory)
+        is_wider = not (kept.triggers or kept.paths) and (memory.when or memory.is_pinnable)
+        if not faults or is_wider:
+            raise
+        return (*cleaned(kept), faults)
+
+
+def _without_faults(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
+    """Return a memory without the triggers and paths that this version refuses, and the reasons.
+
+    Those with a secret go unnamed.
+    """
+    faults: list[InvalidMemory] = []
+    kept: dict[str, object] = {}
+    for field, check in _PATTERNS.items():
+        entries = []
+        for entry in map(storable, getattr(memory, field)):
+            try:
+                if not redact(entry).removed:
+                    check(entry)
+                entries.append(entry)
+            except InvalidMemory as error:
+                faults.append(error)
+        kept[field] = tuple(entries)
+    return memory.replaced(**kept), faults
+
+
+def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> bool:
+    """Return whether a row brings nothing new. A section that the user has forgotten or superseded stays so."""
+    if before.status == PENDING:
+        memory = _as_stored(memory, options)
+    if memory.trust == FILE and not row.is_section and before.content_hash == memory.content_hash:
+        return not _brings_cues(before, memory, options)  # a file's word takes nothing away from what is here
+    if row.is_section and before.status == "active" and memory.status == PENDING:
+        memory = memory.replaced(status="active")  # what the person has let through does not wait again
+    if options.replace:
+        return jsonl.dump(before) == jsonl.dump(_updated(before, memory) if row.is_section else memory)
+    if not row.is_section:
+        return before.content_hash == memory.content_hash and not _brings_cues(before, memory, options)
+    if before.status == "deleted" or before.superseded_by is not None:
+        return True
+    return all(getattr(before, field) == getattr(memory, field) for field in _OF_THE_FILE) or (
+        before.content_hash == memory.content_hash and not is_untouched(before)
+    )
+
+
+def _brings_cues(before: Memory, memory: Memory, options: Options) -> bool:
+    """Return whether the person now vouches for a file whose memory is here without its cues, and untouched."""
+    if not options.trusted or before.trust != FILE or memory.trust != FILE:
+        return False
+    is_as_it_came = is_untouched(before) or before.updated_at == memory.updated_at
+    return is_as_it_came and any(getattr(before, field) != getattr(memory, field) for field in jsonl.PUSHING)
+
+
+def _replacement(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> Memory:
+    """Return what takes the place of `before`. Raises InvalidMemory unless --replace, or the file itself, allows it."""
+    if options.keeps_users and before.trust == USER:
+        raise InvalidMemory(f"{memory.id} is the person's own", "ask the person, then give --as-user")
+    if options.keeps_users and (before.status == "deleted" or (before.status == PENDING and not options.waits)):
+        raise InvalidMemory(f"{memory.id} waits for the person, or was forgotten", "ask the person, then give --as-user")
+    if options.waits and before.status == "active":
+        raise InvalidMemory(f"{memory.id} is another by now, and an agent imports it unasked", "the person imports it again")
+    if not row.is_section:
+        if options.replace or _brings_cues(before, memory, options):
+            return memory
+        raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
+    if options.keeps_users and not is_untouched(before):
+        raise InvalidMemory(f"{memory.id} was changed by the person", "ask the person, then give --as-user")
+    if not options.replace and not is_untouched(before):
+        raise InvalidMemory(f"{memory.id} was edited since it was imported", "use --replace to take the file's text")
+    return _updated(before, memory)
+
+
+def _updated(before: Memory, section: Memory) -> Memory:
+    """Return a section as its file has it now, with all that the user has added. Who vouched for a text has not for another."""
+    fields = {
+        field: getattr(section, field) for field in (*_OF_THE_FILE, "source", "created_at", "updated_at", "superseded_by")
+    }
+    after = before.replaced(**fields)
+    if before.status == "active" and after.status == PENDING:
+        after.status = "active"  # the person has let it through
+    if section.trust == "user" or before.content_hash != section.content_hash:
+        after.trust = section.trust
+    if not after.is_pinnable:
+        after.priority = min(after.priority, MAX_UNPINNED_PRIORITY)
+    return after
+
+
+def is_untouched(section: Memory) -> bool:
+    """Return whether a memory's text is still its file's: imports leave both times equal, and so does `adds_to_section`."""
+    return section.updated_at == section.created_at
+
+
+def adds_to_section(before: Memory, after: Memory) -> bool:
+    """Return whether a change of a Markdown section leaves alone what its file says.
+
+    As long as `updated_at` is not moved then, the file goes on to update it.
+    """
+    as_before = after.replaced(**{field: getattr(before, field) for field in _OF_THE_USER})
+    return before.id.startswith(SECTION) and jsonl.dump(as_before) == jsonl.dump(before)
+
+
+def _is_known(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:
+    """Return whether the same audience has exactly this content already. Only rows without an id are asked."""
+    key = (memory.content_hash, audience_of(memory.scope, memory.project))
+    if key in hashes:
+        return True
+    hashes.add(key)
+    same = store.by_hash(memory.content_hash) if store else []
+    return any(audience_of(other.scope, other.project) == key[1] for other in same)
