@@ -111,6 +111,7 @@ OWN = SILENT | {
         "recall.labels",
         "recall.lexical",
         "recall.logit",
+        "recall.notes",
         "recall.pipeline",
         "recall.prior",
         "recall.query",
