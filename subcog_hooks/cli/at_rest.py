@@ -8,11 +8,11 @@ from subcog_hooks import log
 from subcog_hooks.cli.support import claude_notes, session
 from subcog_hooks.embed import background
 from subcog_hooks.errors import StoreBusy, SubcogError
-from subcog_hooks.hooks.resting_work import RESTING_COMMAND
+from subcog_hooks.hooks import detached
+from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.memory.lock import ProcessLock
 
 LOCK = "at-rest.lock"
-_LEAST_PRIORITY = 19  # the most that `nice` takes
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def at_rest() -> None:
     """Work on what waits for a quiet moment; started by a session that begins, in the background."""
     home = session.home()
-    _yield_to_others()
+    detached.yield_to_others()
     try:
         with ProcessLock(os.path.join(home.root, LOCK), 0, "working at rest"):
             if session.settings()[claude_notes.NOTES_SETTING]:
@@ -41,14 +41,3 @@ def _take_notes() -> None:
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         log.write(home, f"Claude Code's notes were not taken over: {why}")
         claude_notes.note_failure(home, why)
-
-
-def _yield_to_others() -> None:
-    """Let every other process have the processor first, as far as the system knows how."""
-    if hasattr(os, "nice"):
-        os.nice(_LEAST_PRIORITY)
-    if hasattr(os, "sched_setscheduler") and hasattr(os, "SCHED_IDLE"):
-        try:
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        except OSError:
-            pass  # a system that allows it to nobody but root

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.paths import Home
     from subcog_hooks.wire import Json
 
+RESTING_COMMAND = "at-rest"  # what is left to be done in the background
 REMIND, CLAUDE_MEMORY = "capture.remind", "capture.claude_memory"
 STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # of the payload's sources
 CHARACTERS = "surfacing.brief_characters"
@@ -49,19 +50,13 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
 
 def _leave_work(occasion: "Occasion") -> None:
     """Start what is done at rest, unless a session has just done so. Raises StoreError, OSError."""
-    import os  # as the two below, for those who want it
-
-    from subcog_hooks.hooks import resting_work
+    from subcog_hooks.hooks import detached  # as the one below, for those who want it
     from subcog_hooks.state import at_rest
 
-    if (
-        occasion.is_trial
-        or os.environ.get(resting_work.RESTING_SWITCH) == "0"
-        or not at_rest.is_due(occasion.state, occasion.at)
-    ):
+    if occasion.is_trial or not detached.may_start() or not at_rest.is_due(occasion.state, occasion.at):
         return
     _note(occasion, lambda: at_rest.note(occasion.state, occasion.at))
-    resting_work.start(occasion.home)
+    detached.start(occasion.home, [RESTING_COMMAND])
 
 
 def _answer(occasion: "Occasion", payload: "dict[str, object]", write: "Callable[[bytes], None]") -> None:
