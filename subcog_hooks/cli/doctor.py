@@ -40,15 +40,17 @@ from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.settings import loading
-from subcog_hooks.state import cut_offs, decision_log, llm_calls, pause
+from subcog_hooks.settings.keys import NEVER, SECOND_LOOK
+from subcog_hooks.state import cut_offs, decision_log, llm_calls, pause, second_looks
 from subcog_hooks.state.connection import ASIDE, State, put_aside
-from subcog_hooks.state.decision import Decision
+from subcog_hooks.state.decision import FAILED, Decision
 
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
 NEAREST = 3  # memories that are named when the hook is silent
 MAX_NAMED_IDS = 10  # memories whose files are gone that are named
 WAIT_MS = 2_000
+LAST_LOOKS = 20  # second looks of which is said that they failed
 NO_LLM_NOW = "SUBCOG_SEARCH_INTENT_USE_LLM"
 _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
 
@@ -109,6 +111,7 @@ def doctor(
     _claude_notes(home, settings, findings)
     has_llm = _llm(home, settings, findings)
     _llm_at_rest(home, settings, findings)
+    _second_looks(home, settings, findings)
     command = _registration(findings)
     if trial:
         spoke = _try_hook(command or client.executable(), trial, findings, has_llm=has_llm)
@@ -390,6 +393,24 @@ def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> 
     who = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
     calls = f"{_calls_today(home)} of {settings['llm.calls_a_day']} calls today"
     findings.good(f"{who}; `subcog enrich` sends it the texts of memories, {calls}")
+
+
+def _second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:
+    """Say that second looks fail, or are cut off, where the last ones did."""
+    if settings[SECOND_LOOK] == NEVER or not os.path.exists(home.state_db):
+        return
+    try:
+        state = State.open(home, WAIT_MS)
+        taken = decision_log.latest(state, LAST_LOOKS, event=decision_log.LOOK_EVENT)
+        lost = second_looks.count_lost(state, now_ms())
+        state.close()
+    except StoreError:
+        return  # told above
+    failed = [look for look in taken if look.outcome == FAILED]
+    if failed:
+        findings.note(f"{len(failed)} of the last {len(taken)} second looks failed, the last one: {safe(failed[0].reason)}")
+    if lost:
+        findings.note(f"{lost} of the last second looks were killed, or cut off after {second_looks.LOOK_MS // 1000} s")
 
 
 def _calls_today(home: Home) -> int:

@@ -30,7 +30,8 @@ from subcog_hooks.state import cut_offs, decision_log, metrics, silent_calls
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
-from subcog_hooks.state.metrics import BUCKETS, DECISIONS, INJECTED, Counter, Histogram
+from subcog_hooks.state.metrics import BUCKETS, DECISIONS, INJECTED, SECOND_LOOKS, Counter, Histogram
+from subcog_hooks.state.second_looks import OF_LOOKS
 
 WAIT_MS = 2_000
 COUNTER, HISTOGRAM = "counter", "histogram"
@@ -70,7 +71,8 @@ DURATION = Family(
 )
 SPOKEN = Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES)
 HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
-FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER)  # the first four are S0's
+LOOKS = Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", OF_LOOKS)
+FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER, LOOKS)  # the first four are S0's
 OF_LLM = {family.name: family.values for family in (STARTED, COMPLETED, TIMEOUTS)} | {DURATION.name: (LLM, HYBRID)}
 MAX_NAMED_MEMORIES = 5  # memories that are named
 MOST_SILENT = 1_000  # calls of tools that are looked at: more than are kept
@@ -107,7 +109,9 @@ def stats(
         terminal.json({**known, **_usage(used, shelf, channels), "cut_off": len(cut_off)}, indent=1)
     else:
         calls: list[RenderableType] = [_calls(found), ""] if found[STARTED.name] else []
-        terminal.draw(Group(*_used(used, shelf, channels), *calls, _durations(found[DURATION.name])))
+        terminal.draw(
+            Group(*_used(used, shelf, channels), *_looks(found[LOOKS.name]), *calls, _durations(found[DURATION.name]))
+        )
         if cut_off:
             terminal.say(counted(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
 
@@ -322,6 +326,18 @@ def _calls(found: dict[str, Values]) -> Table:
             assert isinstance(metric, Counter)
             table.add_row(f"{word} {value}".strip(), f"{metric.value:.0f}")
     return table
+
+
+def _looks(values: Values) -> Iterator[RenderableType]:
+    """Yield a table of the second looks, where there were any."""
+    counts = {outcome: metric.value for outcome, metric in values.items() if isinstance(metric, Counter) and metric.value}
+    if not counts:
+        return
+    table = _table("second looks", "", "share")
+    for outcome, count in counts.items():
+        table.add_row(safe(outcome), f"{count:.0f}", f"{count / sum(counts.values()):.0%}")
+    yield table
+    yield ""
 
 
 def _durations(values: Values) -> Table:

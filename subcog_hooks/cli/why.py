@@ -110,11 +110,14 @@ def why(
         found = decisions.find(state, decision)
         before = [candidate.id for candidate in found.candidates if candidate.outcome == GIVEN]
         given = {id_: ledger.decision_of(state, found.session, id_) for id_ in before}
+        look = decision_log.second_look_at(state, found)
         if as_json:
-            terminal.raw(json.dumps(decisions.described(found), indent=1) + "\n")
+            told = decisions.described(found) | ({"second_look": decisions.described(look)} if look else {})
+            terminal.raw(json.dumps(told, indent=1) + "\n")
             return
         with session.reading() as store:
-            terminal.page(decision_view.view(found, _shown_of(found, given, state, store, is_explained=explain)))
+            shown = _shown_of(found, given, state, store, is_explained=explain)._replace(look=look)
+            terminal.page(decision_view.view(found, shown))
             _tell_hidden(found, store)
 
 

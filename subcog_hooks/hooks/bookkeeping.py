@@ -3,7 +3,7 @@
 import os
 
 from subcog_hooks.errors import StoreBusy
-from subcog_hooks.hooks.payload import session_of
+from subcog_hooks.hooks.payload import session_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
 
 LEAST_WAIT_MS = 5.0  # for another writer, also where no time is left to wait
+END_EVENT = "SessionEnd"
 EVENTS = ("Stop", "PreCompact", "SessionEnd")
 
 _left_open: "list[State]" = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
@@ -33,4 +34,11 @@ def respond(payload: "dict[str, object]", home: "Home", deadline: "Deadline") ->
     except StoreBusy:
         return
     sessions.note_activity(state, session, now_ms())
+    if text_of(payload, "hook_event_name") == END_EVENT:
+        from subcog_hooks.state import ledger  # a session ends once
+
+        if ledger.has_second_look(state, session):
+            from subcog_hooks.state import second_looks
+
+            second_looks.leave(state, session, "the session has ended")
     state.commit()

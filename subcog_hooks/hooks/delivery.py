@@ -80,7 +80,7 @@ def deliver(
         raise
     occasion.stages.done(RENDER)
     if has_lock:
-        _commit(occasion, block, is_repeat=is_repeat)
+        _commit(occasion, block, is_repeat=is_repeat, then=offer.when_given)
     outcome = SPOKE if block.ids else offer.silence(judged)
     return Delivery(outcome, judged, block.ids, utf16_units(block.text) if block.ids else 0)
 
@@ -113,9 +113,13 @@ def _lock(occasion: "Occasion") -> bool:
     return True
 
 
-def _commit(occasion: "Occasion", block: Rendered, *, is_repeat: bool) -> None:
+def _commit(
+    occasion: "Occasion", block: Rendered, *, is_repeat: bool, then: "Callable[[Sequence[str]], None] | None" = None
+) -> None:
     try:
         if block.ids and not occasion.is_trial:
+            if then:
+                then(block.ids)
             ledger.record(occasion.state, occasion.session, block.ids, occasion.at, occasion.id)
             if not is_repeat:
                 units = utf16_units(block.text)

@@ -31,7 +31,8 @@ SEEKING_SHARE = 0.8  # of the bar, where it asks for what is remembered; 1.0 and
 class Threshold:
     """The relevance that a memory needs. usual: with a prompt that asks for something; needed: with this one.
 
-    What its owner has said to be wanted now needs the usual one, and nothing if it is pinned. Above 1.0 no memory will do.
+    What its owner has said to be wanted now needs the usual one, and nothing if it is pinned or was judged before. Above 1.0 no
+    memory will do.
     """
 
     __slots__ = ("needed", "usual")
@@ -41,7 +42,7 @@ class Threshold:
         self.needed = needed
 
     def is_reached(self, hit: "Hit") -> bool:
-        return hit.is_pinned or hit.relevance >= (self.usual if hit.is_exact else self.needed)
+        return hit.is_pinned or hit.is_judged or hit.relevance >= (self.usual if hit.is_exact else self.needed)
 
 
 def threshold(min_relevance: float, *, is_enough: bool, is_seeking: bool) -> Threshold:

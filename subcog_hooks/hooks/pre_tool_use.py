@@ -8,13 +8,13 @@ three, none twice in a session.
 import os
 
 from subcog_hooks import wire
-from subcog_hooks.cues.tools import TOOLS
+from subcog_hooks.cues.tools import READING, TOOLS
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.payload import TOOL_EVENT, session_of, text_of
 from subcog_hooks.hooks.tool_globs import Search
 from subcog_hooks.hooks.touched import read_touched
 from subcog_hooks.memory.model import now_ms
-from subcog_hooks.state import pause
+from subcog_hooks.state import ledger, pause
 from subcog_hooks.state.decision import REPEATED, SPENT
 
 TYPE_CHECKING = False
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.hooks.late_answer import LateAnswer
     from subcog_hooks.hooks.occasion import Occasion
     from subcog_hooks.hooks.touched import Touched
     from subcog_hooks.memory.model import Memory
@@ -60,7 +61,8 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     channels = search.run()
     if search.note:
         occasion.log(search.note)
-    if not any(memory.id not in search.given for memories in channels.values() for memory in memories):
+    late = _late_answer(occasion, touched.file if tool == READING else "")
+    if late is None and not any(memory.id not in search.given for memories in channels.values() for memory in memories):
         _note_silence(occasion, tool, touched, channels)
         return  # most calls end here: nothing is remembered of what is touched, or it has been told
     from subcog_hooks.hooks import record  # 3 ms, and what it says is rare
@@ -77,10 +79,26 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     )
     verdict = offer_exact(occasion, Exact(channels, search.note), terms, tool)
     assert verdict.offer is not None
+    if late is not None:
+        verdict.offer = late.added_to(verdict.offer)
     delivery = deliver(occasion, TOOL_EVENT, verdict.offer, write)
+    if late is not None and not delivery.ids:
+        late.drop(delivery.outcome)
     # at every further touch of a file: nobody asks why, and prompts' records would go for it
     if delivery.outcome not in (REPEATED, SPENT):
         record.keep(occasion, TOOL_EVENT, verdict, delivery)
+
+
+def _late_answer(occasion: "Occasion", reads: str) -> "LateAnswer | None":
+    """Return what a second look at the session's prompt has found, None where nothing waits. Raises StoreError.
+
+    reads: the file that the call puts before the model. What a subagent is told, the session that asked is not.
+    """
+    if not ledger.has_second_look(occasion.state, occasion.session) or text_of(occasion.payload, "agent_id"):
+        return None
+    from subcog_hooks.hooks import late_answer  # few prompts have a second look
+
+    return late_answer.waiting_for(occasion, reads)
 
 
 def _note_whether_asked(payload: "dict[str, object]", home: "Home") -> None:

@@ -88,10 +88,14 @@ def main() -> None:
             os.write(2, _HELP)  # stdout is the client's
             return
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a library that panics over a damaged file says so there
+        if "--second-look" in sys.argv[2:]:
+            from subcog_hooks.hooks import second_look  # a process of its own
+
+            second_look.main()
+            return
         output = Output()
         _thread.start_new_thread(_watch, (output, _age_ms()))
-        if len(sys.argv) <= 2 or "--second-look" not in sys.argv[2:]:
-            _run(output)
+        _run(output)
     except BaseException as error:  # noqa: BLE001 - a hook can not hurt: not by an interrupt or a full memory either
         _report(error)
     finally:

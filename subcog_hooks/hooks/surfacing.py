@@ -137,14 +137,7 @@ def _offer(
     settings = occasion.settings
     place = 1 if examined.is_seeking else turn.place()  # who asks for what is remembered wants it at any time
     pipeline.weigh_for_prompt(hits, intent, place, numbers)
-    if any(hit.memory.paths for hit in hits):
-        from subcog_hooks.hooks import gone_files  # .2 ms, and few memories have paths
-
-        gone_files.discount_gone_files(hits, occasion.here)
-    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hooks import in_context  # as above, and few are the client's own
-
-        in_context.note_loaded(hits, occasion)
+    discount_absent(hits, occasion)
     return Offer(
         pipeline.ordered(hits),
         gate.threshold_of(examined, settings),
@@ -156,6 +149,18 @@ def _offer(
         is_enough=examined.is_enough(settings),
         others=others,
     )
+
+
+def discount_absent(hits: "Sequence[Hit]", occasion: "Occasion") -> None:
+    """Discount the hits whose files are gone, and mark those that the client itself has put before the model."""
+    if any(hit.memory.paths for hit in hits):
+        from subcog_hooks.hooks import gone_files  # .2 ms, and few memories have paths
+
+        gone_files.discount_gone_files(hits, occasion.here)
+    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
+        from subcog_hooks.hooks import in_context  # as above, and few are the client's own
+
+        in_context.note_loaded(hits, occasion)
 
 
 def _recall(read: "Read", sources: Sources, new: "Sequence[str]" = ()) -> Answer:

@@ -1,12 +1,13 @@
 """UserPromptSubmit: a prompt is read, decided on, answered or not, and recorded. What is worth a search goes to `surfacing`."""
 
+from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks import turn as turns
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.turn import SETTLE_MS, Turn
 from subcog_hooks.hooks.verdict import Verdict
 from subcog_hooks.intent import detection
-from subcog_hooks.state import pause
+from subcog_hooks.state import ledger, pause
 from subcog_hooks.state.decision import (
     EXACT,
     FAILED,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.hooks.delivery import Delivery
+    from subcog_hooks.hooks.late_answer import LateAnswer
     from subcog_hooks.paths import Home
     from subcog_hooks.settings.loading import Settings
 
@@ -45,6 +47,11 @@ def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes],
         return
     turn = Turn(occasion)
     verdict = decide(turn)
+    late: LateAnswer | None = None
+    if ledger.has_second_look(occasion.state, occasion.session):
+        from subcog_hooks.hooks import late_answer  # few prompts follow one
+
+        late = late_answer.join_prompt(turn, verdict)
     delivery: Delivery | None = None
     if verdict.offer is not None:
         from subcog_hooks.hooks.delivery import deliver  # most prompts have ended before
@@ -53,6 +60,8 @@ def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes],
             delivery = deliver(occasion, PROMPT_EVENT, verdict.offer, write)
         except Exception as error:  # noqa: BLE001 - recorded, then raised again
             verdict.fail(*_told(error), error, occasion.eligible.given)
+    if late is not None and delivery is not None and not delivery.ids:
+        late.drop(delivery.outcome)
     from subcog_hooks.hooks import record  # the answer, if there is one, has been written
 
     record.keep_prompt(turn, verdict, delivery)
@@ -60,6 +69,13 @@ def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes],
         occasion.log(remark)
     if verdict.error is not None:
         raise verdict.error
+    if verdict.offer is not None and not (delivery and delivery.ids):
+        from subcog_hooks.hooks import look_again  # where something was looked for, and nothing handed over
+
+        try:
+            look_again.start_if_unsure(turn, verdict, delivery)
+        except StoreBusy:
+            pass  # somebody writes: nobody waits to look again
 
 
 def decide(turn: Turn) -> Verdict:

@@ -20,7 +20,8 @@ class Offer:
     they have room in; distinct: of hits, those that do not repeat a better one; about: what the block says of itself; again:
     whether what the session has been given is given again; tells_relevance: whether the block names it, since something was
     asked; is_enough: whether the intent is sure; others: hits that are held
-    back whatever becomes of these; is_brief: a session begins with it.
+    back whatever becomes of these; is_brief: a session begins with it. when_given: called with the ids that were
+    printed before the ledger is committed, so that both are kept or neither.
     """
 
     __slots__ = (
@@ -35,6 +36,7 @@ class Offer:
         "others",
         "tells_relevance",
         "units",
+        "when_given",
     )
 
     def __init__(
@@ -63,6 +65,7 @@ class Offer:
         self.is_enough = is_enough
         self.others = tuple(others)
         self.is_brief = is_brief
+        self.when_given: Callable[[Sequence[str]], None] | None = None
 
     def judge(self, given: "AbstractSet[str]") -> "list[Judged]":
         """Return what becomes of each hit. given: ids that the session has been given."""

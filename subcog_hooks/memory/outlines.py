@@ -84,6 +84,23 @@ def find_by_ids(run: "Run", ids: "Sequence[str]", audiences: "Sequence[str]", no
     return found
 
 
+def fit_into(run: "Run", room: int, audiences: "Sequence[str]", limit: int, longest: int) -> bool:
+    """Return whether all active memories for these audiences fit into so many characters: at most `limit` of each project.
+
+    longest: characters of one that count.
+    """
+    for project, scopes in _projects(audiences):
+        rows = run(
+            "SELECT min(length(content), ?) FROM memories INDEXED BY memories_by_project"  # noqa: S608 - as above
+            f" WHERE project IS ? AND status = 'active' AND scope IN ({_marks(scopes)}) LIMIT ?",
+            (longest, project, *scopes, limit + 1),
+        )
+        room -= sum([int(row[0]) for row in rows])
+        if room < 0 or len(rows) > limit:
+            return False
+    return True
+
+
 def _projects(audiences: "Sequence[str]") -> "list[tuple[str | None, list[str]]]":
     """Return the projects of audiences with their scopes, None for what is for all projects."""
     found: list[tuple[str | None, list[str]]] = []

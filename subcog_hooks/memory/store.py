@@ -360,6 +360,15 @@ class Store:
             raise self._unreadable(error) from error
         return list({one.id: one for one in found}.values())
 
+    def fit_into(self, room: int, audiences: tuple[str, ...], limit: int, longest: int) -> bool:
+        """Return whether all active memories for these audiences fit into so many characters.
+
+        limit: memories of one project, of which more do not fit; longest: characters of one that count. Raises StoreError.
+        """
+        from subcog_hooks.memory import outlines  # as above
+
+        return outlines.fit_into(self._run, room, audiences, limit, longest)
+
     def room(self) -> cue_tables.Room:
         """Return the room for triggers without a literal."""
         return cue_tables.Room(cue_tables.count_unkeyed(self._run))

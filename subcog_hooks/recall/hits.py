@@ -1,6 +1,7 @@
 """The result of recall: hits, the answer they stand in, and the labels of how sure it is of them. No searching here."""
 
 from subcog_hooks.memory.model import Memory
+from subcog_hooks.state.decision import SECOND_LOOK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ class Hit:
     def is_exact(self) -> bool:
         """True where something else than likeness has found it: its owner has said when it is wanted, or it names the thing."""
         return not EXACT_CHANNELS.isdisjoint(self.ranks)
+
+    @property
+    def is_judged(self) -> bool:
+        """True where a second look has found it relevant enough, by a bar of its own."""
+        return SECOND_LOOK in self.ranks
 
     @property
     def found_by(self) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are n
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # what an agent stores, beside NO_NOTES
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 CLAUDE = "claude"  # and of llm.at_rest
+SECOND_LOOK = "second_look.mode"
+NEVER, UNSURE, ALWAYS = "off", "auto", "always"  # its values
 PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
     ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
@@ -463,6 +465,14 @@ KEYS = {
             0.0,
             1.0,
             "The LLM is not asked about a prompt whose words alone are this clear",
+        ),
+        ChoiceKey(
+            SECOND_LOOK,
+            UNSURE,
+            (NEVER, UNSURE, ALWAYS),
+            "Whether a prompt that got no memory is looked at again in the background, with the model itself: auto where one "
+            "came near, always wherever memories could help",
+            is_personal=True,
         ),
         ChoiceKey(
             "capture.typed",

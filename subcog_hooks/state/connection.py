@@ -87,8 +87,16 @@ CREATE TABLE enriched (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRI
 """
 _VERSION_6 = "ALTER TABLE sessions ADD COLUMN units INTEGER NOT NULL DEFAULT 0"
 
+# second looks, by the decision about their prompt: `until` when one ends at the latest, `answer` what it has found, NULL before
+_VERSION_8 = """
+CREATE TABLE second_looks (
+  decision TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, answer TEXT
+) STRICT, WITHOUT ROWID;
+"""
+
 SCHEMA = database.Schema(
-    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7), synchronous="NORMAL"
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8),
+    synchronous="NORMAL",
 )
 
 

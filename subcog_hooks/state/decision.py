@@ -26,8 +26,14 @@ OUT_OF_TIME = "out_of_time"
 FAILED = "failed"
 OUTCOMES = (SPOKE, PAUSED, OFF, NOMEM, NOT_TYPED, INTENT, NOTHING_FOUND, BELOW, REPEATED, SPENT, OUT_OF_TIME, FAILED)
 
+# and of a second look, where it found something
+WAITING = "waiting"  # for the session's next tool call, or prompt
+HANDED_OVER = "handed_over"  # with that
+MOVED_ON = "moved_on"  # the session has
+
 # and of a candidate, beside BELOW; where the decision's own outcome alone keeps one back, it is that
 INJECTED = "injected"
+FOUND = "found"  # by a second look
 GIVEN = "given"  # in this session before
 LOADED = "loaded"  # by the client itself, in a session of this folder
 DUPLICATE = "duplicate"  # it nearly repeats a better one
@@ -36,9 +42,12 @@ ROOM = "room"  # no characters were left for it
 STALE = "stale"  # all files that it is about are gone
 BAD = "bad"  # a person has marked it as wrong for such prompts
 
+SECOND_LOOK = "second look"  # the channel of what one has found, in a candidate's ranks
+
 # the stages, in the order in which they happen
 START = "start"  # of the process, until the prompt was read
 OPEN, INTENT_READ, EXACT, RECALL, LLM, GATE, RENDER = "open", "intent", "exact", "recall", "llm", "gate", "render"
+MODEL_LOADED = "model"  # loaded, of a second look
 
 VERSION = 1  # of the record
 MAX_CANDIDATES = 15
@@ -149,6 +158,8 @@ class Decision:
     as it may be kept, None when it may not; intent: None when it was not read; bars: None when the settings were not read.
     stages: each a name and its milliseconds. strategies: what recall ran; note: what it did not. borrowed: topics of the prompt
     before that were taken over. candidates: at most MAX_CANDIDATES, the most relevant first.
+
+    Of a second look: looked_at, the id of the decision about its prompt; later_ms, after how many milliseconds it ended.
     """
 
     __slots__ = (
@@ -159,6 +170,8 @@ class Decision:
         "event",
         "id",
         "intent",
+        "later_ms",
+        "looked_at",
         "micros",
         "note",
         "outcome",
@@ -191,6 +204,8 @@ class Decision:
         note: str | None = None,
         borrowed: "Sequence[str]" = (),
         candidates: "Sequence[Candidate]" = (),
+        looked_at: str = "",
+        later_ms: int = 0,
     ) -> None:
         self.id = id
         self.at = at
@@ -209,6 +224,8 @@ class Decision:
         self.note = note
         self.borrowed = tuple(borrowed)
         self.candidates = tuple(candidates)
+        self.looked_at = looked_at
+        self.later_ms = later_ms
 
     @property
     def injected(self) -> tuple[str, ...]:
@@ -217,20 +234,21 @@ class Decision:
 
     def to_text(self) -> str:
         """Return the part of it that has no columns, as JSON."""
-        return wire.dumps(
-            {
-                "v": VERSION,
-                "reason": self.reason,
-                "prompt": self.prompt,
-                "intent": _describe_intent(self.intent),
-                "settings": _describe_bars(self.bars),
-                "stages": self.stages,
-                "strategies": self.strategies,
-                "note": self.note,
-                "borrowed": self.borrowed,
-                "candidates": [_describe_candidate(candidate) for candidate in self.candidates],
-            }
-        )
+        known: dict[str, Json] = {
+            "v": VERSION,
+            "reason": self.reason,
+            "prompt": self.prompt,
+            "intent": _describe_intent(self.intent),
+            "settings": _describe_bars(self.bars),
+            "stages": self.stages,
+            "strategies": self.strategies,
+            "note": self.note,
+            "borrowed": self.borrowed,
+            "candidates": [_describe_candidate(candidate) for candidate in self.candidates],
+        }
+        if self.looked_at:
+            known |= {"looked_at": self.looked_at, "later_ms": self.later_ms}
+        return wire.dumps(known)
 
     @classmethod
     def from_text(
@@ -260,6 +278,8 @@ class Decision:
             note=note if isinstance(note, str) else None,
             borrowed=_texts(record.get("borrowed")),
             candidates=[_read_candidate(_table(row)) for row in _list(record.get("candidates"))],
+            looked_at=str(record.get("looked_at") or ""),
+            later_ms=int(_number(record.get("later_ms"))),
         )
 
 

@@ -1,6 +1,7 @@
 """The decision log: what became of the last runs of the hook, for `subcog why`. Every function raises StoreError."""
 
 from subcog_hooks.state import kept_texts, metrics
+from subcog_hooks.state.decision import HANDED_OVER, SECOND_LOOK, WAITING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 KEPT_DAYS = 30
 MAX_DECISIONS = 1_000  # some days' prompts, 4 to 8 kB each
+LOOK_EVENT = "SecondLook"  # the event of a second look, which the client does not have
+MAX_LOOKED_THROUGH = 200  # of the last decisions, for a second look
 PRUNED = 50  # decisions that go at a time: one for each that comes would write twice as many pages
 
 _DAY_MS = 86_400_000
@@ -33,11 +36,45 @@ def keep(state: "State", decision: "Decision", now_ms: int) -> None:
         state.run("DELETE FROM decisions WHERE at < ?", (long_ago,))
     if int(newest or 0) - int(oldest or 0) >= MAX_DECISIONS:
         state.run("DELETE FROM decisions WHERE number <= ?", (int(newest or 0) - MAX_DECISIONS + PRUNED,))
-    metrics.count(state, metrics.DECISIONS, f'outcome="{decision.outcome}"')
+    counted = metrics.SECOND_LOOKS if decision.looked_at else metrics.DECISIONS
+    if decision.outcome != WAITING:  # it is counted when that has ended
+        metrics.count(state, counted, f'outcome="{decision.outcome}"')
     if decision.injected:
         metrics.count(state, metrics.INJECTED, by=len(decision.injected))
     if decision.prompt is not None:
         kept_texts.note(state)
+
+
+def settle(state: "State", id: str, outcome: str, why: str) -> None:
+    """Note what became of a second look that was waiting, in the transaction that is open. why: with what, or why not."""
+    row = state.run(
+        "UPDATE decisions SET outcome = ?, record = json_set(record, '$.reason', ?) WHERE id = ? AND outcome = ?"
+        " AND json_valid(record) AND number > (SELECT max(number) FROM decisions) - ? RETURNING 1",
+        (outcome, why, id, WAITING, MAX_LOOKED_THROUGH),
+    )
+    if row:
+        metrics.count(state, metrics.SECOND_LOOKS, f'outcome="{outcome}"')
+
+
+def second_look_at(state: "State", decision: "Decision") -> "Decision | None":
+    """Return the second look at the prompt of a decision, None where there was none."""
+    later = _select(
+        state,
+        "WHERE event = ? AND session = ? AND at >= ? ORDER BY number LIMIT ?",
+        (LOOK_EVENT, decision.session, decision.at, MAX_LOOKED_THROUGH),
+    )
+    return next((look for look in later if look.looked_at == decision.id), None)
+
+
+def prompt_behind(state: "State", decision: "Decision", memory: str) -> "Decision | None":
+    """Return the decision about the prompt for which a memory was handed over late, with another; None where it was not.
+
+    memory: its id, or the beginning of that.
+    """
+    late = [one for one in decision.candidates if one.id.startswith(memory) and SECOND_LOOK in one.ranks]
+    looks = _select(state, "WHERE event = ? AND session = ? AND outcome = ?", (LOOK_EVENT, decision.session, HANDED_OVER))
+    of_it = [look for look in looks if late and look.reason == decision.id]
+    return find(state, of_it[0].looked_at) if of_it else None
 
 
 def find(state: "State", id_or_prefix: str | None = None) -> "Decision | None":

@@ -26,6 +26,11 @@ def decision_of(state: "State", session: str, memory: str) -> str:
     return str(rows[0][0]) if rows else ""
 
 
+def has_second_look(state: "State", session: str) -> bool:
+    """Return whether a second look is running for this session, or has found something. Some microseconds at each call."""
+    return bool(session and state.run("SELECT 1 FROM second_looks WHERE session = ?", (session,)))
+
+
 def record(state: "State", session: str, memories: "Sequence[str]", now_ms: int, decision_id: str) -> None:
     """Note that these memories are given to this session now, with which decision. The oldest of too many are forgotten.
 

@@ -146,13 +146,14 @@ def test_prometheus_reads_what_was_counted(subcog: Run) -> None:
     assert samples[f"{DURATION}_count", (("source", "hybrid"),)] == 1
 
 
-def test_the_names_are_s0s_and_two_of_our_own() -> None:
+def test_the_names_are_s0s_and_three_of_our_own() -> None:
     assert {(family.name, family.kind, family.label) for family in FAMILIES} == {
         ("search_intent_llm_started", "counter", ""),
         ("search_intent_llm_completed", "counter", "status"),
         ("search_intent_llm_timeout_total", "counter", "reason"),
         (DURATION, "histogram", "source"),
         ("subcog_hook_decisions_total", "counter", "outcome"),
+        ("subcog_second_looks_total", "counter", "outcome"),
         ("subcog_memories_injected_total", "counter", ""),
     }
 

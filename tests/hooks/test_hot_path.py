@@ -243,6 +243,7 @@ def test_bookkeeping_loads_the_state_alone_and_nothing_where_there_is_none(event
         *("__main__", "database", "deadline", "errors", "homes", "paths", "wire"),
         *("state", "state.connection", "state.kept_texts", "state.sessions"),
         *("hooks", "hooks.bookkeeping", "hooks.payload", "hooks.runner", "memory", "memory.model"),
+        *(["state.ledger"] if event == "SessionEnd" else []),  # whether something is left to be handed over
     }
     assert_lean(done.modules)
 
@@ -377,3 +378,24 @@ def test_an_answer_that_is_known_needs_neither_thread_nor_socket(home: Home, ser
     assert not {"http.client", "socket"} & done.modules
     assert "intent.post" not in done.own
     assert server.requests == []
+
+
+# ---- a second look costs those nothing that have none ----------------------------------------------------------------------
+
+OF_LOOKS = {"hooks.late_answer", "hooks.look_again", "hooks.detached", "hooks.second_look", "state.second_looks"}
+
+
+@pytest.mark.usefixtures("remembered")
+def test_what_is_answered_or_asks_for_nothing_loads_nothing_of_second_looks() -> None:
+    for done in (speaking(), run(payload(ORDER)), run(payload("ok")), run(edit("/srv/a.py", "x"))):
+        assert not OF_LOOKS & done.own
+
+
+@pytest.mark.usefixtures("remembered")
+def test_the_process_that_looks_again_is_the_only_one_that_loads_a_model(home: Home) -> None:
+    Path(home.config).write_text('[second_look]\nmode = "always"\n[surfacing]\nbrief_characters = 0\n', encoding="utf-8")
+    run(payload("ok"))  # which compiles the settings
+    done = run(payload("Why does the login of the lighthouse use a lamp?"))
+    assert done.own >= {"hooks.look_again"}
+    assert not {"numpy", "onnxruntime", "tokenizers", "subprocess"} & done.modules
+    assert not {"hooks.second_look", "embed.documents", "embed.packaged"} & done.own

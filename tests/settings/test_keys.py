@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.errors import ConfigError
-from subcog_hooks.settings.keys import KEYS, PRESETS, ChoiceKey, Key, NameKey, Value
+from subcog_hooks.settings.keys import KEYS, PRESETS, SECOND_LOOK, ChoiceKey, Key, NameKey, Value
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: str(key.name))
@@ -130,7 +130,7 @@ def test_what_names_a_model_or_starts_a_process_is_for_the_user_alone() -> None:
         "capture.keep_from",
         "capture.drop_from",
     }
-    other = {"embedding.model", "embedding.background", "search_intent.use_llm", "surfacing.log_prompts"}
+    other = {"embedding.model", "embedding.background", "search_intent.use_llm", "surfacing.log_prompts", SECOND_LOOK}
     assert personal == capture | other | llm
     assert all(key.is_personal for key in KEYS.values() if isinstance(key, NameKey))
 

@@ -47,13 +47,14 @@ def mark(id_: str, decision: str | None) -> None:
 def _meant(state: State, id_: str, decision: str | None) -> Decision:
     """Return the decision where a memory was wrong: the one that is named, else the latest prompt.
 
-    A later event at which the memory was handed over goes before that prompt. Raises NoDecision, UsageError.
+    A later event at which the memory was handed over goes before that prompt; where a second look had found it, the prompt
+    that was looked at again. Raises NoDecision, UsageError.
     """
     if decision:
         return decisions.find(state, decision)
     for one in decision_log.latest(state, MAX_DECISIONS):
         if one.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in one.injected)):
-            return one
+            return decision_log.prompt_behind(state, one, id_) or one
     return decisions.find_prompt(state, None, "")
 
 

@@ -12,6 +12,7 @@ from subcog_hooks.cli.support.decisions import (
     NEARLY,
     WORDS,
     against,
+    later,
     moment,
     occasion_of,
     prompt_of,
@@ -41,6 +42,7 @@ GONE = "(no longer in the store)"
 
 LACKED = {  # what kept a candidate back
     outcomes.INJECTED: "handed over",
+    outcomes.FOUND: "found by a second look",
     outcomes.BELOW: "not relevant enough",
     outcomes.GIVEN: "given in this session before",
     outcomes.LOADED: "Claude Code puts it before the model itself",
@@ -58,7 +60,7 @@ class Shown(NamedTuple):
 
     memories: the candidates, as far as the store still has them; given: with which decisions the session was given some before;
     words: of the prompt, as far as a candidate has them; remedies: by id, what would make a memory come; is_explained: whether
-    the arithmetic of each relevance is shown.
+    the arithmetic of each relevance is shown; look: the second look at the prompt, None where there was none.
     """
 
     memories: Mapping[str, Memory]
@@ -66,6 +68,7 @@ class Shown(NamedTuple):
     words: Mapping[str, Words] = {}
     remedies: Mapping[str, Sequence[Remedy]] = {}
     is_explained: bool = False
+    look: Decision | None = None
 
 
 def view(decision: Decision, shown: Shown) -> RenderableType:
@@ -80,6 +83,7 @@ def view(decision: Decision, shown: Shown) -> RenderableType:
         Text(sentence(decision), style=RIGHT if decision.outcome == outcomes.SPOKE else "yellow"),
         *_almost(decision, shown.given),
         *_remedies(shown.remedies),
+        *_look(shown.look),
         "",
         *_intent(decision),
         *_stages(decision),
@@ -92,6 +96,12 @@ def view(decision: Decision, shown: Shown) -> RenderableType:
         if shown.is_explained:
             parts += arithmetic.view(decision)
     return Group(*parts)
+
+
+def _look(look: Decision | None) -> Iterator[Text]:
+    """Yield what became of a second look."""
+    if look is not None:
+        yield Text(f"{later(look)}: {sentence(look)} ({safe(look.id)})")
 
 
 def _named(name: str, what: str) -> Text:

@@ -18,7 +18,7 @@ from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.cut_offs import CutOff
 from subcog_hooks.state.decision import Candidate, Decision
-from subcog_hooks.state.decision_log import MAX_DECISIONS
+from subcog_hooks.state.decision_log import LOOK_EVENT, MAX_DECISIONS
 from subcog_hooks.state.silent_calls import SilentCall
 
 WAIT_MS = 2_000
@@ -49,7 +49,11 @@ _SILENT = {  # why; those that need numbers are told below
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "it failed",
 }
-HAPPENED = {TOOL_EVENT: "a tool's call", START_EVENT: "a session's start"}  # where no prompt was typed
+HAPPENED = {
+    TOOL_EVENT: "a tool's call",
+    START_EVENT: "a session's start",
+    LOOK_EVENT: "a second look",
+}  # where no prompt was typed
 
 
 # ---- finding --------------------------------------------------------------------------------------------------------------
@@ -171,6 +175,8 @@ def may_come(candidate: Candidate | None) -> bool:
 def sentence(decision: Decision) -> str:
     """Return what became of it, in one plain sentence."""
     looked_at = counted(len(decision.candidates), "candidate")
+    if told := _say_found(decision):
+        return told
     if decision.outcome == outcomes.SPOKE:
         return f"spoke: {len(decision.injected)} of {looked_at} handed over, {decision.units} characters"
     why = _SILENT.get(decision.outcome, safe(decision.outcome))
@@ -186,6 +192,24 @@ def sentence(decision: Decision) -> str:
         if marked := sum(candidate.outcome == outcomes.BAD for candidate in decision.candidates):
             why += f"; {marked} marked as wrong for such prompts"
     return f"silent: {why}" + (f": {safe(decision.reason)}" if decision.reason and decision.event == PROMPT_EVENT else "")
+
+
+def _say_found(decision: Decision) -> str:
+    """Return what became of what a second look has found, or of one that failed; "" for anything else."""
+    found = counted(sum(candidate.outcome == outcomes.FOUND for candidate in decision.candidates), "memory", "memories")
+    if not decision.looked_at:
+        return ""
+    return {
+        outcomes.WAITING: f"{found} found, for the session's next tool call or prompt",
+        outcomes.HANDED_OVER: f"{found} found, and handed over with {safe(decision.reason)}",
+        outcomes.MOVED_ON: f"{found} found, and dropped: {safe(decision.reason) or 'the session has moved on'}",
+        outcomes.FAILED: f"failed: {safe(decision.reason)}",
+    }.get(decision.outcome, "")
+
+
+def later(look: Decision) -> str:
+    """Return how long after its prompt a second look has ended, as it is named by that."""
+    return f"second look, {look.later_ms / 1000:.1f} s later"
 
 
 def against(value: float, bar: float) -> str:
@@ -239,6 +263,8 @@ def cut_off_line(cut_off: CutOff) -> str:
 
 def prompt_of(decision: Decision, most: int) -> str:
     """Return the prompt; where none was typed the event, and of what: the tool, or how the session began."""
+    if decision.looked_at:
+        return safe(f"{later(decision)}: {decision.looked_at}")
     if decision.event != PROMPT_EVENT:
         return safe(f"{decision.event}: {decision.reason}" if decision.reason else decision.event)
     return NOT_KEPT if decision.prompt is None else cut(safe(decision.prompt), most)

@@ -1,0 +1,184 @@
+"""The choice of the prompts that get a second look, and the task of the process that takes it. Made once the answer is written.
+
+It is where the first look was unsure: the prompt asks, and nothing answered, or a memory came near the bar. Never for what was
+answered, for what asks for nothing, or where all memories fit into the brief that a session begins with.
+"""
+
+from subcog_hooks import wire
+from subcog_hooks.hooks import detached, turn
+from subcog_hooks.hooks.payload import text_of
+from subcog_hooks.intent.kinds import NONE
+from subcog_hooks.settings.keys import ALWAYS, NEVER, SECOND_LOOK
+from subcog_hooks.state import second_looks
+from subcog_hooks.state.decision import BELOW, INTENT, NOTHING_FOUND
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from subcog_hooks.hooks.delivery import Delivery
+    from subcog_hooks.hooks.turn import Turn
+    from subcog_hooks.hooks.verdict import Verdict
+    from subcog_hooks.settings.loading import Settings
+
+WORDS = ("hook", "--second-look")  # of the command line
+NEARNESS = 0.25  # of the bar, from which on a memory is near it
+MOST_OUTLINES = 100  # that a brief has room for at most
+LONGEST_OUTLINE = 400  # characters that it shows of one
+
+
+class Task:
+    """The task of a second look.
+
+    decision, at: of the prompt; session, cwd, transcript: where it was typed, as the client says it; asked: what memories are
+    compared with; needs: the parts of it that are needs by themselves; type, confidence, certainty, is_enough, is_seeking: of
+    its intent; place: of the prompt in its session.
+    """
+
+    __slots__ = (
+        "asked",
+        "at",
+        "certainty",
+        "confidence",
+        "cwd",
+        "decision",
+        "is_enough",
+        "is_seeking",
+        "needs",
+        "place",
+        "session",
+        "transcript",
+        "type",
+    )
+
+    def __init__(
+        self,
+        decision: str,
+        at: int,
+        session: str,
+        cwd: str,
+        transcript: str,
+        asked: str,
+        needs: "Sequence[str]",
+        type: str,
+        confidence: float,
+        certainty: float,
+        place: int,
+        *,
+        is_enough: bool,
+        is_seeking: bool,
+    ) -> None:
+        self.decision = decision
+        self.at = at
+        self.session = session
+        self.cwd = cwd
+        self.transcript = transcript
+        self.asked = asked
+        self.needs = tuple(needs)
+        self.type = type
+        self.confidence = confidence
+        self.certainty = certainty
+        self.place = place
+        self.is_enough = is_enough
+        self.is_seeking = is_seeking
+
+    def to_text(self) -> str:
+        """Return it as JSON."""
+        return wire.dumps({name: getattr(self, name) for name in self.__slots__})
+
+    @classmethod
+    def from_text(cls, text: str) -> "Task":
+        """Return the task that `to_text` has written. Raises ValueError for any other text."""
+        told = wire.loads(text)
+        try:
+            assert isinstance(told, dict)
+            return cls(
+                str(told["decision"]),
+                int(told["at"]),
+                str(told["session"]),
+                str(told["cwd"]),
+                str(told["transcript"]),
+                str(told["asked"]),
+                [str(need) for need in told["needs"]],
+                str(told["type"]),
+                float(told["confidence"]),
+                float(told["certainty"]),
+                int(told["place"]),
+                is_enough=bool(told["is_enough"]),
+                is_seeking=bool(told["is_seeking"]),
+            )
+        except (KeyError, TypeError, AssertionError) as error:
+            raise ValueError("this is no task of a second look") from error
+
+
+def start_if_unsure(asked: "Turn", verdict: "Verdict", delivery: "Delivery | None") -> None:
+    """Start a second look where the first was unsure, and nothing forbids one. Raises StoreError, OSError."""
+    occasion = asked.occasion
+    mode = occasion.settings[SECOND_LOOK]
+    if mode == NEVER or not occasion.session or occasion.is_trial:
+        return
+    if not is_unsure(verdict, delivery, occasion.settings, is_eager=mode == ALWAYS):
+        return
+    if not detached.may_start() or _fits_into_brief(asked):
+        return
+    told = task_of(asked, verdict).to_text().encode()
+    if len(told) > detached.MAX_TOLD:
+        return
+    occasion.state.begin_briefly()
+    may_begin = second_looks.begin(occasion.state, occasion.id, occasion.session, occasion.at)
+    occasion.state.commit()
+    if may_begin:
+        detached.start(occasion.home, WORDS, told)
+
+
+def is_unsure(verdict: "Verdict", delivery: "Delivery | None", settings: "Settings", *, is_eager: bool) -> bool:
+    """Return whether a second look may find what the first did not.
+
+    is_eager: also where no memory came near the bar.
+    """
+    examined = verdict.examined
+    outcome = verdict.outcome or (delivery.outcome if delivery else "")
+    if outcome not in (BELOW, INTENT, NOTHING_FOUND) or verdict.error is not None or verdict.bars is None or examined is None:
+        return False  # without bars nothing was looked for
+    if not examined.may_speak(settings):
+        return False
+    if is_eager:
+        return True
+    judged = delivery.judged if delivery else verdict.judged
+    best = max([one.hit.relevance for one in judged], default=0.0)
+    return best >= NEARNESS * verdict.bars.needed
+
+
+def task_of(asked: "Turn", verdict: "Verdict") -> Task:
+    """Return what the second look at a prompt is told. Raises StoreError."""
+    assert verdict.detected is not None
+    assert verdict.examined is not None
+    read = turn.Read(asked, verdict.detected)
+    read.borrowed = tuple(verdict.borrowed)
+    examined, occasion = verdict.examined, asked.occasion
+    own = {word.casefold() for word in read.topics()}
+    new = [topic for topic in examined.intent.topics if topic.casefold() not in own]  # an LLM's
+    return Task(
+        occasion.id,
+        occasion.at,
+        occasion.session,
+        text_of(occasion.payload, "cwd"),
+        text_of(occasion.payload, "transcript_path"),
+        "\n".join((read.asked(), *new)),
+        read.needs(),
+        examined.intent.type or NONE,
+        examined.intent.confidence,
+        examined.certainty,
+        1 if examined.is_seeking else asked.place(),
+        is_enough=examined.is_enough(occasion.settings),
+        is_seeking=examined.is_seeking,
+    )
+
+
+def _fits_into_brief(asked: "Turn") -> bool:
+    """Return whether all memories of here fit into the brief, which the session has begun with then. Raises StoreError."""
+    settings, occasion = asked.occasion.settings, asked.occasion
+    room = int(settings["surfacing.brief_characters"])
+    if not room or not settings["surfacing.session_start"]:
+        return False
+    return occasion.store.fit_into(room, occasion.eligible.audiences, MOST_OUTLINES, LONGEST_OUTLINE)

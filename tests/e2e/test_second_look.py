@@ -1,0 +1,329 @@
+"""The second look by the installed executable: a prompt that only the model itself can answer, answered late, and once."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.memory import vector_file
+from subcog_hooks.paths import Home
+from subcog_hooks.state import second_looks
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
+from subcog_hooks.state.decision_log import LOOK_EVENT
+from tests.e2e.machine import ANSWER, DATA, NO_BRIEF, QUESTION, Machine, assert_silent, context_of, ids_in, linux
+
+LATE = "own-payroll"
+PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are paid a month after."
+WAGES = "When do employees receive their salary?"  # has no word of it
+FAR = "How are domain notifications passed on without a message broker?"  # nothing comes near it
+LONG_S = 20.0  # for the process on a busy machine
+
+pytestmark = linux  # processes are looked for in /proc
+
+
+@pytest.fixture
+def paid(bare: Machine) -> Machine:
+    """A machine that knows when wages are paid, with final vectors, on which second looks may be taken."""
+    memories = [json.loads(line) for line in (DATA / "memories.jsonl").read_text(encoding="utf-8").splitlines()]
+    file = bare.root / "memories.jsonl"
+    rows = [*memories, {"id": LATE, "content": PAYROLL, "source": "docs/pay.md:3"}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert bare.run("import", str(file), "--trust", "user", "--wait").code == 0
+    del bare.environment["SUBCOG_BACKGROUND"]
+    (bare.root / "tmp").mkdir()
+    bare.environment["TMPDIR"] = str(bare.root / "tmp")
+    return bare
+
+
+def looking(machine: Machine) -> list[int]:
+    """The processes of second looks of this machine."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words, environment = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"--second-look" in words and f"SUBCOG_HOME={machine.home}".encode() in environment:
+            found.append(int(folder.name))
+    return found
+
+
+def looked(machine: Machine) -> list[Decision]:
+    """The second looks that have ended, the newest first, once none is running."""
+    deadline = time.monotonic() + LONG_S
+    while looking(machine):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return [decision for decision in machine.decisions() if decision.event == LOOK_EVENT]
+
+
+def silent(machine: Machine, text: str = WAGES, session: str = "s") -> None:
+    """A prompt that the first look does not answer."""
+    assert_silent(machine.prompt(text, session))
+
+
+def called(machine: Machine, session: str = "s", command: str = "ls") -> list[str]:
+    """The ids that come beside a tool's result."""
+    return machine.at_call("Bash", session, command=command)
+
+
+def set_mode(machine: Machine, mode: str) -> None:
+    assert machine.run("config", "set", "second_look.mode", mode).code == 0
+
+
+# ---- it comes late, and once -----------------------------------------------------------------------------------------------
+
+
+def test_what_only_the_model_finds_comes_beside_the_next_tools_result_and_once(paid: Machine) -> None:
+    silent(paid)
+    (look,) = looked(paid)
+    assert (look.outcome, [one.id for one in look.candidates if one.outcome == "found"]) == (WAITING, [LATE])
+    context = context_of(paid.hook(paid.calling("Bash", "s", command="ls")), "PreToolUse")
+    assert ids_in(context) == [LATE]
+    assert 'look="second"' in context
+    assert called(paid) == []
+    (look,) = looked(paid)
+    assert look.outcome == HANDED_OVER
+    assert paid.recall(PAYROLL, "s") == []  # the ledger has it
+
+
+def test_without_a_tool_it_comes_with_the_next_prompt_on_the_same_subject(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    assert ids_in(paid.answer(paid.asking("go on", "s"))) == [LATE]
+    assert called(paid) == []
+
+
+def test_it_comes_behind_what_the_next_prompt_brings_itself(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    assert paid.recall(f"And the salary aside: {QUESTION}", "s") == [ANSWER, LATE]
+
+
+def test_it_comes_behind_what_is_remembered_of_the_tools_own_file(paid: Machine) -> None:
+    harbour = paid.repository("harbour", "git@github.com:tidepool/harbour.git")
+    assert_silent(paid.prompt(WAGES, "s", harbour))
+    looked(paid)
+    ids = paid.at_call("Edit", "s", harbour, file_path=str(harbour / "web/src/auth/a.ts"), old_string="a", new_string="b")
+    assert ids[0] == ANSWER
+    assert ids[-1] == LATE
+
+
+def test_why_tells_of_it_and_stats_counts_it(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    prompt = next(one.id for one in paid.decisions() if one.prompt == WAGES)
+    assert "1 memory found, for the session's next tool call or prompt" in paid.run("why", prompt).stdout.decode()
+    called(paid)
+    told = paid.run("why", prompt).stdout.decode()
+    assert " s later: 1 memory found, and handed over with " in told
+    assert "second look, " in told
+    assert json.loads(paid.run("why", prompt, "--json").stdout)["second_look"]["outcome"] == HANDED_OVER
+    assert "second look 1" in paid.run("why").stdout.decode()  # what the call brought, and who found it
+    assert "second look, " in paid.run("why", "--list").stdout.decode()
+    assert json.loads(paid.run("stats", "--json").stdout)["subcog_second_looks_total"][HANDED_OVER] == 1
+    assert 'subcog_second_looks_total{outcome="handed_over"} 1' in paid.run("stats", "--prometheus").stdout.decode()
+
+
+def test_a_word_that_it_was_wrong_is_about_the_prompt_that_was_looked_at_again(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    called(paid)
+    assert b"marked as wrong for prompts like" in paid.run("why", "--bad", LATE).stderr
+    set_mode(paid, "always")
+    silent(paid, session="another")
+    assert [look.outcome for look in looked(paid)] == [BELOW, HANDED_OVER]
+
+
+# ---- it is dropped where the session has moved on --------------------------------------------------------------------------
+
+
+def test_another_topic_drops_it(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    assert paid.recall(QUESTION, "s") == [ANSWER]
+    assert called(paid) == []
+    assert (looked(paid)[0].outcome, looked(paid)[0].reason) == (MOVED_ON, "another topic")
+
+
+def test_a_session_that_is_cleared_does_not_hear_it(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    paid.hook(paid.payload("SessionEnd", {"reason": "clear"}, "s"))
+    paid.begun("clear", "after")
+    assert called(paid, "after") == []
+    assert called(paid) == []
+    assert looked(paid)[0].outcome == MOVED_ON
+
+
+def test_a_session_that_is_cleared_while_the_look_is_running_does_not_hear_it(paid: Machine) -> None:
+    silent(paid)
+    paid.hook(paid.payload("SessionEnd", {"reason": "clear"}, "s"))
+    assert not [look for look in looked(paid) if look.outcome == WAITING]
+    assert called(paid) == []
+
+
+def test_what_the_session_has_been_given_meanwhile_is_not_given_again(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    state = State.open(Home(str(paid.home)), 1_000)
+    state.run("INSERT INTO ledger VALUES ('s', ?, 1, '')", (LATE,))
+    state.close()
+    assert called(paid) == []
+    assert looked(paid)[0].outcome == MOVED_ON
+
+
+@pytest.mark.parametrize("is_late", [True, False], ids=["the call reads it", "a call before has read it"])
+def test_the_memory_of_a_file_that_is_read_does_not_come(paid: Machine, is_late: bool) -> None:
+    folder = paid.repository("office", "git@github.com:acme/office.git")
+    assert_silent(paid.prompt(WAGES, "s", folder))
+    reading = paid.calling("Read", "s", folder, file_path=str(folder / "docs" / "pay.md"))
+    if is_late:
+        looked(paid)
+    assert paid.hook(reading).stdout == b""
+    looked(paid)
+    assert called(paid) == []
+    assert looked(paid)[0].outcome == MOVED_ON
+
+
+def test_a_forgotten_memory_does_not_come(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    assert paid.run("forget", LATE).code == 0
+    assert called(paid) == []
+
+
+def test_a_subagent_is_not_told_what_its_session_asked(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    call = json.loads(paid.calling("Bash", "s", command="ls")) | {"agent_id": "a05e", "agent_type": "general-purpose"}
+    assert_silent(paid.hook(json.dumps(call).encode()))
+    assert called(paid) == [LATE]
+
+
+# ---- when it starts --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "near", "far"), [("off", 0, 0), ("auto", 1, 0), ("always", 1, 1)])
+def test_the_mode_says_when(paid: Machine, mode: str, near: int, far: int) -> None:
+    set_mode(paid, mode)
+    silent(paid, WAGES, "near")
+    assert len(looked(paid)) == near
+    assert called(paid, "near") == [LATE] * near
+    silent(paid, FAR, "far")
+    assert len(looked(paid)) == near + far
+
+
+def test_what_waits_is_dropped_when_it_is_switched_off(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    set_mode(paid, "off")
+    assert called(paid) == []
+
+
+@pytest.mark.parametrize("text", [QUESTION, "ok", "go on", "commit this", "/compact", f"{WAGES} [nomem]"])
+def test_none_starts_for_what_was_answered_or_asks_for_nothing(paid: Machine, text: str) -> None:
+    set_mode(paid, "always")
+    paid.prompt(text, "s")
+    assert looked(paid) == []
+
+
+def test_none_starts_where_all_memories_fit_into_the_brief(bare: Machine) -> None:
+    bare.imports({"id": LATE, "content": PAYROLL})
+    set_mode(bare, "always")
+    for switch in ("SUBCOG_BACKGROUND", NO_BRIEF):
+        del bare.environment[switch]
+    silent(bare)
+    assert looked(bare) == []
+    bare.environment[NO_BRIEF] = "0"
+    silent(bare)
+    assert len(looked(bare)) == 1
+
+
+def test_none_starts_while_five_are_running(paid: Machine) -> None:
+    silent(paid, WAGES, "other")
+    looked(paid)
+    state = State.open(Home(str(paid.home)), 1_000)
+    now = int(time.time() * 1_000)
+    for number in range(second_looks.MOST_RUNNING):
+        state.run("INSERT INTO second_looks VALUES (?, ?, ?, ?, NULL)", (f"d{number}", f"s{number}", now, now + 600_000))
+    silent(paid, WAGES, "sixth")
+    assert looking(paid) == []
+    state.run("DELETE FROM second_looks WHERE decision = 'd0'")
+    state.close()
+    silent(paid, WAGES, "seventh")
+    assert [look.session for look in looked(paid)] == ["seventh", "other"]
+
+
+def test_it_is_started_when_the_answer_is_written_and_holds_none_of_the_hooks_streams(paid: Machine) -> None:
+    done = paid.prompt(WAGES, "s")  # returns when nobody holds stdout any more
+    assert done.stdout == b""
+    assert looking(paid) != []
+    looked(paid)
+
+
+# ---- it leaves nothing behind ----------------------------------------------------------------------------------------------
+
+
+def files(machine: Machine) -> set[str]:
+    """All files of a machine but SQLite's own."""
+    return {str(path) for path in machine.root.rglob("*") if not path.name.endswith(("-wal", "-shm"))}
+
+
+def test_nothing_is_left_behind(paid: Machine) -> None:
+    silent(paid, WAGES, "first")
+    looked(paid)
+    before = files(paid)
+    for number in range(3):
+        silent(paid, WAGES, f"s{number}")
+        looked(paid)
+    assert looking(paid) == []
+    assert files(paid) == before
+
+
+def test_no_command_line_shows_the_prompt_and_without_records_no_file_does(paid: Machine) -> None:
+    paid.run("config", "set", "surfacing.log_prompts", "false")
+    silent(paid)
+    (pid,) = looking(paid)
+    assert b"salary" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    looked(paid)
+    assert called(paid) == [LATE]
+    for path in paid.home.glob("state.db*"):
+        assert b"salary" not in path.read_bytes()
+
+
+def test_a_look_that_is_killed_does_no_harm(paid: Machine) -> None:
+    silent(paid)
+    (pid,) = looking(paid)
+    os.kill(pid, signal.SIGKILL)
+    assert looked(paid) == []
+    assert called(paid) == []
+    state = State.open(Home(str(paid.home)), 1_000)
+    state.run("UPDATE second_looks SET until = at")  # ten seconds later
+    state.close()
+    assert b"1 of the last second looks were killed" in paid.run("doctor").stdout
+    silent(paid, WAGES, "after")
+    looked(paid)
+    assert called(paid, "after") == [LATE]
+    assert json.loads(paid.run("stats", "--json").stdout)["subcog_second_looks_total"]["lost"] == 1
+
+
+def test_a_look_that_fails_is_told_by_doctor_and_why(paid: Machine) -> None:
+    set_mode(paid, "always")
+    Path(vector_file.path_of(Home(str(paid.home)), PACKAGED.name)).unlink()
+    silent(paid)
+    (look,) = looked(paid)
+    assert look.outcome == FAILED
+    assert b"1 of the last 1 second looks failed, the last one: " in paid.run("doctor").stdout
+    assert b"failed: " in paid.run("why").stdout
+    assert called(paid) == []
+
+
+@pytest.mark.parametrize("told", [b"", b"{}", b"[1, 2]", b"\xff\xfe", b'{"decision": "x"}', b"x" * 20_000])
+def test_what_is_no_task_is_left_alone(paid: Machine, told: bytes) -> None:
+    assert_silent(paid.hook(told, "--second-look"))

@@ -1,0 +1,246 @@
+"""Measure the second look: what it adds to the hook's answers, what it adds wrongly, and how often it starts.
+
+Every prompt goes through the package's own code, in this process: the prompt hook, the second look where it starts one, and the
+call of a tool right after it, which hands its answer over. Only the model's vectors of queries are kept between runs.
+
+`gate` and `real` ask each prompt in a session of its own. `crowd` plays the sessions of twelve histories in order, in projects
+that hold the memories of all the others, too. The sets lie outside of the repository. Part A is what was chosen on.
+
+Example: python -m tests.eval.second_looks --sets real,crowd --part B
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple  # of JSON
+from unittest.mock import patch
+
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.hooks import detached, pre_tool_use, second_look, session_start, surfacing, user_prompt_submit
+from subcog_hooks.hooks import occasion as occasions
+from subcog_hooks.hooks.look_again import Task
+from subcog_hooks.paths import Home
+from tests.eval import homes
+from tests.eval.collection import SHARED, rows
+from tests.eval.gate.trials import ids_in
+from tests.eval.systems import PATIENCE_MS
+
+GATE, REAL, CROWD = "gate", "real", "crowd"
+
+
+class Shown(NamedTuple):
+    """What a prompt was given: with itself, and late; and whether a second look was taken."""
+
+    first: tuple[str, ...]
+    late: tuple[str, ...]
+    has_started: bool
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return self.first + self.late
+
+
+class Player:
+    """The hook over a home, in this process; a second look is taken at once."""
+
+    def __init__(self, home: Home, kept: Path, folder: Path) -> None:
+        self._home = home
+        self._folder = str(folder)
+        self._queries = homes.NeuralQueries(kept)
+        self._started = 0
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """Let second looks be taken here, by vectors that are kept."""
+        with (
+            patch.dict(os.environ, {detached.SWITCH_OFF: "1"}),
+            patch.object(detached, "start", self._take),
+            patch.object(second_look, "_query_encoder", lambda _: self._queries),
+        ):
+            yield
+        self._queries.save()
+
+    def _take(self, home: Home, _: Sequence[str], told: bytes) -> None:
+        self._started += 1
+        self._close()  # as the hook's own process does, before the other has begun
+        second_look.take(Task.from_text(told.decode()), home)
+        self._close()
+
+    def begin(self, session: str) -> tuple[str, ...]:
+        """The ids that a session begins with."""
+        return self._asked(session_start, "SessionStart", session, source="startup")
+
+    def prompt(self, text: str, session: str) -> Shown:
+        """What a prompt is given, and what comes late with the next tool call."""
+        before = self._started
+        first = self._asked(user_prompt_submit, "UserPromptSubmit", session, prompt=text, permission_mode="default")
+        has_started = self._started > before
+        late: tuple[str, ...] = ()
+        if has_started:
+            late = self._asked(pre_tool_use, "PreToolUse", session, tool_name="Bash", tool_input={"command": "true"})
+        return Shown(first, late, has_started)
+
+    def _asked(self, event: ModuleType, name: str, session: str, **more: object) -> tuple[str, ...]:
+        printed: list[bytes] = []
+        payload = {"session_id": session, "cwd": self._folder, "hook_event_name": name, **more}
+        event.respond(payload, self._home, printed.append, Deadline(PATIENCE_MS))
+        self._close()
+        return ids_in(printed)
+
+    @staticmethod
+    def _close() -> None:
+        occasions.close_left_open()
+        surfacing.close_left_open()
+
+
+# ---- gate and real ---------------------------------------------------------------------------------------------------------
+
+
+def asked(name: str, part: str | None, kept: Path) -> list[tuple[dict[str, Any], Shown]]:
+    """Each prompt of a set with what it was given."""
+    prompts = [row for row in rows(SHARED / name / "prompts.jsonl") if part in (None, row["part"])]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as aside:
+        home = Path(aside) / "home"
+        shutil.copytree(homes.home_of(SHARED / GATE / "memories.jsonl", kept).root, home)
+        player = Player(Home(str(home)), kept, Path(aside))
+        with player.playing():
+            return [(row, player.prompt(row["prompt"], f"{name}-{row['id']}")) for row in prompts]
+
+
+def shares(given: Sequence[tuple[dict[str, Any], tuple[str, ...]]]) -> dict[str, float]:
+    """The shares of the prompts that are answered, met with silence, and rightly answered first."""
+    count: Counter[str] = Counter()
+    for row, ids in given:
+        count[row["kind"]] += 1
+        count[f"{row['kind']} spoke"] += bool(ids)
+        count["spoke"] += bool(ids)
+        count["answered"] += bool({*ids} & {*row["relevant"]})
+        count["first right"] += bool(ids) and ids[0] in row["relevant"]
+    return {
+        "answered": count["answered"] / max(1, count["answerable"]),
+        "unanswerable: silent": 1.0 - count["unanswerable spoke"] / max(1, count["unanswerable"]),
+        "unrelated: silent": 1.0 - count["unrelated spoke"] / max(1, count["unrelated"]),
+        "first right": count["first right"] / max(1, count["spoke"]),
+    }
+
+
+def measured(played: Sequence[tuple[dict[str, Any], Shown]]) -> dict[str, object]:
+    """The figures without and with the second look, how often it started, and how often that was of use."""
+    late = [(row, shown.late) for row, shown in played if shown.late]
+    return {
+        "prompts": len(played),
+        "first look": shares([(row, shown.first) for row, shown in played]),
+        "with a second": shares([(row, shown.all) for row, shown in played]),
+        "started": sum(shown.has_started for _, shown in played) / max(1, len(played)),
+        "came late": len(late),
+        "rightly": sum(bool({*ids} & {*row["relevant"]}) for row, ids in late),
+    }
+
+
+# ---- crowd -----------------------------------------------------------------------------------------------------------------
+
+
+def crowded(part: str | None, kept: Path) -> dict[str, object]:
+    """The figures of the histories: who was helped by a prompt, where nothing was to be said, and how often a look started."""
+    running = _run_eval()
+    stories = {file: json.loads(file.read_text(encoding="utf-8")) for file in sorted((SHARED / "life").glob("*.json"))}
+    count: Counter[str] = Counter()
+    for file, story in stories.items():
+        if part in (None, story["part"]):
+            sessions = sorted({prompt["session"] for prompt in story["prompts"]})
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as aside:
+                _play(file.stem, story, running.crowd_of(stories, file, sessions), Path(aside), kept, count)
+    prompts, late = max(1, count["prompts"]), max(1, count["late"])
+    return {
+        "prompts": count["prompts"],
+        "started": count["started"] / prompts,
+        "helped by the prompt": count["helped"] / max(1, count["in need"]),
+        "helped, with a second": count["helped late"] / max(1, count["in need"]),
+        "idle: silent": 1.0 - count["idle spoke"] / max(1, count["idle"]),
+        "idle: silent, with a second": 1.0 - count["idle spoke late"] / max(1, count["idle"]),
+        "late: helps or is related": count["late of use"] / late,
+        "memories that came late": count["late"],
+    }
+
+
+def _play(name: str, story: dict[str, Any], others: dict[Any, list[Any]], aside: Path, kept: Path, count: Counter[str]) -> None:
+    """Play the sessions of a history. others: the memories of the other histories, by the session before which they come."""
+    home, work = aside / "home", aside / "work"
+    work.mkdir()
+    project = f"git.example/{name}"
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    subprocess.run(["git", "-C", str(work), "remote", "add", "origin", f"https://{project}.git"], check=True)
+    player = Player(Home(str(home)), kept, work)
+    known: set[str] = set()
+    for session in sorted({prompt["session"] for prompt in story["prompts"]}):
+        new = [memory for memory in story["memories"] if memory["session"] < session and memory["id"] not in known]
+        new += others.get(session, [])
+        random.Random(session).shuffle(new)
+        known.update(memory["id"] for memory in new)
+        if new:
+            batch = aside / "batch.jsonl"
+            batch.write_text("".join(json.dumps(_row(memory, project)) + "\n" for memory in new), encoding="utf-8")
+            homes._subcog(home, "import", str(batch), "--wait")
+        with player.playing():
+            player.begin(f"{name}-{session}")
+            for prompt in story["prompts"]:
+                if prompt["session"] == session:
+                    _count(prompt, player.prompt(prompt["prompt"], f"{name}-{session}"), count)
+
+
+def _row(memory: dict[str, Any], project: str) -> dict[str, object]:
+    row = {"id": memory["id"], "content": memory["memory"]}
+    row |= {"namespace": memory["namespace"], "created_at": memory["created_at"]}
+    return row if memory["scope"] == "user" else {**row, "project": project}
+
+
+def _count(prompt: dict[str, Any], shown: Shown, count: Counter[str]) -> None:
+    helps, of_use = {*prompt["helps"]}, {*prompt["helps"], *prompt["related"]}
+    count["prompts"] += 1
+    count["started"] += shown.has_started
+    count["in need"] += bool(helps)
+    count["helped"] += bool(helps & {*shown.first})
+    count["helped late"] += bool(helps & {*shown.all})
+    count["idle"] += not of_use
+    count["idle spoke"] += not of_use and bool(shown.first)
+    count["idle spoke late"] += not of_use and bool(shown.all)
+    count["late"] += len(shown.late)
+    count["late of use"] += len(of_use & {*shown.late})
+
+
+def _run_eval() -> ModuleType:
+    """The program that measures all sets, for how it makes a crowd."""
+    spec = importlib.util.spec_from_file_location("run_eval", SHARED / "run_eval.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.eval.second_looks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", default=f"{REAL},{GATE},{CROWD}", help="of real, gate, crowd (all)")
+    parser.add_argument("--part", choices=["A", "B"], help="of the projects and people (both)")
+    parser.add_argument("--homes", type=Path, default=homes.DEFAULT, help="where imported sets are kept (.cache/eval)")
+    options = parser.parse_args()
+    for name in options.sets.split(","):
+        is_crowd = name == CROWD
+        found = crowded(options.part, options.homes) if is_crowd else measured(asked(name, options.part, options.homes))
+        print(name, options.part or "A and B", json.dumps(found, indent=1), flush=True)
+
+
+if __name__ == "__main__":
+    main()
