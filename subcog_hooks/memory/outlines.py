@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     Run = Callable[[str, tuple[apsw.SQLiteValue, ...]], list[tuple[Any, ...]]]
 
 LONGEST = 6_000  # characters that are read of a memory's text: more than any line of a brief is made from
+FEW_READ = 10  # memories of each project, which are .1 ms
 
 _FOR_ALL = (
     "triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
@@ -85,19 +86,21 @@ def find_by_ids(run: "Run", ids: "Sequence[str]", audiences: "Sequence[str]", no
 
 
 def fit_into(run: "Run", room: int, audiences: "Sequence[str]", limit: int, longest: int) -> bool:
-    """Return whether all active memories for these audiences fit into so many characters: at most `limit` of each project.
+    """Return whether all active memories for these audiences fit into so many characters, and are at most `limit` a project.
 
-    longest: characters of one that count.
+    longest: characters of one that count. A few of each project are read first: of most stores these are too many.
     """
-    for project, scopes in _projects(audiences):
-        rows = run(
-            "SELECT min(length(content), ?) FROM memories INDEXED BY memories_by_project"  # noqa: S608 - as above
-            f" WHERE project IS ? AND status = 'active' AND scope IN ({_marks(scopes)}) LIMIT ?",
-            (longest, project, *scopes, limit + 1),
-        )
-        room -= sum([int(row[0]) for row in rows])
-        if room < 0 or len(rows) > limit:
-            return False
+    for most in (FEW_READ, limit + 1):
+        left = room
+        for project, scopes in _projects(audiences):
+            rows = run(
+                "SELECT min(length(content), ?) FROM memories INDEXED BY memories_by_project"  # noqa: S608 - as above
+                f" WHERE project IS ? AND status = 'active' AND scope IN ({_marks(scopes)}) LIMIT ?",
+                (longest, project, *scopes, most),
+            )
+            left -= sum([int(row[0]) for row in rows])
+            if left < 0 or len(rows) > limit:
+                return False
     return True
 
 

@@ -1,0 +1,86 @@
+"""The real client and a second look: what that finds stands in the request behind the next tool call, or the next prompt, once.
+
+The client runs in print mode, where an async hook that is still running at the end is killed; the look is a process of its own.
+"""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.claude_client import Sandbox, conversation
+from tests.e2e.machine import DATA, linux
+from tests.e2e.messages_api import ToolCall
+from tests.e2e.subcog_client import assert_silent, initialised
+
+PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are paid a month after."
+WAGES = "When do employees receive their salary?"  # has no word of it
+LOOK_S = 6.0  # a second look takes half a second of an idle processor
+
+pytestmark = linux
+
+
+@pytest.fixture(scope="module")
+def memories(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that knows when wages are paid, among other things, to be copied."""
+    sandbox = Sandbox(tmp_path_factory.mktemp("remembered"))
+    rows = [json.loads(line) for line in (DATA / "memories.jsonl").read_text(encoding="utf-8").splitlines()]
+    file = sandbox.root / "memories.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"content": PAYROLL}]), encoding="utf-8")
+    sandbox.run(subcog_command, "import", str(file), "--trust", "user", "--wait")
+    return sandbox.memories
+
+
+@pytest.fixture
+def sandbox(subcog_command: str, memories: Path, tmp_path: Path) -> Sandbox:
+    """The hook where `subcog init` puts it, on a machine where second looks may be taken."""
+    made = initialised(tmp_path / "sandbox", subcog_command, memories)
+    made.environment = {name: value for name, value in made.environment.items() if name != "SUBCOG_BACKGROUND"}
+    return made
+
+
+def run(command: str) -> ToolCall:
+    return ToolCall("Bash", {"command": command, "description": "run it"})
+
+
+def test_it_stands_behind_the_result_of_the_tool_call_after_it_was_found_and_once(
+    client: str, model: str, sandbox: Sandbox
+) -> None:
+    with conversation(client, sandbox, model, "--allowedTools", "Bash") as talk:
+        turn = talk.say(WAGES, run(f"sleep {LOOK_S}; echo slept"), run("echo done"))
+        again = talk.say("go on", run("echo again"))
+    assert_silent(turn)
+    first, second, third = [request.model_text for request in turn.requests]
+    assert PAYROLL not in first + second
+    assert third.count(PAYROLL) == 1
+    assert third.index("done") < third.index(PAYROLL)
+    assert [request.model_text.count(PAYROLL) for request in again.requests] == [1, 1]  # it stays in the history
+
+
+def test_without_a_tool_it_stands_in_the_request_of_the_next_prompt(client: str, model: str, sandbox: Sandbox) -> None:
+    with conversation(client, sandbox, model) as talk:
+        before = talk.say(WAGES)
+        time.sleep(LOOK_S)
+        after = talk.say("go on")
+    assert PAYROLL not in before.requests[-1].model_text
+    assert after.requests[-1].model_text.count(PAYROLL) == 1
+    assert_silent(after)
+
+
+def test_after_clear_it_does_not_come(client: str, model: str, sandbox: Sandbox) -> None:
+    with conversation(client, sandbox, model, "--allowedTools", "Bash") as talk:
+        talk.say(WAGES)
+        time.sleep(LOOK_S)
+        talk.say("/clear")
+        after = talk.say("go on", run("echo done"))
+    assert not [request for request in after.requests if PAYROLL in request.model_text]
+
+
+def test_a_client_that_ends_at_once_is_not_held_up(client: str, model: str, sandbox: Sandbox) -> None:
+    with conversation(client, sandbox, model) as talk:
+        turn = talk.say(WAGES)
+        began = time.monotonic()
+        talk.end()
+        assert time.monotonic() - began < LOOK_S
+    assert_silent(turn)
