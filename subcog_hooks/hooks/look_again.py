@@ -8,6 +8,7 @@ from subcog_hooks import wire
 from subcog_hooks.hooks import detached, turn
 from subcog_hooks.hooks.payload import text_of
 from subcog_hooks.intent.kinds import NONE
+from subcog_hooks.recall import tuning
 from subcog_hooks.settings.keys import ALWAYS, NEVER, SECOND_LOOK
 from subcog_hooks.state import second_looks
 from subcog_hooks.state.decision import BELOW, INTENT, NOTHING_FOUND
@@ -112,14 +113,14 @@ class Task:
 
 
 def start_if_unsure(asked: "Turn", verdict: "Verdict", delivery: "Delivery | None") -> None:
-    """Start a second look where the first was unsure, and nothing forbids one. Raises StoreError, OSError."""
+    """Start a second look where the first was unsure, and nothing forbids one. Raises StoreError."""
     occasion = asked.occasion
     mode = occasion.settings[SECOND_LOOK]
     if mode == NEVER or not occasion.session or occasion.is_trial:
         return
     if not is_unsure(verdict, delivery, occasion.settings, is_eager=mode == ALWAYS):
         return
-    if not detached.may_start() or _fits_into_brief(asked):
+    if not detached.may_start() or not tuning.from_settings(occasion.settings).alpha or _fits_into_brief(asked):
         return
     told = task_of(asked, verdict).to_text().encode()
     if len(told) > detached.MAX_TOLD:
@@ -127,8 +128,15 @@ def start_if_unsure(asked: "Turn", verdict: "Verdict", delivery: "Delivery | Non
     occasion.state.begin_briefly()
     may_begin = second_looks.begin(occasion.state, occasion.id, occasion.session, occasion.at)
     occasion.state.commit()
-    if may_begin:
+    if not may_begin:
+        return
+    try:
         detached.start(occasion.home, WORDS, told)
+    except OSError as error:
+        occasion.log(f"no second look was started: {error}")
+        occasion.state.begin_briefly()
+        second_looks.end(occasion.state, occasion.id, "", (), occasion.at)
+        occasion.state.commit()
 
 
 def is_unsure(verdict: "Verdict", delivery: "Delivery | None", settings: "Settings", *, is_eager: bool) -> bool:
