@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from subcog_hooks.state import second_looks
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.state.decision_log import LOOK_EVENT
-from tests.e2e.machine import ANSWER, DATA, NO_BRIEF, QUESTION, Machine, assert_silent, context_of, ids_in, linux
+from tests.e2e.machine import ANSWER, ATTEMPTS, DATA, NO_BRIEF, QUESTION, Machine, assert_silent, context_of, ids_in, linux
 
 LATE = "own-payroll"
 PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are paid a month after."
@@ -327,3 +328,28 @@ def test_a_look_that_fails_is_told_by_doctor_and_why(paid: Machine) -> None:
 @pytest.mark.parametrize("told", [b"", b"{}", b"[1, 2]", b"\xff\xfe", b'{"decision": "x"}', b"x" * 20_000])
 def test_what_is_no_task_is_left_alone(paid: Machine, told: bytes) -> None:
     assert_silent(paid.hook(told, "--second-look"))
+
+
+def at_once(machine: Machine, payload: bytes) -> list[bytes]:
+    """What six hooks print on one payload at once."""
+    command = [machine.command, "hook"]
+    started = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=machine.environment, cwd=machine.folder)
+        for _ in range(6)
+    ]
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write(payload)
+        process.stdin.flush()
+    return [process.communicate(timeout=LONG_S)[0] for process in started]
+
+
+def test_six_calls_at_once_hand_it_over_once(paid: Machine) -> None:
+    silent(paid)
+    looked(paid)
+    printed: list[bytes] = []
+    for _ in range(ATTEMPTS):  # a busy machine may end some of them without an answer
+        printed += at_once(paid, paid.calling("Bash", "s", command="ls"))
+        if any(printed):
+            break
+    assert [LATE.encode() in output for output in printed].count(True) == 1
