@@ -134,7 +134,7 @@ def _render(offer: "Offer", judged: "Sequence[Judged]", units: int) -> Rendered:
     """Return the block of what was chosen, in so many UTF-16 units; what does not fit into it is judged anew."""
     wanted = chosen(judged)
     block = render_block(
-        [_entry(one.hit, tells_relevance=offer.tells_relevance) for one in wanted],
+        [_entry(one.hit, tells_relevance=offer.tells_relevance and not one.hit.is_judged) for one in wanted],
         about=offer.about,
         max_units=units,
         is_brief=offer.is_brief,

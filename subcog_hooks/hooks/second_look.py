@@ -13,7 +13,7 @@ from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.errors import SubcogError
-from subcog_hooks.hooks import detached, gate, surfacing
+from subcog_hooks.hooks import detached, gate, model_ranking, surfacing
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.look_again import Task
 from subcog_hooks.hooks.payload import PROMPT_EVENT
@@ -28,7 +28,7 @@ from subcog_hooks.recall import neural_relevance, pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.redaction.leaks import mask
 from subcog_hooks.state import decision_log, second_looks
-from subcog_hooks.state.decision import FAILED, FOUND, GATE, MODEL_LOADED, MOVED_ON, RECALL, WAITING, Decision
+from subcog_hooks.state.decision import FAILED, FOUND, GATE, LLM, MODEL_LOADED, MOVED_ON, RECALL, WAITING, Decision
 from subcog_hooks.state.second_looks import LOOK_MS, Finding
 
 TYPE_CHECKING = False
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 AT_END_MS = 500.0  # that writing down what was found may take
 NOTING_WAIT_MS = 1_000.0  # for another process that writes
+NEVER_REACHED = 2.0  # a relevance above any
 MAX_WHY = 200  # characters of a failure that are kept
 
 
@@ -104,24 +105,55 @@ def look(task: Task, occasion: "Occasion", encode: "Encode") -> "tuple[Answer, l
     finally:
         vectors.close()
     occasion.stages.done(RECALL)
-    return answer, judge(task, occasion, answer.hits, numbers)
+    judged, note = judge(task, occasion, answer.hits, numbers)
+    answer.note = "; ".join(filter(None, (answer.note, note))) or None
+    return answer, judged
 
 
-def judge(task: Task, occasion: "Occasion", hits: "Sequence[Hit]", numbers: tuning.Tuning) -> "list[Judged]":
-    """Return what becomes of each hit, by the relevance that such vectors have. Raises StoreError."""
+def judge(task: Task, occasion: "Occasion", hits: "Sequence[Hit]", numbers: tuning.Tuning) -> "tuple[list[Judged], str]":
+    """Return what becomes of each hit, by the relevance that such vectors have, or as a model chooses; and who was asked.
+
+    Raises StoreError.
+    """
     settings = occasion.settings
     pipeline.weigh_for_prompt(hits, Intent(task.type, task.confidence), task.place, numbers)
     neural_relevance.weigh_anew(hits)
     surfacing.discount_absent(hits, occasion)
+    ordered = pipeline.ordered(hits)
+    least = threshold_of(task, occasion)
+    ranking = model_ranking.rank_hits(task.asked, [hit for hit in ordered if _is_new(hit, occasion)], occasion)
+    if ranking.chosen is not None:
+        occasion.stages.done(LLM)
+        named = {hit.memory.id for hit in ranking.chosen}
+        ordered = [*ranking.chosen, *(hit for hit in ordered if hit.memory.id not in named)]
+        least = _OnlyNamed(named)
     judged = gate.judge(
-        pipeline.ordered(hits),
+        ordered,
         occasion.given(),
-        threshold_of(task, occasion),
+        least,
         gate.ceiling(task.certainty, int(settings["surfacing.max_memories"])),
         lambda relevant: pipeline.without_repeats(relevant, numbers),
     )
     occasion.stages.done(GATE)
-    return judged
+    return judged, ranking.note
+
+
+def _is_new(hit: "Hit", occasion: "Occasion") -> bool:
+    """Return whether a hit could be handed over, were it relevant."""
+    return hit.marked > 0.0 and not hit.is_loaded and hit.memory.id not in occasion.given()
+
+
+class _OnlyNamed(gate.Threshold):
+    """The bar where a model has chosen: what it has named reaches it, whatever its relevance, and nothing else."""
+
+    __slots__ = ("_named",)
+
+    def __init__(self, named: set[str]) -> None:
+        super().__init__(NEVER_REACHED, NEVER_REACHED)
+        self._named = named
+
+    def is_reached(self, hit: "Hit") -> bool:
+        return hit.memory.id in self._named
 
 
 def threshold_of(task: Task, occasion: "Occasion") -> gate.Threshold:

@@ -545,7 +545,8 @@ KEYS = {
             "llm.at_rest",
             NO_LLM,
             (NO_LLM, CLAUDE, ANTHROPIC, OPENAI),
-            "The LLM that writes questions for your memories (`subcog enrich`); claude is your own Claude Code, without a key",
+            "The LLM that writes questions for your memories (`subcog enrich`) and chooses in second looks; claude is your own "
+            "Claude Code, without a key",
             is_personal=True,
         ),
         PathKey(

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.state.decision_log import LOOK_EVENT
 from tests.e2e.machine import ANSWER, ATTEMPTS, DATA, NO_BRIEF, QUESTION, Machine, assert_silent, context_of, ids_in, linux
+from tests.llm_server import Behaviour, Handler, LlmServer, fails, garbage, hangs_up, never, resets, says_text
 
 LATE = "own-payroll"
 PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are paid a month after."
@@ -353,3 +355,90 @@ def test_six_calls_at_once_hand_it_over_once(paid: Machine) -> None:
         if any(printed):
             break
     assert [LATE.encode() in output for output in printed].count(True) == 1
+
+
+# ---- a model that the user has chosen decides -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server() -> Iterator[LlmServer]:
+    with LlmServer(names([])) as started:
+        yield started
+
+
+@pytest.fixture
+def chosen(paid: Machine, server: LlmServer) -> Machine:
+    """A machine whose owner has chosen that server for work at rest."""
+    for key, value in (("llm.at_rest", "openai"), ("llm.base_url", server.url_v1), ("llm.model", "small")):
+        assert paid.run("config", "set", key, value).code == 0
+    return paid
+
+
+def names(texts: list[str], *others: object) -> Behaviour:
+    """Answers with the numbers of the notes that begin so, and other ones."""
+
+    def behave(handler: Handler) -> None:
+        notes = handler.server.owner.requests[-1].json["messages"][-1]["content"].split("\n\nNote ")[1:]
+        found = [int(note.partition(":")[0]) for text in texts for note in notes if note.partition("\n")[2].startswith(text)]
+        says_text(json.dumps({"numbers": [*found, *others]}))(handler)
+
+    return behave
+
+
+def test_what_the_model_names_comes_and_who_chose_is_told(chosen: Machine, server: LlmServer) -> None:
+    server.play(names(["Rate limits", "Payroll"], 99, 0, -1, "1", None))
+    silent(chosen)
+    (look,) = looked(chosen)
+    assert [one.id for one in look.candidates if one.outcome == "found"].count(LATE) == 1
+    assert "chosen by openai (small)" in str(look.note)
+    assert LATE in called(chosen)
+    (request,) = server.requests
+    assert request.json["messages"][-1]["content"].count("\n\nNote ") <= 15
+
+
+def test_where_the_model_names_none_nothing_comes(chosen: Machine, server: LlmServer) -> None:
+    silent(chosen)
+    (look,) = looked(chosen)
+    assert len(server.requests) == 1
+    assert look.outcome == BELOW
+    assert called(chosen) == []
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [never(), fails(500), fails(401), says_text("[1, 2]"), says_text("x" * 200_000), garbage(), hangs_up(), resets()],
+    ids=["never", "500", "401", "another form", "too long", "no HTTP", "hangs up", "resets"],
+)
+def test_a_model_that_is_late_or_wrong_changes_nothing(chosen: Machine, server: LlmServer, behaviour: Behaviour) -> None:
+    server.play(behaviour)
+    silent(chosen)
+    (look,) = looked(chosen)
+    assert look.outcome == WAITING
+    assert "openai" in str(look.note)
+    assert called(chosen) == [LATE]
+
+
+def test_the_calls_of_a_day_are_counted_and_bound_it(chosen: Machine, server: LlmServer) -> None:
+    chosen.run("config", "set", "llm.calls_a_day", "1")
+    for session in ("one", "two"):
+        silent(chosen, WAGES, session)
+        looked(chosen)
+    assert len(server.requests) == 1
+    assert called(chosen, "two") == [LATE]
+    assert b"1 of 1 calls today" in chosen.run("doctor").stdout
+
+
+@pytest.mark.parametrize("mode", ["off", "auto"])
+def test_a_prompt_that_may_hold_a_secret_is_shown_to_no_model(chosen: Machine, server: LlmServer, mode: str) -> None:
+    set_mode(chosen, mode)
+    silent(chosen, f"{WAGES} The api_key=zQ8vKp2LxR7mNc4T is set.")
+    looked(chosen)
+    assert server.requests == []
+
+
+def test_without_that_choice_no_model_is_asked(chosen: Machine, server: LlmServer) -> None:
+    chosen.run("config", "set", "llm.at_rest", "default")
+    chosen.run("config", "set", "search_intent.use_llm", "false")
+    silent(chosen)
+    assert looked(chosen)[0].outcome == WAITING
+    assert server.requests == []

@@ -6,7 +6,11 @@ call of a tool right after it, which hands its answer over. Only the model's vec
 `gate` and `real` ask each prompt in a session of its own. `crowd` plays the sessions of twelve histories in order, in projects
 that hold the memories of all the others, too. The sets lie outside of the repository. Part A is what was chosen on.
 
+No language model is asked. With --ranker one is simulated that chooses among the best fifteen by the labels, and is right for
+that share of the prompts; for the others it names none where one helps, and the first where none does.
+
 Example: python -m tests.eval.second_looks --sets real,crowd --part B
+Example: python -m tests.eval.second_looks --sets real --ranker 0.8
 """
 
 import argparse
@@ -18,7 +22,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -26,10 +30,13 @@ from typing import Any, NamedTuple  # of JSON
 from unittest.mock import patch
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import detached, pre_tool_use, second_look, session_start, surfacing, user_prompt_submit
+from subcog_hooks.hooks import detached, model_ranking, pre_tool_use, second_look, session_start, surfacing, user_prompt_submit
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.look_again import Task
+from subcog_hooks.hooks.model_ranking import MOST_RANKED, Ranking
+from subcog_hooks.hooks.occasion import Occasion
 from subcog_hooks.paths import Home
+from subcog_hooks.recall.hits import Hit
 from tests.eval import homes
 from tests.eval.collection import SHARED, rows
 from tests.eval.gate.trials import ids_in
@@ -53,8 +60,11 @@ class Shown(NamedTuple):
 class Player:
     """The hook over a home, in this process; a second look is taken at once."""
 
-    def __init__(self, home: Home, kept: Path, folder: Path) -> None:
+    def __init__(self, home: Home, kept: Path, folder: Path, ranker: float | None = None) -> None:
+        """ranker: the share of the prompts for which a simulated model is right, None for no model."""
         self._home = home
+        self._ranker = ranker
+        self._helps: frozenset[str] = frozenset()
         self._folder = str(folder)
         self._queries = homes.NeuralQueries(kept)
         self._started = 0
@@ -66,6 +76,7 @@ class Player:
             patch.dict(os.environ, {detached.SWITCH_OFF: "1"}),
             patch.object(detached, "start", self._take),
             patch.object(second_look, "_query_encoder", lambda _: self._queries),
+            patch.object(model_ranking, "rank_hits", self._rank),
         ):
             yield
         self._queries.save()
@@ -76,12 +87,22 @@ class Player:
         second_look.take(Task.from_text(told.decode()), home)
         self._close()
 
+    def _rank(self, asked: str, hits: Sequence[Hit], _: Occasion) -> Ranking:
+        """The choice of the simulated model."""
+        if self._ranker is None:
+            return Ranking()
+        helping = [hit for hit in hits[:MOST_RANKED] if hit.memory.id in self._helps]
+        if random.Random(asked).random() < self._ranker:
+            return Ranking(helping, "simulated")
+        return Ranking([] if helping else hits[:1], "simulated")
+
     def begin(self, session: str) -> tuple[str, ...]:
         """The ids that a session begins with."""
         return self._asked(session_start, "SessionStart", session, source="startup")
 
-    def prompt(self, text: str, session: str) -> Shown:
-        """What a prompt is given, and what comes late with the next tool call."""
+    def prompt(self, text: str, session: str, helps: Iterable[str] = ()) -> Shown:
+        """What a prompt is given, and what comes late with the next tool call. helps: ids, for a simulated model."""
+        self._helps = frozenset(helps)
         before = self._started
         first = self._asked(user_prompt_submit, "UserPromptSubmit", session, prompt=text, permission_mode="default")
         has_started = self._started > before
@@ -106,15 +127,15 @@ class Player:
 # ---- gate and real ---------------------------------------------------------------------------------------------------------
 
 
-def asked(name: str, part: str | None, kept: Path) -> list[tuple[dict[str, Any], Shown]]:
+def asked(name: str, part: str | None, kept: Path, ranker: float | None = None) -> list[tuple[dict[str, Any], Shown]]:
     """Each prompt of a set with what it was given."""
     prompts = [row for row in rows(SHARED / name / "prompts.jsonl") if part in (None, row["part"])]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as aside:
         home = Path(aside) / "home"
         shutil.copytree(homes.home_of(SHARED / GATE / "memories.jsonl", kept).root, home)
-        player = Player(Home(str(home)), kept, Path(aside))
+        player = Player(Home(str(home)), kept, Path(aside), ranker)
         with player.playing():
-            return [(row, player.prompt(row["prompt"], f"{name}-{row['id']}")) for row in prompts]
+            return [(row, player.prompt(row["prompt"], f"{name}-{row['id']}", row["relevant"])) for row in prompts]
 
 
 def shares(given: Sequence[tuple[dict[str, Any], tuple[str, ...]]]) -> dict[str, float]:
@@ -234,11 +255,16 @@ def main() -> None:
     )
     parser.add_argument("--sets", default=f"{REAL},{GATE},{CROWD}", help="of real, gate, crowd (all)")
     parser.add_argument("--part", choices=["A", "B"], help="of the projects and people (both)")
+    parser.add_argument("--ranker", type=float, metavar="SHARE", help="simulate a model, of real and gate (none)")
     parser.add_argument("--homes", type=Path, default=homes.DEFAULT, help="where imported sets are kept (.cache/eval)")
     options = parser.parse_args()
     for name in options.sets.split(","):
         is_crowd = name == CROWD
-        found = crowded(options.part, options.homes) if is_crowd else measured(asked(name, options.part, options.homes))
+        found = (
+            crowded(options.part, options.homes)
+            if is_crowd
+            else measured(asked(name, options.part, options.homes, options.ranker))
+        )
         print(name, options.part or "A and B", json.dumps(found, indent=1), flush=True)
 
 
