@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 SWITCH_OFF = "SUBCOG_BACKGROUND"  # 0: nothing is started, whatever the settings say
 _LEAST_URGENT = 19  # the most that `nice` takes
-MAX_TOLD = 15_000  # bytes that a process is told: as many as a pipe takes at once on any system
+# bytes that a process is told: as many as a pipe takes at once, where no more pipes are open than usual; on Windows a page
+MAX_TOLD = 4_000 if os.name == "nt" else 15_000
 
 
 def may_start() -> bool:
@@ -40,10 +41,16 @@ def start(home: "Home", words: "Sequence[str]", told: bytes = b"") -> None:
 
 
 def _pipe_with(told: bytes) -> int:
-    """Return the reading end of a pipe that holds these bytes, and no more to come."""
+    """Return the reading end of a pipe that holds these bytes, and no more to come. Raises OSError where it has no room."""
     reads, writes = os.pipe()
     try:
-        os.write(writes, told)
+        if os.name != "nt":
+            os.set_blocking(writes, False)
+        if os.write(writes, told) < len(told):
+            raise OSError("a pipe has no room for what a process is to be told")
+    except OSError:
+        os.close(reads)
+        raise
     finally:
         os.close(writes)
     return reads

@@ -12,12 +12,13 @@ from subcog_hooks.recall.hits import Hit
 from subcog_hooks.settings.keys import NEVER
 from subcog_hooks.settings.keys import SECOND_LOOK as MODE
 from subcog_hooks.state import second_looks, silent_calls
-from subcog_hooks.state.decision import HANDED_OVER, MOVED_ON, NOMEM, SECOND_LOOK
+from subcog_hooks.state.decision import HANDED_OVER, MOVED_ON, NOMEM, OUT_OF_TIME, SECOND_LOOK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from subcog_hooks.hooks.delivery import Delivery
     from subcog_hooks.hooks.occasion import Occasion
     from subcog_hooks.hooks.turn import Turn
     from subcog_hooks.hooks.verdict import Verdict
@@ -73,9 +74,13 @@ class LateAnswer:
         outcome, why = (HANDED_OVER, self._occasion.id) if given else (MOVED_ON, "others took the room")
         second_looks.settle(self._occasion.state, self.waiting, outcome, why)
 
-    def drop(self, why: str) -> None:
-        """Note that it is not wanted any more, unless it has been handed over. Nobody waits for that. Raises StoreError."""
-        _settle(self._occasion, self.waiting, why)
+    def drop_after(self, delivery: "Delivery") -> None:
+        """Note that it is not wanted any more where a delivery that it was added to has brought nothing. Raises StoreError.
+
+        It goes on waiting where only the time was over.
+        """
+        if not delivery.ids and delivery.outcome != OUT_OF_TIME:
+            _settle(self._occasion, self.waiting, delivery.outcome)
 
 
 def waiting_for(occasion: "Occasion", reads: str = "") -> LateAnswer | None:
@@ -117,9 +122,7 @@ def join_prompt(turn: "Turn", verdict: "Verdict") -> LateAnswer | None:
     """
     occasion = turn.occasion
     if verdict.outcome == NOMEM or (verdict.examined is not None and not _goes_on(turn, verdict)):
-        occasion.state.begin_briefly()
-        second_looks.leave(occasion.state, occasion.session, "another topic" if verdict.examined else NOMEM)
-        occasion.state.commit()
+        _leave(occasion, "another topic" if verdict.examined else NOMEM)
         return None
     if verdict.examined is None or verdict.error is not None:
         return None
@@ -160,6 +163,15 @@ def _file_of(memory: "Memory") -> str:
     """
     file, _, line = memory.source.rpartition(":")
     return file if line.isdigit() else ""
+
+
+def _leave(occasion: "Occasion", why: str) -> None:
+    try:
+        occasion.state.begin_briefly()
+        second_looks.leave(occasion.state, occasion.session, why)
+        occasion.state.commit()
+    except StoreBusy:
+        pass  # somebody writes: rather may it come all the same than the prompt's own memories not
 
 
 def _settle(occasion: "Occasion", waiting: "Waiting", why: str) -> None:

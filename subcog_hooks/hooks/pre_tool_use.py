@@ -82,8 +82,8 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     if late is not None:
         verdict.offer = late.added_to(verdict.offer)
     delivery = deliver(occasion, TOOL_EVENT, verdict.offer, write)
-    if late is not None and not delivery.ids:
-        late.drop(delivery.outcome)
+    if late is not None:
+        late.drop_after(delivery)
     # at every further touch of a file: nobody asks why, and prompts' records would go for it
     if delivery.outcome not in (REPEATED, SPENT):
         record.keep(occasion, TOOL_EVENT, verdict, delivery)

@@ -2,6 +2,9 @@
 
 It prints nothing. What it finds waits in state.db for the session's next tool call, or its next prompt; what became of it is a
 decision of its own. It ends by itself, and whatever ends it sooner leaves a row in state.db that the next look takes away.
+
+An async hook of the client's own would hand its answer over as well, but in print mode it is killed at the end of the turn, and
+after `/clear` its answer stands in the new session (seen in 2.1.197 and 2.1.329). What waits in state.db is dropped then.
 """
 
 import _thread

@@ -60,8 +60,8 @@ def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes],
             delivery = deliver(occasion, PROMPT_EVENT, verdict.offer, write)
         except Exception as error:  # noqa: BLE001 - recorded, then raised again
             verdict.fail(*_told(error), error, occasion.eligible.given)
-    if late is not None and delivery is not None and not delivery.ids:
-        late.drop(delivery.outcome)
+    if late is not None and delivery is not None:
+        late.drop_after(delivery)
     from subcog_hooks.hooks import record  # the answer, if there is one, has been written
 
     record.keep_prompt(turn, verdict, delivery)

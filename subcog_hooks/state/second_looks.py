@@ -52,8 +52,8 @@ def begin(state: "State", decision: str, session: str, now_ms: int) -> bool:
     What another look of the session has found, or will find, is not handed over any more.
     """
     leave(state, session, "another prompt")
-    # those that were killed, what nobody came for, and what a clock that was ahead has written
-    gone = state.run("DELETE FROM second_looks WHERE until < ? OR at > ? RETURNING answer", (now_ms, now_ms))
+    # those that were killed, what nobody came for, and what a clock that was ahead has written; one of the same moment is none
+    gone = state.run("DELETE FROM second_looks WHERE until < ? OR at > ? RETURNING answer", (now_ms, now_ms + LOOK_MS))
     for (answer,) in gone:
         if answer is None:
             metrics.count(state, metrics.SECOND_LOOKS, f'outcome="{LOST}"')

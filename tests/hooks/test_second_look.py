@@ -205,6 +205,27 @@ def test_a_session_whose_account_is_spent_hears_nothing(home: Home) -> None:
     assert (look(home).outcome, look(home).reason) == (MOVED_ON, "spent")
 
 
+@pytest.mark.usefixtures("lighthouse")
+def test_while_another_process_writes_a_prompt_gets_its_own_memories(home: Home) -> None:
+    found(home, "cargo-1")
+    other = State.open(home, 1_000)
+    other.begin()
+    printed: list[bytes] = []
+    payload: dict[str, object] = {"prompt": QUESTION, "session_id": "s", "cwd": "/", "hook_event_name": "UserPromptSubmit"}
+    user_prompt_submit.respond(payload, home, printed.append, Deadline(100.0, work_ms=5_000.0))
+    other.roll_back()
+    other.close()
+    assert "first" in shown(printed)
+
+
+def test_a_pipe_that_has_no_room_starts_no_process(home: Home) -> None:
+    home.create()
+    with patch.object(os, "write", lambda _, told: len(told) - 1), pytest.raises(OSError, match="no room"):
+        detached.start(home, ["hook", "--second-look"], b"x" * 100)
+    with pytest.raises(ValueError, match="more than a pipe takes"):
+        detached.start(home, ["hook", "--second-look"], b"x" * (detached.MAX_TOLD + 1))
+
+
 def test_it_goes_to_no_session_of_another_project(home: Home, store: Store, make: Maker) -> None:
     store.add([make("The relay needs 24 V.", id="theirs", project="git.example/theirs")])
     follow(home, store)

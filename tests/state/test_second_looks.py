@@ -76,6 +76,13 @@ def test_a_clock_that_was_ahead_blocks_nothing(state: State) -> None:
     assert begun(state, "next", "s", NOW)
 
 
+def test_a_prompt_of_the_same_moment_in_another_session_loses_no_look(state: State) -> None:
+    begun(state, "later", "t", NOW + 40)  # its hook was the faster one
+    begun(state, "d", "s", NOW)
+    assert second_looks.session_of(state, "later") == "t"
+    assert second_looks.session_of(state, "d") == "s"
+
+
 def test_what_was_found_waits_for_its_session_for_a_while(state: State) -> None:
     waits(state)
     for session, at, is_there in (
