@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -67,10 +68,10 @@ def started(lighthouse: None, home: Home) -> Iterator[list[Task]]:
         yield tasks
 
 
-def ask(home: Home, text: str, session: str = "s") -> list[str]:
+def ask(home: Home, text: str, session: str = "s", cwd: str = "/") -> list[str]:
     """The ids that a prompt brings."""
     printed: list[bytes] = []
-    payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": "/", "hook_event_name": "UserPromptSubmit"}
+    payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd, "hook_event_name": "UserPromptSubmit"}
     user_prompt_submit.respond(payload, home, printed.append, Deadline(5_000))
     return shown(printed)
 
@@ -95,6 +96,19 @@ def test_a_prompt_to_which_nothing_came_near_enough_gets_one(started: list[Task]
     (task,) = started
     (decision,) = decisions(home)
     assert (task.decision, task.session, task.asked, task.at) == (decision.id, "s", QUESTION, decision.at)
+
+
+@pytest.mark.parametrize(("model", "looks"), [("none", 0), ("openai", 1)])
+def test_a_short_note_that_came_near_is_a_reason_where_a_model_will_choose(
+    started: list[Task], home: Home, store: Store, make: Maker, tmp_path: Path, model: str, looks: int
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = https://git.example/notes.git\n')
+    store.add([make("The greenhouse vents open at 24 degrees.", id="note", project="git.example/notes")])
+    follow(home, store)
+    configure(home, f'[surfacing]\nbrief_characters = 0\nmin_relevance = 1.0\n[llm]\nat_rest = "{model}"\n')
+    assert ask(home, "At what temperature do the greenhouse vents open?", cwd=str(tmp_path)) == []
+    assert len(started) == looks
 
 
 @pytest.mark.parametrize("text", [QUESTION, "ok", "thanks", "commit this", "/compact", "[nomem] " + UNSURE, ""])

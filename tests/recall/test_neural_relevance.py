@@ -1,0 +1,37 @@
+"""The relevance of a second look: the same evidence as the hook's, weighed anew; what else is known of a memory stays."""
+
+import pytest
+
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.recall import logit, neural_relevance, relevance
+from subcog_hooks.recall.hits import Hit
+from subcog_hooks.recall.notes import terms_of_note
+
+EVIDENCE = {name: 0.5 for name in relevance.WITH_MEANING if name != "intercept"}
+
+
+def hit_of(terms: "logit.Terms") -> Hit:
+    return Hit(Memory(id="a", content="x"), 0.0, logit.probability(terms), {}, {}, terms=terms)
+
+
+def test_it_weighs_the_evidence_that_the_hook_weighs() -> None:
+    assert neural_relevance.WEIGHTS.keys() == relevance.WITH_MEANING.keys()
+
+
+def test_what_was_compared_by_meaning_is_weighed_anew_and_the_rest_stays() -> None:
+    terms = logit.with_keyword(relevance.weigh_evidence(EVIDENCE), 1.0)
+    hit = hit_of(terms)
+    neural_relevance.weigh_anew([hit])
+    assert {name: adds for name, _, adds in hit.terms}["margin"] == pytest.approx(0.5 * neural_relevance.WEIGHTS["margin"])
+    assert hit.terms[-1] == terms[-1]
+    assert hit.probability == logit.probability(hit.terms)
+
+
+def test_words_alone_stay_as_they_were() -> None:
+    terms = relevance.weigh_evidence({name: 0.5 for name in relevance.WORDS_ALONE if name != "intercept"})
+    assert neural_relevance.terms_of(terms) == terms
+
+
+def test_a_note_needs_more_than_at_the_first_look() -> None:
+    note = terms_of_note(relevance.weigh_evidence(EVIDENCE), 0.9, 1)
+    assert logit.probability(neural_relevance.terms_of(note)) < logit.probability(note)
