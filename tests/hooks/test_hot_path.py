@@ -118,7 +118,7 @@ OWN = SILENT | {
         "recall.ranking",
         "recall.recency",
     ),
-    *("recall.notes", "recall.relevance", "recall.semantic", "recall.tuning"),
+    *("recall.relevance", "recall.semantic", "recall.tuning"),
     "recall.identifiers",  # QUESTION names one
     "state.sought",
 }
