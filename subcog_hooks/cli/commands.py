@@ -10,6 +10,7 @@ MODULES = {  # in the order of the help page
     "listing": ("list", "show"),
     "change": ("edit", "forget", "supersede"),
     "enrich": ("enrich",),
+    "learn": ("learn",),
     "move": ("promote", "demote"),
     "review": ("review",),
     "import_export": ("import", "export", "reindex"),

@@ -18,6 +18,7 @@ WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
 ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are notes
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # what an agent stores, beside NO_NOTES
+NOT_LEARNED, LEARNED_WHEN_ASKED, LEARNED_AT_REST = "off", "ask", "on"  # from sessions
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 CLAUDE = "claude"  # and of llm.at_rest
 SECOND_LOOK = "second_look.mode"
@@ -248,6 +249,15 @@ class PathKey(NameKey):
 
     def _fault(self, _value: object) -> str:
         return "is no full path"
+
+
+class ListKey(NameKey):
+    """A setting that is several names or paths, with commas between them."""
+
+    __slots__ = ()
+
+    def _holds_text(self, text: str) -> bool:
+        return text.isprintable() and len(text) <= MAX_PATH
 
 
 class ChoiceKey(Key):
@@ -497,6 +507,20 @@ KEYS = {
             "Whether the notes that Claude Code itself writes, CLAUDE.md files and rules are taken over, and looked at again "
             "when a session begins",
             is_personal=True,
+        ),
+        ChoiceKey(
+            "capture.sessions",
+            NOT_LEARNED,
+            (NOT_LEARNED, LEARNED_WHEN_ASKED, LEARNED_AT_REST),
+            "Whether what you typed in sessions is looked at for memories (`subcog learn`): by no means, when you ask for it, or "
+            "when a session begins too. What is found waits for `subcog review`",
+            is_personal=True,
+        ),
+        ListKey(
+            "capture.sessions_except",
+            "",
+            "projects and folders, with commas between them",
+            "Projects and folders in whose sessions `subcog learn` leaves out what you typed",
         ),
         NameKey(
             "capture.keep_from",

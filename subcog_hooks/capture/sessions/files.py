@@ -1,0 +1,81 @@
+"""The transcripts on this machine: which there are, and whether one goes on from where it was read."""
+
+import hashlib
+import os
+import re
+from datetime import datetime
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIX = ".jsonl"
+OF_AGENTS, AGENTS_FOLDER = "agent-", "subagents"  # begin the names of what nobody typed
+IDLE_MS = 3 * 3_600_000  # a session that is quiet for so long is over, or waits: what is said in it is said
+_TAILS = 65_536, 4_194_304  # bytes at the end in which the time of the last row is looked for
+_TIME = re.compile(rb'"timestamp": ?"([0-9T:.+Z-]{10,40})"')
+_COMPARED = 4_096  # bytes at the beginning, and before the end, by which a file is known again
+
+
+class TranscriptFile:
+    """A transcript. size: bytes; changed: when its last row was written, milliseconds since the epoch."""
+
+    __slots__ = ("changed", "path", "size")
+
+    def __init__(self, path: str, size: int, changed: int) -> None:
+        self.path = path
+        self.size = size
+        self.changed = changed
+
+
+def find(folder: str) -> list[TranscriptFile]:
+    """Return the transcripts in a folder and those below it, the oldest first: what was said first is proposed as such."""
+    found = [one for path in _paths(folder) if (one := at_path(path))]
+    return sorted(found, key=lambda one: (one.changed, one.path))
+
+
+def at_path(path: str) -> TranscriptFile | None:
+    """Return the transcript at a path, None where there is no regular file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    if not os.path.isfile(path):
+        return None
+    return TranscriptFile(path, status.st_size, _last_change(path, status))
+
+
+def _last_change(path: str, status: os.stat_result) -> int:
+    """Return when the last row was written: by its own time where the file was copied since then."""
+    changed = status.st_mtime_ns // 1_000_000
+    try:
+        with open(path, "rb") as file:
+            times: list[bytes] = []
+            for tail in _TAILS:
+                file.seek(max(0, status.st_size - tail))
+                times = times or _TIME.findall(file.read(tail))
+        said = int(datetime.fromisoformat(times[-1].decode()).timestamp() * 1000) if times else changed
+    except (OSError, ValueError, OverflowError):
+        return changed
+    return min(changed, said)
+
+
+def digest_before(path: str, end: int) -> str:
+    """Return a digest of the beginning of a file, and of what stands before `end`. Raises OSError.
+
+    Transcripts are only added to: with equal digests, all before `end` is what it was.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    with open(path, "rb") as file:
+        digest.update(file.read(min(end, _COMPARED)))
+        file.seek(max(0, end - _COMPARED))
+        digest.update(file.read(min(end, _COMPARED)))
+    return digest.hexdigest()
+
+
+def _paths(folder: str) -> "Iterator[str]":
+    for parent, below, names in os.walk(folder):
+        below[:] = sorted(name for name in below if name != AGENTS_FOLDER)
+        for name in sorted(names):
+            if name.endswith(SUFFIX) and not name.startswith(OF_AGENTS):
+                yield os.path.join(parent, name)

@@ -1,0 +1,108 @@
+"""Typed turns into proposals: memories in the person's own words that wait for the person's word, with where they come from."""
+
+import os
+
+from subcog_hooks.capture.jsonl import Row
+from subcog_hooks.capture.sessions import kinds
+from subcog_hooks.capture.sessions.turns import REFUSED, Turn
+from subcog_hooks.capture.sessions.worth import PACKAGED, Fit, Worth, judge
+from subcog_hooks.cues import globs
+from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory.model import PENDING, SECTION, Memory, hash_content
+from subcog_hooks.redaction.redact import redact
+
+ORIGIN = "session:"  # begins the source of what was said in one
+TRANSCRIPT = "transcript"  # the trust of it
+MOST_EVIDENCE = 500  # characters
+
+
+class Proposal:
+    """A turn that may be worth remembering.
+
+    worth: the judgement on it; owner: its project's identity, None outside of any; sessions: how many said it; since: when
+    first, milliseconds since the epoch.
+    """
+
+    __slots__ = ("certainty", "kind", "owner", "path", "scope", "sessions", "since", "turn", "worth")
+
+    def __init__(self, turn: Turn, worth: Worth, path: str, owner: str | None) -> None:
+        self.turn = turn
+        self.worth = worth
+        self.path = path
+        self.kind = kinds.kind_of(turn, worth)
+        self.scope = "project" if owner and kinds.scope_of(turn, worth, self.kind) == "project" else "user"
+        self.owner = owner
+        self.certainty = worth.certainty
+        self.sessions = 1
+        self.since = turn.at
+
+    @property
+    def id(self) -> str:
+        """The id of its memory, which follows from when it was said and what: in a fork of a session it is the same."""
+        said = self.turn.at or self.turn.uuid or f"{self.turn.session}:{self.turn.offset}"
+        return SECTION + hash_content(f"{ORIGIN}{said}\0{self.turn.text}")[:12]
+
+    @property
+    def source(self) -> str:
+        return f"{ORIGIN}{self.path}:{self.turn.uuid or self.turn.offset}"
+
+    def row(self, root: str | None, now: int) -> Row:
+        """Return it as a row of an import. root: of its project, from which its paths are named; now: where it has no time."""
+        is_projects = self.scope == "project"
+        memory = Memory(
+            id=self.id,
+            content=self.worth.text,
+            namespace=kinds.NAMESPACES[self.kind],
+            scope=self.scope,
+            project=self.owner if is_projects else None,
+            paths=self._paths(root) if is_projects else (),
+            status=PENDING,
+            source=self.source,
+            trust=TRANSCRIPT,
+            created_at=self.turn.at or now,
+            updated_at=self.turn.at or now,
+        )
+        return Row(memory, has_id=True, is_section=True)
+
+    def line(self) -> dict[str, object]:
+        """Return it as a line of `learn --jsonl`."""
+        return {
+            "session": self.turn.session,
+            "uuid": self.turn.uuid,
+            "role": "user",
+            "memory": self.worth.text,
+            "kind": self.kind,
+            "scope": self.scope,
+            "score": self.certainty,
+            "evidence": self.turn.text[:MOST_EVIDENCE],
+        }
+
+    def _paths(self, root: str | None) -> tuple[str, ...]:
+        """Return the files that it is about, as globs: those of the kind that a corrected call touched, beside it."""
+        before = self.turn.before
+        if self.kind != kinds.CORRECTION or not before.path or not (before.changed or before.outcome == REFUSED):
+            return ()
+        path = before.path.replace("\\", "/")
+        at = (root or self.turn.folder).replace("\\", "/").rstrip("/")
+        if not at or not path.startswith(f"{at}/"):
+            return ()
+        folder, name = os.path.split(path[len(at) + 1 :])
+        suffix = os.path.splitext(name)[1]
+        glob = f"{folder}/*{suffix}" if folder and suffix else f"*{suffix}" if suffix else path[len(at) + 1 :]
+        try:
+            globs.check(glob)
+        except InvalidMemory:
+            return ()
+        return (glob,)
+
+
+def propose(turn: Turn, path: str, owner: str | None, fit: Fit = PACKAGED) -> Proposal | None:
+    """Return what a turn may be worth, without secrets and private spans; None where it says nothing.
+
+    path: of its transcript; owner: the identity of the project it was said in.
+    """
+    redacted = redact(turn.text)
+    if redacted.removed:
+        turn = turn.with_text(redacted.text)
+    worth = judge(turn, fit)
+    return Proposal(turn, worth, path, owner) if worth and worth.text else None

@@ -1,0 +1,167 @@
+"""Which words in a row of a transcript the person typed. Most rows of type `user` hold none: results, commands, injections.
+
+A row says so itself where its client was new enough (`origin`, `promptSource`); else its fields and its beginning tell. Pure.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
+
+Row = Mapping[str, object]
+
+MAX_TEXT = 20_000  # characters of a turn that are kept: what is longer was pasted, and head and tail of it tell
+NO_MEMORY = "[nomem]"  # the person wants a prompt to have nothing to do with memories
+
+_SOURCES = {"typed": TYPED, "queued": QUEUED, "suggestion_accepted": ACCEPTED}  # by `promptSource`
+_NOT_THE_PERSON = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "teamName", "agentId")
+_INJECTED = (  # begins what the client writes in the person's name
+    *("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>"),
+    *("<bash-input>", "<bash-stdout>", "<bash-stderr>"),
+    *("<session-start-hook>", "<user-prompt-submit-hook>", "<tick>", "<goal>", "<task-notification", "<teammate-message"),
+    *("[request interrupted by user", "caveat: ", "this session is being continued from a previous conversation"),
+)
+_COMMAND = ("<command-name>", "<command-message>")
+_CUT_OUT = (  # elements that editors, the client and we put into a prompt
+    *("system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "subcog-memories", "new-diagnostics"),
+    "local-command-caveat",
+)
+_INTERRUPTED = "[request interrupted by user"
+_REFUSED = ("the user doesn't want to proceed with this tool use", "the user doesn't want to take this action")
+_SAID = "the user said:"
+_AFTER_SAID = ("\n\nnote: the user's next message",)  # what the client adds behind the person's words
+
+
+def words_in(row: Row) -> list[tuple[str, str]]:
+    """Return the texts that the person typed in a row, each behind how it came. Never fails.
+
+    >>> words_in({"type": "user", "message": {"role": "user", "content": "use pnpm"}, "promptSource": "typed"})
+    [('typed', 'use pnpm')]
+    >>> words_in({"type": "user", "message": {"role": "user", "content": "<tick>"}})
+    []
+    """
+    if any(row.get(name) for name in _NOT_THE_PERSON):
+        return []
+    if row.get("type") == "user":
+        found = _words_of_user(row)
+    elif row.get("type") == "attachment":
+        found = _words_of_attachment(row)
+    elif row.get("type") == "queue-operation" and row.get("operation") == "remove":  # how old clients noted what was queued
+        found = [(QUEUED, _typed_part(_text_of(row.get("content")))[1])]
+    else:
+        found = []
+    return [(kind, text[:MAX_TEXT]) for kind, text in found if text and NO_MEMORY not in text]
+
+
+def is_refusal(row: Row) -> bool:
+    """Return whether a row says that the person refused or interrupted a tool call."""
+    if row.get("type") != "user":
+        return False
+    content = _content_of(row)
+    if isinstance(content, str):
+        return content.lower().startswith(_INTERRUPTED)
+    return any(
+        _text_of(block.get("content") if block.get("type") == "tool_result" else block.get("text"))
+        .lower()
+        .startswith((_INTERRUPTED, *_REFUSED))
+        for block in _blocks(content)
+    )
+
+
+def _words_of_user(row: Row) -> list[tuple[str, str]]:
+    content = _content_of(row)
+    results = [block for block in _blocks(content) if block.get("type") == "tool_result"]
+    if results:
+        answers = [_answer_in(_text_of(block.get("content"))) for block in results if block.get("is_error")]
+        return [(ANSWER, text) for text in answers if text]
+    kind = _kind_told(row)
+    if not kind or "toolUseResult" in row:
+        return []
+    how, text = _typed_part(_text_of(content))
+    return [(how if how == NOTE else kind, text)]
+
+
+def _words_of_attachment(row: Row) -> list[tuple[str, str]]:
+    attachment = row.get("attachment")
+    if not isinstance(attachment, Mapping) or attachment.get("type") != "queued_command":
+        return []
+    if attachment.get("commandMode", "prompt") != "prompt" or attachment.get("isMeta"):
+        return []
+    if not _kind_told(row) or not _kind_told(attachment):
+        return []
+    return [(QUEUED, _typed_part(_text_of(attachment.get("prompt")))[1])]
+
+
+def _kind_told(row: Row) -> str:
+    """Return how a row came by what it says itself, "" where that was not by the person."""
+    origin, source = row.get("origin"), row.get("promptSource")
+    if isinstance(origin, Mapping) and origin.get("kind") != "human":
+        return ""
+    if source is None:
+        return TYPED
+    return _SOURCES.get(source, "") if isinstance(source, str) else ""
+
+
+def _answer_in(result: str) -> str:
+    """Return what the person said to a tool call instead of letting it run, "" for nothing.
+
+    >>> _answer_in("The user doesn't want to proceed with this tool use. … the user said:\\nuse pnpm here")
+    'use pnpm here'
+    """
+    lowered = result.lower()
+    if not lowered.lstrip().startswith(_REFUSED):
+        return ""
+    start = lowered.find(_SAID)
+    if start < 0:
+        return ""
+    text = result[start + len(_SAID) :]
+    for added in _AFTER_SAID:
+        end = text.lower().find(added)
+        text = text if end < 0 else text[:end]
+    return text.strip()
+
+
+def _typed_part(text: str) -> tuple[str, str]:
+    """Return how a text came where it says so itself, and what of it was typed; "" for nothing."""
+    start = text.lstrip()[:60].lower()
+    if start.startswith(_INJECTED):
+        return "", ""
+    if start.startswith(_COMMAND):
+        return "", _inside(text, "command-args").strip()
+    if start.startswith("<user-memory-input>"):
+        return NOTE, _inside(text, "user-memory-input").strip()
+    for name in _CUT_OUT:
+        text = _without(text, name)
+    return "", text.strip()
+
+
+def _without(text: str, name: str) -> str:
+    """Return a text without all elements of a name; what is not closed goes to the end."""
+    while (start := text.find(f"<{name}")) >= 0:
+        end = text.find(f"</{name}>", start)
+        text = text[:start] + (text[end + len(name) + 3 :] if end >= 0 else "")
+    return text
+
+
+def _inside(text: str, name: str) -> str:
+    behind = text.partition(f"<{name}>")[2]
+    return behind.partition(f"</{name}>")[0]
+
+
+def _content_of(row: Row) -> object:
+    message = row.get("message")
+    return message.get("content") if isinstance(message, Mapping) else None
+
+
+def _blocks(content: object) -> Iterator[Row]:
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        for block in content:
+            if isinstance(block, Mapping):
+                yield block
+
+
+def _text_of(content: object) -> str:
+    """Return the text of a message's content, or of a tool's result: a text, or blocks of it."""
+    if isinstance(content, str):
+        return content
+    texts = [block.get("text") for block in _blocks(content) if block.get("type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,170 @@
+"""The signs by which a sentence of a typed turn is worth remembering or not: how it is said, and what stood before it.
+
+No sign knows a subject. A pattern is tried on one sentence in small letters, with plain quotes. Pure.
+"""
+
+import re
+
+from subcog_hooks.capture.sessions.turns import FAILED, REFUSED, Turn
+from subcog_hooks.text.needs import sentences
+from subcog_hooks.text.typed import prepare
+
+MOST_SENTENCES = 60  # of a turn that are looked at
+LEAST_WORDS = 2  # of a sentence that can be worth anything
+LONGEST_SENTENCE = 600  # characters; what is longer is data
+INTERCEPT = "intercept"
+
+_PATTERNS: dict[str, str] = {
+    # how widely it holds
+    "always": r"\b(always|never|every ?time|whenever|everywhere|at all times|no matter|in general|generally)\b",
+    "from now on": r"\b(from now on|going forward|from here on|in (the )?future|next time|by default|as a rule|in all cases|for good)\b",
+    "each": r"\b(every|each|all|any|both|no \w+s)\b",
+    "only": r"\b(only|exclusively|nothing but|solely)\b",
+    "for now": r"\b(for now|this time|for the moment|for today|temporar\w+|right now|just this|at this point|first|then|next)\b",
+    # duty and bar
+    "must": r"\b(must|shall|have to|has to|need to be|needs to be|required|mandatory|non-negotiable)\b",
+    "should be": r"\bshould(n't| not)?\b",
+    "told not to": r"\b(don't|dont|do not|never|avoid|stop|quit|without|no more|nobody|must not|mustn't|should not|shouldn't|shouldnt)\b",
+    "not wanted": r"\b(don't|dont|do not|doesn't|never|won't) (ever )?(want|need|like|care|use|add|touch|change|create|write|put|commit|push|run|make|start|ask)\b",
+    "no need": r"\b(no need|not needed|don't need|dont need|needn't|not necessary|unnecessary|don't bother|do not bother|not part of|out of scope)\b",
+    "cannot": r"\b(can't|cant|cannot|can not|not allowed|isn't allowed|not possible|unable to|won't work|doesn't work (with|from|in|on))\b",
+    # choice
+    "instead": r"\b(instead( of)?|rather than|in favou?r of|as opposed to|over the|not the)\b",
+    "one not the other": r",? (not|never|no) (?:the |an? |in |with |by |through |via )?[\w`./@-]+(?: [\w`./@-]+){0,3}\s*[.!)]?$",
+    "use it": r"\b(use|using|uses|stick (to|with)|go with|going with|switch(ing)? to|migrat\w+ to|move to|moving to|based on|built (on|with)|runs? on)\b",
+    "we use": r"\b(we|i|they|the (team|project|app|company))('re| are|'m| am)? ?(now |always |only |already |still |currently )?(use|using|run|running|deploy|prefer|keep|write|call|follow|have|on|test|ship|work|store|treat)\b",
+    "decided": r"\b(decided|decision|agreed|settled|convinced|changed my mind|scrap\w*|dropp(ed|ing)|ditch\w*|going to be|will be|won't be|no longer|abandon\w*|replac(e|es|ed|ing))\b",
+    "prefers": r"\b(prefer\w*|i'd rather|would rather|i like|i love|i hate|don't like|dont like|do not like|i want|we want|i'd like|i would like|my preference|favou?rite|taste)\b",
+    "keep it": r"\b(keep|leave|stay|remain|maintain)\b",
+    "apart": r"\b(separate(ly)?|own|distinct|single|same|split|mirror\w*|one (file|place|test|per)|per|unified|central\w*|consistent\w*|dedicated)\b",
+    # reason
+    "because": r"\b(because|since|cause|so that|so (the|we|they|it|i|users?)|otherwise|the reason|due to|that's why|this way|in order to|as (we|it|they|the|this|i)|or else|reason)\b",
+    "if": r"\b(if|when|unless|before|after|once|whenever|until)\b",
+    # talk about rules and notes
+    "rule": r"\b(rules?|convention\w*|polic(y|ies)|standards?|guidelines?|principles?|preferences?|patterns?|constraints?|requirements?|invariants?|constitution|instructions|structure|architecture)\b",
+    "remember": r"\b(remember|record (this|that|it|these|a)|recording|write (this|that|it) down|document (this|that|it)|documented|make a note|take note|note that|keep in mind|keeping in mind|bear in mind|for the record|fyi|reminder|be aware|important)\b",
+    # the agent did or believed something wrong
+    "no": r"^(no|nope|nah|wrong|not quite|incorrect|oops|hmm+|wait|hold on|stop)\b[, .!]?",
+    "actually": r"^(actually|well|but|ok(ay)? but|yes,? but|still)\b",
+    "wrong": r"\b(wrong|incorrect|mistake\w*|misunderst\w+|not what i|not right|isn't right|not true|that's not|thats not|this is not|isn't how|shouldn't have|opposite|inverted|overcomplicat\w*|you (missed|forgot|ignored|broke|removed|skipped))\b",
+    "said before": r"\b(i (said|told|asked|mentioned|meant|already|just) \w*|like i said|as i said|as i told|again|third time|how many times|wasn't that clear|remember\?|keep (doing|making|using|asking|forgetting)|every time you|still (using|doing))\b",
+    "you did": r"\b(you('re| are| were|'ve| have)? (still |not |just |also |always |keep )?(us\w+|did\w*|ma(de|king)|add(ed|ing)|put|creat\w+|start\w+|chang\w+|delet\w+|writ\w+|wrote|do(ing)?|run\w*|ran|seem|keep|forgot|miss\w*|broke|wrote|ignor\w+))\b",
+    "why you": r"\b(why (did|are|do|were|didn't|didnt|don't|is|would) (you|we|there)|who (said|told))\b",
+    "you should": r"\byou('ll)? (should|must|need to|have to|can always|can't|cannot|shouldn't|will|may|are to|never|always)\b",
+    # facts of the person and the project
+    "i am": r"\b(i'm|i am|i have|i've|i work|i run|i use|my|mine)\b",
+    "we have": r"\b(we|we're|we've|our|ours|us|they|their)\b",
+    "is a": r"\b(is|are|was|means?|stands for|refers to|represents?|contains?|includes?|comes? (from|with)|lives? (in|at|on)|belongs?) (a|an|the|our|in|on|at|for|only|already|always|never|not|just)\b",
+    "does": r"\b(gets?|takes?|returns?|needs?|requires?|expects?|goes|happens?|lives?|sits?|covers?|supports?|depends?|relies|holds?|represents?|reads?|sends?|ends?|starts?)\b",
+    "already": r"\b(already|existing|exists|currently|there('s| is| are)|nothing has|not yet|so far|installed|available|configured|connected)\b",
+    "project": r"\b(this|the|our|my|whole|entire) (project|app|application|repo|repository|codebase|site|website|tool|product|game|library|package|service|system|platform|goal|purpose|idea|aim|mod|widget|team|company|backend|frontend|api|database|server|user|users|customers?|plan)\b",
+    "goal": r"\b(goals?|purpose|aim|aims|vision|roadmap|eventually|intended|meant|supposed|target|objective|long[- ]term|mvp|focus|critical|priorit\w+)\b",
+    "measure": r"\b(at (least|most)|max(imum)?|min(imum)?|limit\w*|up to|no more than|less than|more than|within|under|over|~?\d+(\.\d+)? ?(%|ms|s|sec|seconds|minutes|hours|days|gb|mb|kb|px|rows?|lines?|characters|users|requests|percent))\b|\d%",
+    "place": r"\b(in (production|prod|staging|ci|dev|development)|on (prod|staging|ci|windows|linux|mac|my machine|the server)|locally|locale?host|machine|laptop|server|branch|env(ironment)?( var\w*)?|\.env|account|credentials|secrets?)\b",
+    "trap": r"\b(breaks?|crash\w*|fails?|flaky|careful|beware|trap|gotcha|watch out|warning|caveat|leak\w*|problematic|dangerous|breaking|corrupt\w*|lose|lost|duplicates?|recur\w*|reoccur\w*|repeatedly)\b",
+    "contrast": r"\b(but|however|although|though|except|unless|apart from|other than|even (if|though)|while|whereas|either)\b",
+    "compat": r"\b(backward\w*|compatib\w*|legacy|deprecat\w*|old (one|version|code|way|format)s?|migrat\w+)\b",
+    # an order about the task at hand
+    "order": r"^(please |pls |ok(ay)?,? |now,? |great[!,.]* |also,? |then,? |and |lets |let's |can you |could you |can we |could we |just |so |yes,? |i need you to |i want you to |go ahead and |help me |try to |try |we need to |need to )*"
+    r"(add|fix|implement|create|make|update|change|remove|delete|rename|write|generate|check|run|show|give|see|look|find|read|review|list|explain|continue|proceed|commit|push|build|move|refactor|convert|investigate|verify|test|do|start|finish|analy[sz]e|compare|suggest|provide|replace|install|set|put|open|close|revert|undo|redo|merge|deploy|improve|clean|extract|wire|hook|debug|apply|complete|confirm|ensure|tell|help|document|plan|search|scan|configure|enable|disable|try|print|draw|design|use|go|take|get|turn|think|work|rebase|bump|handle|double|re-?run|examine|ignore|split|reset|keep|don't|dont)\b",
+    "polite": r"\b(please|pls|plz|plese|can you|could you|can we|could we|would you|help me|i need|i want to|let's|lets|thanks|thank you)\b",
+    "sure": r"\b(make sure|ensure|be sure|verify|double[- ]check|confirm)\b",
+    "ask": r"^(what|why|how|which|who|where|when|is|are|does|do|did|can|could|should|would|will|have|has|any|was|am|isn't|aren't|don't|won't)\b",
+    "think": r"\b(i think|maybe|perhaps|probably|might|not sure|i guess|i'm not sure|seems?|looks like|wonder\w*|what do you think|let me know|i believe|should we|do we|do you)\b",
+    "points": r"\b(this|that|these|those|it|here|above|below|following|attached|latter|former|them)\b",
+    "now": r"\b(now|today|tomorrow|yesterday|currently|at the moment|yet|this (session|task|pr|issue|bug|error|commit|file|line|step|test)|last (step|message|commit))\b",
+    "broken": r"\b(error|errors|exception|traceback|fails|failed|failing|broken|bug|bugs|crash\w*|not working|doesn't work|doesnt work|isn't working|still (get|getting|see|seeing|not|fail\w*|happening)|issue|issues|undefined|null|warning\w*|nothing (happens|is happening)|happened|happening|weird|wierd|stuck)\b",
+    "shape": r"\b(button|modal|page|column|field|row|icon|header|footer|sidebar|colou?r|margin|padding|font|click\w*|hover\w*|screen|dropdown|tab|label|text|image|width|height|layout|prop|props|component|parameter|param|argument|endpoint|route|table|function|method|class|variable|input|output)s?\b",
+    "praise": r"^(great|nice|perfect\w*|awesome|good|cool|thanks|thank you|excellent|amazing|ok(ay)?|yes|yep|yeah|sure|sounds good|looks good|love it|works?|done)\b",
+    "yes and": r"^(yes|yeah|yep|ok(ay)?|sure|right|correct|great|good|perfect\w*|agreed|sounds good|fine)\b.{12,}",
+}
+_COMPILED = [(name, re.compile(pattern)) for name, pattern in _PATTERNS.items()]
+_ANSWERED = re.compile(r"\?\s*$|^\s*(\d+[.)]|[-*]) .*\?\s*$", re.MULTILINE)
+_NAMED = re.compile(
+    r"`[^`]+`|\b[\w-]+\.(?:py|js|ts|tsx|jsx|md|json|toml|yaml|yml|css|html|rs|go|java|rb|sh|sql|ex|exs|mdc|txt|cfg|env)\b|@[\w./-]+"
+)
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_HEADING = re.compile(r"^#{1,6} |^\*\*.+\*\*:?$|:$")
+_SLASH = re.compile(r"^/[a-z][\w-]*\s")
+_LENGTHS = ((3, "3 words"), (7, "7 words"), (14, "14 words"), (28, "28 words"), (60, "60 words"))
+_TURN_LENGTHS = ((60, "turn of 60"), (160, "turn of 160"), (400, "turn of 400"), (1_200, "turn of 1,200"))
+
+
+class Sentence:
+    """A sentence of a turn: its text as it was typed, its place among them, and its signs."""
+
+    __slots__ = ("place", "signs", "text")
+
+    def __init__(self, text: str, place: int, signs: "dict[str, float]") -> None:
+        self.text = text
+        self.place = place
+        self.signs = signs
+
+
+def sentences_of(turn: Turn) -> list[Sentence]:
+    """Return the sentences that a person typed in a turn, with their signs."""
+    prepared = prepare(turn.text)
+    texts = [text for text in sentences(prepared.text) if len(text) <= LONGEST_SENTENCE][:MOST_SENTENCES]
+    of_turn = _signs_of_turn(turn, prepared.text, len(texts), prepared.pasted)
+    found = []
+    for place, text in enumerate(texts):
+        words = text.split()
+        if len(words) >= LEAST_WORDS:
+            found.append(Sentence(text, place, {INTERCEPT: 1.0, **_signs_of_sentence(text, len(words), place), **of_turn}))
+    return found
+
+
+def _signs_of_sentence(text: str, words: int, place: int) -> dict[str, float]:
+    bare = _BULLET.sub("", text)
+    plain = _SLASH.sub("", bare).lower().replace("\u2019", "'")
+    found = {name: 1.0 for name, pattern in _COMPILED if pattern.search(plain)}
+    if plain.rstrip().endswith("?"):
+        found["question"] = 1.0
+    if len(bare) < len(text):
+        found["bullet"] = 1.0
+    if _HEADING.search(text):
+        found["heading"] = 1.0
+    if _NAMED.search(bare):
+        found["names code"] = 1.0
+    if bare.isupper() or sum(word.isupper() and len(word) > 2 for word in bare.split()) > 1:
+        found["loud"] = 1.0
+    if "!" in bare:
+        found["exclaims"] = 1.0
+    if place == 0:
+        found["first"] = 1.0
+    for most, name in _LENGTHS:
+        if words <= most:
+            found[name] = 1.0
+            break
+    return found
+
+
+def _signs_of_turn(turn: Turn, typed: str, count: int, pasted: int) -> dict[str, float]:
+    found: dict[str, float] = {}
+    size = len(typed)
+    for most, name in _TURN_LENGTHS:
+        if size <= most:
+            found[name] = 1.0
+            break
+    else:
+        found["long turn"] = 1.0
+    if pasted:
+        found["pasted"] = 1.0
+    if pasted > 5:
+        found["much pasted"] = 1.0
+    if len(turn.text) > 4_000:
+        found["document"] = 1.0
+    if count == 1:
+        found["alone"] = 1.0
+    if turn.place == 0:
+        found["opens"] = 1.0
+    before = turn.before
+    if before.asked:
+        found["was asked"] = 1.0
+    if before.changed:
+        found["behind an edit"] = 1.0
+    if before.outcome == REFUSED:
+        found["refused"] = 1.0
+    if before.outcome == FAILED:
+        found["behind a failure"] = 1.0
+    return found

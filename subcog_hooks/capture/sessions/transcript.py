@@ -1,0 +1,223 @@
+"""Reading a transcript of Claude Code: row by row, in bounded memory, into the turns that the person typed.
+
+A prompt that was taken back (the client rewinds, and goes on from an earlier row) stands in the file like any other. Rows form a
+tree by `parentUuid`; only what lies on the way from the last row to the beginning was said.
+"""
+
+import json
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import BinaryIO
+
+from subcog_hooks.capture.sessions import rows
+from subcog_hooks.capture.sessions.turns import ANSWER, FAILED, QUEUED, REFUSED, Before, Turn
+
+MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the client's largest hold a picture
+MOST_ROWS = 300_000  # of a transcript whose parents are known at a time: 40 MB
+MOST_TURNS = 5_000  # of a transcript
+LOOK_BACK = 256 * 1024  # bytes before the place where reading goes on, for what stood before the first turn there
+_CALLS_KEPT = 50  # tool calls whose results are waited for
+_CHANGING = ("edit", "write", "replace", "patch", "create_file")  # in the names of tools that change files
+_NOT_CHANGING = "todo"
+_PATHS = ("file_path", "notebook_path", "path")
+
+
+class TranscriptReading:
+    """The outcome of reading a transcript. end: bytes up to the last whole row; damaged: rows that are none."""
+
+    __slots__ = ("damaged", "end", "turns")
+
+    def __init__(self, turns: list[Turn], end: int, damaged: int) -> None:
+        self.turns = turns
+        self.end = end
+        self.damaged = damaged
+
+
+def read(path: str, start: int = 0) -> TranscriptReading:
+    """Return the turns of a transcript whose rows stand at `start` or behind it. Raises OSError.
+
+    start: bytes, the end of a reading before.
+    """
+    reader = _Reader(os.path.basename(path).removesuffix(".jsonl"))
+    with open(path, "rb") as file:
+        at = max(0, start - LOOK_BACK)
+        file.seek(at)
+        if at:
+            at += len(file.readline(MAX_ROW))
+        for offset, end, line in _lines(file, at):
+            reader.end = end
+            reader.take(line, offset, is_new=offset >= start)
+    reader.end = max(reader.end, start)
+    return TranscriptReading(reader.turns_said(), reader.end, reader.damaged)
+
+
+def _lines(file: BinaryIO, at: int) -> Iterator[tuple[int, int, bytes]]:
+    """Yield the whole lines, each behind its offset and its end; b"" in the place of a line that is too long.
+
+    The last one is left out while it has no end: somebody is writing it.
+    """
+    while line := file.readline(MAX_ROW):
+        length = len(line)
+        if not line.endswith(b"\n"):
+            while rest := file.readline(MAX_ROW):
+                length += len(rest)
+                if rest.endswith(b"\n"):
+                    break
+            else:
+                return
+            line = b""
+        yield at, at + length, line
+        at += length
+
+
+class _Reader:
+    """The state of reading one transcript. A stretch is a prompt with all that came of it, up to the next prompt."""
+
+    def __init__(self, name: str) -> None:
+        self.end = 0
+        self.damaged = 0
+        self._name = name
+        self._turns: list[tuple[int, Turn]] = []  # each with its stretch
+        self._noted_as_queued: list[tuple[int, Turn]] = []  # by old clients, and by new ones once more
+        self._stretch_before: list[int] = [-1]  # by stretch
+        self._stretch_of: dict[int, int] = {}  # by the hash of a row's id
+        self._last = 0  # the stretch of the last row
+        self._calls: deque[tuple[str, Before]] = deque(maxlen=_CALLS_KEPT)
+        self._before = Before()
+        self._count = 0
+
+    def take(self, line: bytes, offset: int, *, is_new: bool) -> None:
+        """Read one row."""
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            self.damaged += bool(line.strip()) or not line
+            return
+        if not isinstance(row, dict):
+            self.damaged += 1
+            return
+        if row.get("isSidechain"):
+            return
+        words = rows.words_in(row)
+        self._place(row, begins=bool(words) and words[0][0] != ANSWER)
+        for kind, text in words:
+            turn = self._turn(row, kind, text, offset)
+            if is_new and len(self._turns) < MOST_TURNS:
+                kept = self._noted_as_queued if row.get("type") == "queue-operation" else self._turns
+                kept.append((self._last, turn))
+        self._note(row, words)
+
+    def turns_said(self) -> list[Turn]:
+        """Return the turns that were not taken back, each once."""
+        on_the_way = set()
+        stretch = self._last
+        while stretch >= 0:
+            on_the_way.add(stretch)
+            stretch = self._stretch_before[stretch]
+        said = [turn for stretch, turn in self._turns if stretch in on_the_way]
+        known = {turn.text for turn in said}
+        said += [turn for stretch, turn in self._noted_as_queued if stretch in on_the_way and turn.text not in known]
+        return sorted(said, key=lambda turn: turn.offset)
+
+    def _place(self, row: Mapping[str, object], *, begins: bool) -> None:
+        """Find the stretch that a row lies in. begins: with it a new one begins."""
+        identifier = row.get("uuid")
+        if not isinstance(identifier, str):
+            return
+        parent = row.get("parentUuid")
+        behind = row.get("logicalParentUuid") if parent is None else parent  # of what a compaction left
+        if behind is None:
+            stretch = -1 if begins or not self._stretch_of else self._last
+        else:
+            stretch = self._stretch_of.get(hash(behind), self._last)
+        if begins:
+            self._stretch_before.append(stretch)
+            stretch = len(self._stretch_before) - 1
+        self._stretch_of[hash(identifier)] = max(stretch, 0)
+        if len(self._stretch_of) > MOST_ROWS:
+            del self._stretch_of[next(iter(self._stretch_of))]
+        if not row.get("isMeta") or begins:
+            self._last = max(stretch, 0)
+
+    def _turn(self, row: Mapping[str, object], kind: str, text: str, offset: int) -> Turn:
+        before = self._before
+        if kind == ANSWER:
+            before = self._call_answered(row)
+        turn = Turn(
+            text,
+            before,
+            kind=kind,
+            uuid=_text(row, "uuid"),
+            session=_text(row, "sessionId") or self._name,
+            at=_milliseconds(_text(row, "timestamp")),
+            folder=_text(row, "cwd"),
+            branch=_text(row, "gitBranch"),
+            place=self._count,
+            offset=offset,
+        )
+        self._count += 1
+        return turn
+
+    def _call_answered(self, row: Mapping[str, object]) -> Before:
+        """Return the call that the person refused in this row."""
+        for block in _blocks_of(row):
+            if block.get("type") == "tool_result":
+                for identifier, call in self._calls:
+                    if identifier == block.get("tool_use_id"):
+                        return Before(call.tool, call.path, call.command, REFUSED, changed=self._before.changed)
+        return Before(self._before.tool, self._before.path, self._before.command, REFUSED, changed=self._before.changed)
+
+    def _note(self, row: Mapping[str, object], words: list[tuple[str, str]]) -> None:
+        """Note what a row leaves behind it for the next turn."""
+        before = self._before
+        if words and words[0][0] not in (ANSWER, QUEUED):
+            self._before = Before()
+            self._calls.clear()
+        elif rows.is_refusal(row):
+            self._before = Before(before.tool, before.path, before.command, REFUSED, changed=before.changed)
+        elif row.get("type") == "user":
+            for block in _blocks_of(row):
+                if block.get("type") == "tool_result":
+                    before.outcome = FAILED if block.get("is_error") else ""
+        elif row.get("type") == "assistant":
+            for block in _blocks_of(row):
+                self._note_block(block)
+
+    def _note_block(self, block: Mapping[str, object]) -> None:
+        before = self._before
+        if block.get("type") == "text":
+            before.asked = _text(block, "text").rstrip(" \n*_").endswith("?")
+        elif block.get("type") == "tool_use":
+            given = block.get("input")
+            fields = given if isinstance(given, Mapping) else {}
+            name = _text(block, "name")
+            is_changing = any(part in name.lower() for part in _CHANGING) and _NOT_CHANGING not in name.lower()
+            path = next((found for field in _PATHS if (found := _text(fields, field))), "")
+            self._before = Before(name, path, _text(fields, "command"), changed=before.changed or is_changing)
+            self._calls.append((_text(block, "id"), self._before))
+
+
+def _blocks_of(row: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    message = row.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    elif isinstance(content, list):
+        for block in content:
+            if isinstance(block, Mapping):
+                yield block
+
+
+def _text(fields: Mapping[str, object], name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _milliseconds(written: str) -> int:
+    """Return a time of a transcript as milliseconds since the epoch, 0 where there is none."""
+    try:
+        return int(datetime.fromisoformat(written).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        return 0

@@ -1,0 +1,111 @@
+"""`subcog learn`: what you typed in sessions becomes memories that wait for your word."""
+
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from subcog_hooks.capture.sessions import learning as sessions
+from subcog_hooks.capture.sessions.proposals import Proposal
+from subcog_hooks.cli.support import author, embedding, learning, progress, session
+from subcog_hooks.cli.support.decisions import counted
+from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.memory import sync
+from subcog_hooks.memory.model import STATUSES
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.state import learned
+from subcog_hooks.state.connection import State
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(learn)
+
+
+def learn(
+    transcripts: Annotated[
+        str | None,
+        typer.Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, not all of Claude Code's."),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--session", metavar="FILE", help="Read this transcript alone, also of a session that goes on."),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="AGE", help="Only what was said in the last 30d, 8w, 6m or 1y.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be proposed, and store nothing.")] = False,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print what is proposed as JSON, a line each.")] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Erase all that came from sessions, kept or not, and where it was read.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget without a question.")] = False,
+    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+) -> None:
+    """Read what you typed in Claude Code's sessions, and propose what is worth remembering, in your own words.
+
+    All is read here, on this machine; of a transcript nothing is kept but what is proposed. That waits for `subcog review`.
+    A session that was read is read again only where it goes on. `capture.sessions_except` leaves out projects and folders.
+
+    Example: subcog learn --dry-run --since 30d
+    """
+    if author.is_agent() and not as_user:
+        raise author.needs_consent("it reads what the person typed in all sessions")
+    if forget:
+        if transcripts or file or since or dry_run or as_jsonl:
+            raise UsageError("--forget takes back all that came from sessions", "give it alone")
+        _forget(is_sure=yes)
+        return
+    if transcripts and file:
+        raise UsageError("--transcripts and --session exclude each other", "give one of them")
+    options = learning.options(since, dry_run=dry_run)
+    found, waiting = learning.found(transcripts, file)
+    learning.tell_what_is_read(found, waiting)
+    with learning.opened(dry_run=dry_run) as (store, state):
+        with progress.of_items("reading", sum(one.size for one in found)) as advance:
+            report = sessions.learn(found, store, state, options, advance)
+        if report.proposed and store and not dry_run:
+            session.follow(store)
+    for one in report.proposed:
+        _print(one, as_jsonl=as_jsonl)
+    learning.tell(report, dry_run=dry_run)
+    if report.proposed and not dry_run:
+        embedding.afterwards()
+
+
+def _print(one: Proposal, *, as_jsonl: bool) -> None:
+    if as_jsonl:
+        terminal.json(one.line())
+        return
+    terminal.pieces(
+        (f"{one.certainty:.2f} ", ACCENT), (f"{one.kind}  {safe(one.owner or '')}  ", DIM), (safe(one.worth.text), "")
+    )
+
+
+def _forget(*, is_sure: bool) -> None:
+    """Erase what came from sessions. Raises UsageError where nobody can be asked, typer.Exit where nothing came."""
+    home = session.home()
+    with session.writing() as store:
+        gone = [memory for memory in store.all(STATUSES) if learning.is_learned(memory)]
+        kept = sum(memory.status == "active" for memory in gone)
+        if kept and not is_sure:
+            if not terminal.interactive:
+                raise UsageError(f"{counted(kept, 'memory', 'memories')} that you kept would be erased too", "give --yes")
+            if not typer.confirm(f"Erase {len(gone)}, of which you kept {kept}? They can not be brought back.", err=True):
+                terminal.say("nothing was erased")
+                raise typer.Exit(EXIT_NOTHING_FOUND)
+        state = State.open(home, learning.STATE_BUSY_MS)
+        try:
+            learned.forget_all(state)
+        finally:
+            state.close()
+        if not gone:
+            terminal.say("nothing came from sessions")
+            raise typer.Exit(EXIT_NOTHING_FOUND)
+        store.purge([memory.id for memory in gone])
+        with ExitStack() as then:  # from the last to the first, each whatever becomes of the others
+            then.callback(store.overwrite_log)
+            then.callback(VectorStore.purge, home, [memory.seq for memory in gone])
+            then.callback(session.follow, store)
+            sync.rebuild(home, store, keep_predecessor=False)  # the old index still has the words
+    terminal.say(f"erased {counted(len(gone), 'memory', 'memories')} that came from sessions")

@@ -1,0 +1,122 @@
+"""What `subcog learn` reads and what it says: which transcripts, whose, how old, and what was proposed out of them."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from subcog_hooks.capture.sessions import files
+from subcog_hooks.capture.sessions.files import TranscriptFile
+from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
+from subcog_hooks.capture.sessions.proposals import ORIGIN
+from subcog_hooks.cli.support import claude_notes, session
+from subcog_hooks.cli.support.decisions import counted
+from subcog_hooks.cli.support.output import day, safe, terminal
+from subcog_hooks.errors import UsageError
+from subcog_hooks.memory.model import Memory, now_ms
+from subcog_hooks.memory.store import Store
+from subcog_hooks.redaction.redact import describe
+from subcog_hooks.state.connection import State
+
+LEFT_OUT = "capture.sessions_except"
+DAY_MS = 86_400_000
+SHOWN_FAULTS = 10
+STATE_BUSY_MS = 2_000.0
+_AGES = {"h": DAY_MS // 24, "d": DAY_MS, "w": 7 * DAY_MS, "m": 30 * DAY_MS, "y": 365 * DAY_MS}
+
+
+def found(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], int]:
+    """Return the transcripts to be read, and how many sessions are left for later since they are not over yet.
+
+    folder: of transcripts, None for all of the client's; file: the only one, idle or not. Raises UsageError, ConfigError.
+    """
+    if file is not None:
+        one = files.at_path(os.path.abspath(file))
+        if one is None:
+            raise UsageError(f"{file} is no file", "name a transcript: subcog learn --session FILE")
+        return [one], 0
+    at = os.path.abspath(folder) if folder is not None else os.path.join(claude_notes.config_folder(), "projects")
+    if not os.path.isdir(at):
+        raise UsageError(f"{at} is no folder", "name the folder of the transcripts: subcog learn --transcripts DIR")
+    every = files.find(at)
+    idle = [one for one in every if one.changed <= now_ms() - files.IDLE_MS]
+    return idle, len(every) - len(idle)
+
+
+def age(text: str | None, now: int) -> int:
+    """Return the moment so long ago, as milliseconds since the epoch; 0 for None. Raises UsageError.
+
+    >>> age("2w", 14 * DAY_MS), age(None, 5)
+    (0, 0)
+    """
+    if text is None:
+        return 0
+    number, unit = text[:-1], text[-1:].lower()
+    if not number.isdecimal() or unit not in _AGES or len(number) > 4:
+        raise UsageError(f"--since is {text!r}", "give an age, as 12h, 30d, 8w, 6m or 1y")
+    return max(0, now - int(number) * _AGES[unit])
+
+
+def options(since: str | None, *, dry_run: bool) -> LearningOptions:
+    """Return what a run may read and write. Raises UsageError, ConfigError."""
+    names = [name.strip() for name in str(session.settings()[LEFT_OUT]).split(",")]
+    return LearningOptions(since=age(since, now_ms()), left_out=[name for name in names if name], dry_run=dry_run)
+
+
+@contextmanager
+def opened(*, dry_run: bool) -> Iterator[tuple[Store | None, State | None]]:
+    """Yield the store and the state: for reading where nothing is to be written, None for what there is none of yet."""
+    home = session.home()
+    if dry_run:
+        state = State.open(home, STATE_BUSY_MS) if os.path.exists(home.state_db) else None
+        try:
+            with session.reading() as store:
+                yield store, state
+        finally:
+            if state:
+                state.close()
+        return
+    with session.writing() as store:
+        state = State.open(home, STATE_BUSY_MS)
+        try:
+            yield store, state
+        finally:
+            state.close()
+
+
+def is_learned(memory: Memory) -> bool:
+    """Return whether a memory came from a session."""
+    return memory.source.startswith(ORIGIN)
+
+
+def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int) -> None:
+    """Say, before anything is read, what will be: how many sessions of how many folders, how large, and since when."""
+    folders = {os.path.dirname(one.path) for one in transcripts}
+    size = sum(one.size for one in transcripts)
+    what = f"{counted(len(transcripts), 'session')} in {counted(len(folders), 'folder')}, {size / 1e6:,.1f} MB"
+    since = f", from {day(transcripts[0].changed)} on" if transcripts else ""
+    terminal.say(f"reading what you typed in {what}{since}")
+    if waiting:
+        terminal.say(f"left for later: {counted(waiting, 'session')}, not idle for three hours yet")
+
+
+def tell(report: LearningReport, *, dry_run: bool) -> None:
+    """Say what came of a run."""
+    for problem in report.problems[:SHOWN_FAULTS]:
+        terminal.complain(f"subcog: {safe(problem)}")
+    if len(report.problems) > SHOWN_FAULTS:
+        terminal.complain(f"subcog: and {len(report.problems) - SHOWN_FAULTS} more")
+    if report.damaged:
+        terminal.say(f"{counted(report.damaged, 'row')} can not be read, and were skipped")
+    if report.left_out:
+        terminal.say(f"left out {counted(report.left_out, 'prompt')}, by {LEFT_OUT}")
+    if report.removed:
+        terminal.say(describe(report.removed))
+    read = f"read {counted(report.turns, 'prompt')} of {counted(report.read, 'session')}"
+    unchanged = f", {report.unchanged} unchanged" if report.unchanged else ""
+    kinds = Counter(one.kind for one in report.proposed)
+    shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+    verb = "would propose" if dry_run else "proposed"
+    terminal.say(f"{read}{unchanged}; {verb} {len(report.proposed)}{f' ({shown})' if shown else ''}")
+    if report.proposed and not dry_run:
+        terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")

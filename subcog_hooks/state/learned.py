@@ -1,0 +1,102 @@
+"""What is known of transcripts that were read: how far, where something was heard, and how sure it is. Pointers, no text.
+
+Every function raises StoreError.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from subcog_hooks.state.connection import State
+
+
+class ReadSoFar:
+    """How far a transcript was read. size: of the file then; end: of what was read, bytes; digest: of what stands before it."""
+
+    __slots__ = ("digest", "end", "size")
+
+    def __init__(self, size: int, end: int, digest: str) -> None:
+        self.size = size
+        self.end = end
+        self.digest = digest
+
+
+class Heard:
+    """A place where something was said that is too unsure to be proposed by itself.
+
+    path: of the transcript; place: of the row, bytes; at: milliseconds since the epoch.
+    """
+
+    __slots__ = ("at", "certainty", "path", "place")
+
+    def __init__(self, path: str, place: int, at: int, certainty: float) -> None:
+        self.path = path
+        self.place = place
+        self.at = at
+        self.certainty = certainty
+
+
+class Said:
+    """How a proposal came about. sessions: how many said it; since: when first, milliseconds since the epoch, 0 for unknown."""
+
+    __slots__ = ("certainty", "sessions", "since")
+
+    def __init__(self, certainty: float, sessions: int, since: int) -> None:
+        self.certainty = certainty
+        self.sessions = sessions
+        self.since = since
+
+
+def find_read(state: "State", path: str) -> ReadSoFar | None:
+    """Return how far a transcript was read, None for not at all."""
+    for size, end, digest in state.run("SELECT size, read, digest FROM transcripts WHERE path = ?", (path,)):
+        return ReadSoFar(_whole(size), _whole(end), str(digest))
+    return None
+
+
+def note_read(state: "State", path: str, read: ReadSoFar, heard: "Sequence[Heard]") -> None:
+    """Note how far a transcript was read, and what was heard in it."""
+    for one in heard:
+        state.run("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?)", (one.path, one.place, one.at, one.certainty))
+    state.run("INSERT OR REPLACE INTO transcripts VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))
+
+
+def find_heard(state: "State", limit: int) -> list[Heard]:
+    """Return the latest places where something was heard."""
+    rows = state.run("SELECT path, place, at, certainty FROM heard ORDER BY at DESC, path, place LIMIT ?", (limit,))
+    return [Heard(str(path), _whole(place), _whole(at), _share(certainty)) for path, place, at, certainty in rows]
+
+
+def unhear(state: "State", one: Heard) -> None:
+    """Let go of a place: what was said there is proposed now, or is no longer there."""
+    state.run("DELETE FROM heard WHERE path = ? AND place = ?", (one.path, one.place))
+
+
+def note_proposed(state: "State", memory: str, said: Said) -> None:
+    """Note how a proposal came about, unless more sessions have said it already."""
+    values = (memory, said.certainty, said.sessions, said.since)
+    state.run(
+        "INSERT INTO proposed VALUES (?, ?, ?, ?) ON CONFLICT (memory) DO UPDATE SET certainty = excluded.certainty, "
+        "sessions = excluded.sessions, since = excluded.since WHERE excluded.sessions > sessions",
+        values,
+    )
+
+
+def find_proposed(state: "State") -> dict[str, Said]:
+    """Return how each proposal came about, by the memory's id."""
+    rows = state.run("SELECT memory, certainty, sessions, since FROM proposed")
+    return {str(id_): Said(_share(certainty), _whole(sessions), _whole(since)) for id_, certainty, sessions, since in rows}
+
+
+def forget_all(state: "State") -> None:
+    """Forget what was read and heard."""
+    for table in ("transcripts", "heard", "proposed"):
+        state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these three
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _share(value: object) -> float:
+    return value if isinstance(value, float) else 0.0
