@@ -12,19 +12,21 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subcog_hooks.capture.sessions import proposals, signs, transcript, weights, worth
+from subcog_hooks.capture.sessions import learning, proposals, signs, transcript, weights, worth
 from subcog_hooks.capture.sessions.turns import FAILED, REFUSED, Before, Turn
 
 TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "turns.jsonl")
 MODULE = os.path.abspath(str(weights.__file__))
 CREDIT = {"keep": 1.0, "maybe": 0.5, "drop": 0.0}
-OWN_WEIGHT = 0.3  # of an invented turn against a real one: what somebody makes up is cleaner than what people type
+OWN_WEIGHT = 0.5  # of an invented turn against a real one: what somebody makes up is cleaner than what people type
+MOST_PEOPLE = 5  # invented people who use a word, from which on it is none of a subject: 150 words; 4 or 6 gain nothing
 PULL = 3.0  # of every weight but the intercept towards 0
 ROUNDS = 8  # of which sentence is the surest by the weights, and the weights by these sentences
 STEPS = 25  # of Newton's method
@@ -33,12 +35,12 @@ Floats = NDArray[np.float64]
 
 
 class Example(NamedTuple):
-    """A labelled turn. person: whose it is, "" for an invented one; path: of its transcript."""
+    """A labelled turn. person: whose it is; path: of its transcript, "" for that of an invented person."""
 
     turn: Turn
     label: str
     person: str
-    path: str
+    path: str = ""
 
 
 class Bags(NamedTuple):
@@ -61,24 +63,17 @@ def main() -> None:
     examples = own_examples() + (real_examples(given.persons, given.split) if given.persons else [])
     names, bags = as_bags(examples)
     people = np.array([example.person for example in examples])
-    judged = np.full(len(examples), np.nan)
-    for person in sorted(set(people) - {""}) or [""]:
+    counted = np.array([bool(example.path) or not given.persons for example in examples])  # real people where there are any
+    judged, models = np.zeros(len(examples)), {}
+    for person in sorted(set(people[counted])):
         left = people == person
-        if not person:  # invented people alone: each by the others
-            break
-        fitted = fitted_to_surest(of_some(bags, ~left))
-        judged[left] = logits([bag for bag, is_left in zip(bags.signs, left, strict=True) if is_left], fitted)
-    is_judged = ~np.isnan(judged)
-    slope, shift = (1.0, 0.0)
-    if is_judged.any():
-        slope, shift = calibration(judged[is_judged], bags.credit[is_judged])
-        report(
-            slope * judged[is_judged] + shift,
-            bags.credit[is_judged],
-            [e for e, is_in in zip(examples, is_judged, strict=True) if is_in],
-        )
+        models[person] = fitted_to_surest(of_some(bags, ~left))
+        judged[left] = logits(of_some(bags, left).signs, models[person])
+    slope, shift = calibration(judged[counted], bags.credit[counted])
+    sessions = len({example.path for example in examples} - {""}) or len(set(people))
+    report(slope * judged[counted] + shift, bags.credit[counted], sessions)
     if given.proposals:
-        write_proposals(given.proposals, examples, names, bags, people, slope, shift)
+        write_proposals(given.proposals, examples, names, models, slope, shift)
     fitted = fitted_to_surest(bags)
     for name, weight in sorted(zip(names, fitted, strict=True), key=lambda pair: -pair[1]):
         print(f"{weight:7.2f} {int(sum(bag[:, names.index(name)].any() for bag in bags.signs)):5d} {name}")
@@ -90,7 +85,7 @@ def own_examples() -> list[Example]:
     """Return the invented turns."""
     with open(TURNS, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    return [Example(Turn(row["text"], before(row.get("before", "")), place=3), row["label"], "", "") for row in rows]
+    return [Example(Turn(row["text"], before(row.get("before", "")), place=3), row["label"], row["person"]) for row in rows]
 
 
 def before(said: str) -> Before:
@@ -120,13 +115,23 @@ def real_examples(folder: str, split: str) -> list[Example]:
 def as_bags(examples: Sequence[Example]) -> tuple[list[str], Bags]:
     """Return the names of the signs, and the examples by them."""
     seen = [[sentence.signs for sentence in signs.sentences_of(example.turn)] for example in examples]
-    every = {name for found in seen for sentence in found for name in sentence}
+    every = {name for found in seen for sentence in found for name in sentence if not name.startswith(signs.WORD)}
+    every |= common_words([example.person for example in examples if not example.path], seen)
     names = [signs.INTERCEPT, *sorted(every - {signs.INTERCEPT})]
     silent = np.eye(1, len(names))
     bags = [np.array([[s.get(name, 0.0) for name in names] for s in found]) if found else silent for found in seen]
     credit = np.array([CREDIT[example.label] for example in examples])
-    weight = np.array([1.0 if example.person else OWN_WEIGHT for example in examples])
+    weight = np.array([1.0 if example.path else OWN_WEIGHT for example in examples])
     return names, Bags(bags, credit, weight)
+
+
+def common_words(people: Sequence[str], seen: Sequence[Sequence[dict[str, float]]]) -> set[str]:
+    """Return the signs of the words that several invented people use: which words count, no real person decides."""
+    by_word: dict[str, set[str]] = defaultdict(set)
+    for person, found in zip(people, seen, strict=False):
+        for name in (name for sentence in found for name in sentence if name.startswith(signs.WORD)):
+            by_word[name].add(person)
+    return {name for name, users in by_word.items() if len(users) >= MOST_PEOPLE}
 
 
 def of_some(bags: Bags, chosen: NDArray[np.bool_]) -> Bags:
@@ -136,9 +141,13 @@ def of_some(bags: Bags, chosen: NDArray[np.bool_]) -> Bags:
 def fitted_to_surest(bags: Bags) -> Floats:
     """Return the weights (signs,) by which the surest sentence of each turn says what the turn is worth."""
     found = fitted(np.array([bag.max(axis=0) for bag in bags.signs]), bags)
+    before: list[int] = []
     for _ in range(ROUNDS):
-        surest = np.array([bag[int((bag @ found).argmax())] for bag in bags.signs])
-        found = fitted(surest, bags)
+        places = [int((bag @ found).argmax()) for bag in bags.signs]
+        if places == before:
+            break
+        before = places
+        found = fitted(np.array([bag[place] for bag, place in zip(bags.signs, places, strict=True)]), bags)
     return found
 
 
@@ -151,7 +160,10 @@ def fitted(rows: Floats, bags: Bags) -> Floats:
         likely = 1.0 / (1.0 + np.exp(-np.clip(rows @ found, -30.0, 30.0)))
         slope = rows.T @ (bags.weight * (likely - bags.credit)) + pull * found
         bend = (rows * (bags.weight * likely * (1.0 - likely))[:, None]).T @ rows + np.diag(pull)
-        found -= np.linalg.solve(bend, slope)
+        step = np.linalg.solve(bend, slope)
+        found -= step
+        if np.abs(step).max() < 1e-3:
+            break
     return found
 
 
@@ -171,19 +183,15 @@ def calibration(judged: Floats, credit: Floats) -> tuple[float, float]:
     return float(found[1]), float(found[0])
 
 
-def report(judged: Floats, credit: Floats, examples: Sequence[Example]) -> None:
+def report(judged: Floats, credit: Floats, sessions: int) -> None:
     """Print what turns of people who were not seen would be proposed, by how many a session, and how far to believe it."""
-    sessions = len({example.path for example in examples})
     keeps = credit == 1.0
     order = np.argsort(-judged, kind="stable")
     for a_session in (0.4, 0.6, 0.8, 1.0):
-        count = int(a_session * sessions)
-        chosen = order[:count]
+        chosen = order[: int(a_session * sessions)]
         bar = 1.0 / (1.0 + np.exp(-judged[chosen[-1]]))
-        print(
-            f"{a_session:.1f} a session (bar {bar:.3f}): precision {credit[chosen].mean():.3f}, "
-            f"recall {keeps[chosen].sum() / keeps.sum():.3f}"
-        )
+        found = keeps[chosen].sum() / keeps.sum()
+        print(f"{a_session:.1f} a session, bar {bar:.3f}: precision {credit[chosen].mean():.3f}, recall {found:.3f}")
     for part in np.array_split(np.argsort(judged), 10)[5:]:
         print(f"  told {(1.0 / (1.0 + np.exp(-judged[part]))).mean():.2f}, are {credit[part].mean():.2f}")
 
@@ -192,23 +200,23 @@ def write_proposals(
     path: str,
     examples: Sequence[Example],
     names: Sequence[str],
-    bags: Bags,
-    people: NDArray[np.str_],
+    models: Mapping[str, Floats],
     slope: float,
     shift: float,
 ) -> None:
-    """Write what each person's weights, which have not seen that person, would propose."""
+    """Write what each person's weights, which have not seen that person, would propose, as `learn --jsonl` does."""
+    of_session: dict[str, list[proposals.Proposal]] = defaultdict(list)
+    for example in (example for example in examples if example.path):
+        by_sign = dict(zip(names, map(float, models[example.person]), strict=True))
+        found = proposals.propose(example.turn, example.path, example.person, worth.Fit(by_sign, slope, shift))
+        if found and found.certainty >= worth.BAR:
+            of_session[example.path].append(found)
     count = 0
     with open(path, "w", encoding="utf-8") as file:
-        for person in sorted(set(people) - {""}):
-            left = people == person
-            by_name = dict(zip(names, map(float, fitted_to_surest(of_some(bags, ~left))), strict=True))
-            fit = worth.Fit(by_name, slope, shift)
-            for example in (example for example, is_left in zip(examples, left, strict=True) if is_left):
-                found = proposals.propose(example.turn, example.path, person, fit)
-                if found and found.certainty >= worth.BAR:
-                    file.write(json.dumps(found.line()) + "\n")
-                    count += 1
+        for every in of_session.values():
+            for one in sorted(every, key=lambda one: -one.certainty)[: learning.MOST_PROPOSED]:
+                file.write(json.dumps(one.line()) + "\n")
+                count += 1
     print(f"{count} proposals written to {path}", file=sys.stderr)
 
 

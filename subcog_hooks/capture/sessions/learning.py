@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from subcog_hooks.memory.store import Store
     from subcog_hooks.state.connection import State
 
-MOST_PROPOSED = 3  # of one session by themselves, the surest: a person reads them
+MOST_PROPOSED = 8  # of one session by themselves, the surest: a person reads them
 
 
 class LearningOptions:

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-BAR = 0.335  # the certainty from which on a turn is proposed by itself
+BAR = 0.35  # the certainty from which on a turn is proposed by itself
 REPEATED_BAR = 0.12  # and from which on where another session says the same
 OF_A_NOTE = 0.95  # the certainty of what the person called a note
 SUREST = 0.99
