@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subcog_hooks.capture.sessions import learning, proposals, signs, transcript, weights, worth
+from subcog_hooks.capture.sessions import files, learning, signs, transcript, weights, worth
 from subcog_hooks.capture.sessions.turns import FAILED, REFUSED, Before, Turn
 
 TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "turns.jsonl")
@@ -106,9 +106,11 @@ def real_examples(folder: str, split: str) -> list[Example]:
             for number, line in enumerate(file):
                 lines[offset] = number
                 offset += len(line)
-        for turn in transcript.read(path).turns:
-            if (label := labels.get((name, lines[turn.offset]))) is not None:
-                found.append(Example(turn, label, name.partition("/")[0], path))
+        found += [
+            Example(turn, label, name.partition("/")[0], path)
+            for turn in transcript.read(path).turns
+            if (label := labels.get((name, lines[turn.offset]))) is not None
+        ]
     return found
 
 
@@ -205,16 +207,14 @@ def write_proposals(
     shift: float,
 ) -> None:
     """Write what each person's weights, which have not seen that person, would propose, as `learn --jsonl` does."""
-    of_session: dict[str, list[proposals.Proposal]] = defaultdict(list)
-    for example in (example for example in examples if example.path):
-        by_sign = dict(zip(names, map(float, models[example.person]), strict=True))
-        found = proposals.propose(example.turn, example.path, example.person, worth.Fit(by_sign, slope, shift))
-        if found and found.certainty >= worth.BAR:
-            of_session[example.path].append(found)
     count = 0
     with open(path, "w", encoding="utf-8") as file:
-        for every in of_session.values():
-            for one in sorted(every, key=lambda one: -one.certainty)[: learning.MOST_PROPOSED]:
+        for person in sorted({example.person for example in examples if example.path}):
+            fit = worth.Fit(dict(zip(names, map(float, models[person]), strict=True)), slope, shift)
+            paths = dict.fromkeys(example.path for example in examples if example.person == person)
+            found = [one for one in map(files.at_path, paths) if one]
+            report = learning.learn(found, None, None, learning.LearningOptions(dry_run=True, fit=fit), lambda _: None)
+            for one in report.proposed:
                 file.write(json.dumps(one.line()) + "\n")
                 count += 1
     print(f"{count} proposals written to {path}", file=sys.stderr)

@@ -5,12 +5,13 @@ import os
 import typer
 
 from subcog_hooks import log
-from subcog_hooks.cli.support import claude_notes, session
+from subcog_hooks.cli.support import claude_notes, learning, session
 from subcog_hooks.embed import background
 from subcog_hooks.errors import StoreBusy, SubcogError
 from subcog_hooks.hooks import detached
 from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.settings.keys import NOT_LEARNED
 
 LOCK = "at-rest.lock"
 
@@ -27,6 +28,8 @@ def at_rest() -> None:
         with ProcessLock(os.path.join(home.root, LOCK), 0, "working at rest"):
             if session.settings()[claude_notes.NOTES_SETTING]:
                 _take_notes()
+            if session.settings()[learning.SETTING] != NOT_LEARNED:
+                _learn()
     except StoreBusy:
         return  # another process is at it
     if background.is_allowed(session.settings()):
@@ -41,3 +44,12 @@ def _take_notes() -> None:
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         log.write(home, f"Claude Code's notes were not taken over: {why}")
         claude_notes.note_failure(home, why)
+
+
+def _learn() -> None:
+    home = session.home()
+    try:
+        learning.at_rest(home)
+    except Exception as error:  # noqa: BLE001 - as above
+        why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
+        log.write(home, f"sessions were not looked at: {why}")

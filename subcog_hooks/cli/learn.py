@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.capture.sessions import learning as sessions
-from subcog_hooks.capture.sessions.proposals import Proposal
+from subcog_hooks.capture.sessions.proposals import Proposal, is_from_session
 from subcog_hooks.cli.support import author, embedding, learning, progress, session
 from subcog_hooks.cli.support.decisions import counted
-from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES
@@ -77,16 +77,16 @@ def _print(one: Proposal, *, as_jsonl: bool) -> None:
     if as_jsonl:
         terminal.json(one.line())
         return
-    terminal.pieces(
-        (f"{one.certainty:.2f} ", ACCENT), (f"{one.kind}  {safe(one.owner or '')}  ", DIM), (safe(one.worth.text), "")
-    )
+    often = f"said {one.sessions} times since {day(one.since)}  " if one.sessions > 1 else ""
+    whose = f"{one.kind} for {safe(one.owner)}  " if one.owner and one.scope == "project" else f"{one.kind}  "
+    terminal.pieces((f"{one.certainty:.2f} ", ACCENT), (f"{whose}{often}", DIM), (safe(one.worth.text), ""))
 
 
 def _forget(*, is_sure: bool) -> None:
     """Erase what came from sessions. Raises UsageError where nobody can be asked, typer.Exit where nothing came."""
     home = session.home()
     with session.writing() as store:
-        gone = [memory for memory in store.all(STATUSES) if learning.is_learned(memory)]
+        gone = [memory for memory in store.all(STATUSES) if is_from_session(memory)]
         kept = sum(memory.status == "active" for memory in gone)
         if kept and not is_sure:
             if not terminal.interactive:

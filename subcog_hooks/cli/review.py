@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import author, completion, embedding, session, waiting
+from subcog_hooks.capture.sessions.proposals import is_from_session
+from subcog_hooks.cli.support import author, completion, embedding, learning, session, waiting
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
@@ -126,6 +127,7 @@ class _Session:
         self._at = 0
         self._steps: list[tuple[int, Settlement]] = []  # each with the place at which it was made
         self._settled: set[str] = set()
+        self._said = learning.how_said()
         self._tried = 0
         self._would: Mapping[str, list[Decision]] = {}
 
@@ -237,6 +239,9 @@ class _Session:
             (f"  {memory.id}  {day(memory.created_at)}  {_origin(memory)}  ({left} left)", DIM),
         )
         terminal.paragraph((safe(memory.content), ""), indent=3)
+        if is_from_session(memory):
+            for name, text in learning.told_of(memory, self._said.get(memory.id)):
+                terminal.paragraph((f"{name}: ", DIM), (safe(text), ""), indent=3)
         cues = [("asked", [one.text for one in memory.questions]), ("file", memory.paths), ("trigger", memory.triggers)]
         for name, values in (*cues, ("tag", memory.tags), ("keyword", memory.keywords)):
             if values:

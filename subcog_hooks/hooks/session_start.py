@@ -9,6 +9,7 @@ from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.payload import START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
+from subcog_hooks.settings.keys import COUNTED_AT_REST, NOT_LEARNED
 from subcog_hooks.state import ledger, pause, reminder, sessions, sought
 
 TYPE_CHECKING = False
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from subcog_hooks.wire import Json
 
 RESTING_COMMAND = "at-rest"  # what is left to be done in the background
-REMIND, CLAUDE_MEMORY = "capture.remind", "capture.claude_memory"
+REMIND, CLAUDE_MEMORY, SESSIONS = "capture.remind", "capture.claude_memory", "capture.sessions"
 STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # of the payload's sources
 CHARACTERS = "surfacing.brief_characters"
 MOST_UNITS = 1_500  # UTF-16 units of what is given whatever the brief has room for: it stays in the context for the session
@@ -44,7 +45,7 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     if occasion is None:
         return
     _answer(occasion, payload, write)
-    if occasion.settings[CLAUDE_MEMORY]:
+    if occasion.settings[CLAUDE_MEMORY] or occasion.settings[SESSIONS] != NOT_LEARNED:
         _leave_work(occasion)
 
 
@@ -106,10 +107,17 @@ def _begin_with(
 
 def _reminder(occasion: "Occasion") -> str:
     """Return what the person is told of memories that wait, "" for nothing. Raises StoreError."""
-    waiting = occasion.store.count_pending() if occasion.settings[REMIND] else 0
-    if not waiting or not reminder.is_due(occasion.state, occasion.at):
+    if not occasion.settings[REMIND]:
         return ""
-    return f"subcog: {waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"
+    waiting = occasion.store.count_pending()
+    said = [f"{waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"] if waiting else []
+    if occasion.settings[SESSIONS] == COUNTED_AT_REST:
+        from subcog_hooks.state import at_rest  # for those who want it
+
+        if count := at_rest.find_learnable(occasion.state):
+            things = "thing that you said in a session" if count == 1 else "things that you said in sessions"
+            said.append(f"{count} {things} may be worth remembering: `subcog learn`")
+    return f"subcog: {'; '.join(said)}" if said and reminder.is_due(occasion.state, occasion.at) else ""
 
 
 def _with_remark(told: bytes, remark: str) -> bytes:

@@ -18,7 +18,7 @@ WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
 ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are notes
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # what an agent stores, beside NO_NOTES
-NOT_LEARNED, LEARNED_WHEN_ASKED, LEARNED_AT_REST = "off", "ask", "on"  # from sessions
+NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST = "off", "ask", "on"  # what was said in sessions
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 CLAUDE = "claude"  # and of llm.at_rest
 SECOND_LOOK = "second_look.mode"
@@ -511,9 +511,9 @@ KEYS = {
         ChoiceKey(
             "capture.sessions",
             NOT_LEARNED,
-            (NOT_LEARNED, LEARNED_WHEN_ASKED, LEARNED_AT_REST),
-            "Whether what you typed in sessions is looked at for memories (`subcog learn`): by no means, when you ask for it, or "
-            "when a session begins too. What is found waits for `subcog review`",
+            (NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST),
+            "Whether what you typed in sessions is looked at for memories when another session begins, in the background: off "
+            "leaves it to `subcog learn`, ask says how much there is to propose, on lets it wait for `subcog review`",
             is_personal=True,
         ),
         ListKey(

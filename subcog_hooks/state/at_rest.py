@@ -1,4 +1,4 @@
-"""The work at rest that sessions start: when it was last started. Every function raises StoreError."""
+"""The work at rest that sessions start: when it was last started, and what of it. Every function raises StoreError."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,3 +18,27 @@ def note(state: "State", now_ms: int) -> None:
         "INSERT INTO flags VALUES ('at rest', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
         (now_ms + EVERY_MS,),
     )
+
+
+LEARN_EVERY_MS = 6 * 3_600_000
+
+
+def take_learning(state: "State", now_ms: int) -> bool:
+    """Return whether sessions are to be looked at, since that was last begun hours ago; it is noted as begun then."""
+    if state.run("SELECT 1 FROM flags WHERE name = 'learning' AND until BETWEEN ? AND ?", (now_ms, now_ms + LEARN_EVERY_MS)):
+        return False
+    state.run(
+        "INSERT INTO flags VALUES ('learning', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
+        (now_ms + LEARN_EVERY_MS,),
+    )
+    return True
+
+
+def note_learnable(state: "State", count: int) -> None:
+    """Note how much of what was said in sessions could be proposed."""
+    state.run("INSERT INTO flags VALUES ('learnable', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (count,))
+
+
+def find_learnable(state: "State") -> int:
+    """Return how much of what was said in sessions could be proposed, as far as that was looked for."""
+    return sum(count for (count,) in state.run("SELECT until FROM flags WHERE name = 'learnable'") if isinstance(count, int))

@@ -82,6 +82,13 @@ def note_proposed(state: "State", memory: str, said: Said) -> None:
     )
 
 
+def find_said(state: "State", memory: str) -> Said | None:
+    """Return how a proposal came about, None where that is not known."""
+    for certainty, sessions, since in state.run("SELECT certainty, sessions, since FROM proposed WHERE memory = ?", (memory,)):
+        return Said(_share(certainty), _whole(sessions), _whole(since))
+    return None
+
+
 def find_proposed(state: "State") -> dict[str, Said]:
     """Return how each proposal came about, by the memory's id."""
     rows = state.run("SELECT memory, certainty, sessions, since FROM proposed")

@@ -40,7 +40,7 @@ def kind_of(turn: Turn, worth: Worth) -> str:
     return PREFERENCE if signs & _RULING else FACT
 
 
-def scope_of(turn: Turn, worth: Worth, kind: str) -> str:
+def scope_of(worth: Worth, kind: str) -> str:
     """Return "user" for what holds in the person's other projects too, else "project"."""
     text = worth.text.lower()
     is_about_conduct = kind in (CORRECTION, PREFERENCE, PROCEDURE) and any(phrase in text for phrase in _OF_CONDUCT)

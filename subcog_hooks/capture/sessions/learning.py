@@ -7,12 +7,13 @@ and what is there already is not stored twice, since ids follow from what was sa
 import os
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.compose import Removed
-from subcog_hooks.capture.sessions import files, proposals, transcript
+from subcog_hooks.capture.compose import Removed, total
+from subcog_hooks.capture.sessions import files, proposals, repetition, transcript
 from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.worth import BAR, PACKAGED, REPEATED_BAR, Fit
 from subcog_hooks.memory import project
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.model import PENDING, now_ms
+from subcog_hooks.memory.store import audience_of
 from subcog_hooks.state import learned
 
 TYPE_CHECKING = False
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.capture.sessions.files import TranscriptFile
+    from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
     from subcog_hooks.state.connection import State
 
+MOST_HEARD = 3_000  # the latest unsure ones that are compared with each other: three seconds
 MOST_PROPOSED = 8  # of one session by themselves, the surest: a person reads them
 
 
@@ -42,7 +45,7 @@ class LearningOptions:
 class LearningReport:
     """The outcome of a run: how much was read, and the proposals that are new."""
 
-    __slots__ = ("damaged", "left_out", "problems", "proposed", "read", "removed", "turns", "unchanged")
+    __slots__ = ("damaged", "heard", "left_out", "problems", "proposed", "read", "removed", "turns", "unchanged")
 
     def __init__(self) -> None:
         self.read = 0  # transcripts
@@ -53,6 +56,7 @@ class LearningReport:
         self.problems: list[str] = []
         self.proposed: list[Proposal] = []
         self.removed: Removed = ()
+        self.heard: list[learned.Heard] = []  # in a run that notes nothing
 
 
 def learn(
@@ -71,6 +75,9 @@ def learn(
     for file in found:
         _learn_from(file, store, state, options, places, report)
         progress(file.size)
+    if report.turns:
+        _raise_repeated(store, state, options, places, report)
+    report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
     return report
 
 
@@ -111,8 +118,10 @@ def _learn_from(
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
     new = _store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
     report.proposed += new
-    if state and not options.dry_run:
-        heard = [learned.Heard(file.path, one.turn.offset, one.turn.at, one.certainty) for one in (*unsure, *rest)]
+    heard = [learned.Heard(file.path, one.turn.offset, one.turn.at, one.certainty) for one in (*unsure, *rest)]
+    if options.dry_run:
+        report.heard += heard
+    elif state:
         state.begin()
         for one in sure:
             learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at))
@@ -151,10 +160,105 @@ def _store_new(
         rows, lambda _: False, frozenset(), store, importing.Options(dry_run=options.dry_run), lambda _: None
     )
     report.problems += [f"{problem.place}: {problem.message}" for problem in imported.problems]
+    ids = [row.memory.id for _, row in rows]
     if store and not options.dry_run:
-        stored = store.by_ids([row.memory.id for _, row in rows])
-        return [unknown[id_] for id_ in stored]
-    return [unknown[row.memory.id] for _, row in rows]
+        ids = [id_ for id_ in ids if id_ in store.by_ids(ids)]
+    report.removed = total([report.removed, *(unknown[id_].removed for id_ in ids)])
+    return [unknown[id_] for id_ in ids]
+
+
+def _raise_repeated(
+    store: "Store | None", state: "State | None", options: LearningOptions, places: "_Places", report: LearningReport
+) -> None:
+    """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning."""
+    heard = [*report.heard, *(learned.find_heard(state, MOST_HEARD) if state else [])]
+    latest = sorted(heard, key=lambda one: (-one.at, one.path, one.place))[:MOST_HEARD]
+    unsure = {one.id: one for one in _found_again(latest, state, options, places)}
+    new = {one.id: one for one in report.proposed}
+    stored = {
+        memory.id: memory for memory in (store.all((PENDING, "active")) if store else ()) if proposals.is_from_session(memory)
+    }
+    known = sorted(stored.values(), key=lambda one: (one.status == PENDING, one.created_at, one.id))
+    fresh = sorted((one for one in new.values() if one.id not in stored), key=lambda one: (one.turn.at, one.id))
+    said = [
+        *(_utterance_of_memory(memory, state) for memory in known),
+        *(_utterance(one) for one in fresh),
+        *(_utterance(one) for one in sorted(unsure.values(), key=lambda one: (-one.certainty, one.id))),
+    ]
+    for group in repetition.find_repeated(said):
+        first = group.said[0].key
+        one = new.get(first) or unsure.get(first)
+        if one and first not in new:
+            one = _in_context(one, options)
+            report.proposed += _store_new([one], store, options, places, report)
+        if one:
+            one.sessions, one.since, one.certainty = group.sessions, group.since, group.certainty
+        if store and state and not options.dry_run:
+            learned.note_proposed(state, first, learned.Said(group.certainty, group.sessions, group.since))
+            _set_aside(store, [other.key for other in group.said[1:] if other.key in stored], first)
+        repeats = {other.key for other in group.said[1:]}
+        report.proposed = [other for other in report.proposed if other.id not in repeats]
+
+
+def _found_again(
+    heard: "Sequence[learned.Heard]", state: "State | None", options: LearningOptions, places: "_Places"
+) -> list[Proposal]:
+    """Return what was heard, out of the transcripts that are still there."""
+    found = []
+    for one in heard:
+        try:
+            turns = transcript.read_row(one.path, one.place, 0)
+        except OSError:
+            turns = []
+        if not turns and state and not options.dry_run:
+            learned.unhear(state, one)
+        for turn in turns:
+            owner = places.owner_of(turn.folder)
+            again = None if places.is_left_out(turn.folder, owner) else proposals.propose(turn, one.path, owner, options.fit)
+            if again:
+                again.certainty = one.certainty  # with what stood before it
+                found.append(again)
+    return found
+
+
+def _in_context(one: Proposal, options: LearningOptions) -> Proposal:
+    """Return a proposal made with what stood before it, which tells its kind and its files."""
+    try:
+        turns = transcript.read_row(one.path, one.turn.offset)
+    except OSError:
+        return one
+    made = (proposals.propose(turn, one.path, one.owner, options.fit) for turn in turns)
+    return next((again for again in made if again and again.id == one.id), one)
+
+
+def _set_aside(store: "Store", ids: "Sequence[str]", first: str) -> None:
+    """Let one proposal stand for others of its meaning, as long as nobody has said anything about these."""
+    waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING]
+    if waiting and first in store.by_ids([first]):
+        store.modify(waiting, lambda memory: memory.replaced(status="superseded", superseded_by=first))
+
+
+def _utterance(one: Proposal) -> repetition.Utterance:
+    return repetition.Utterance(
+        one.id,
+        one.worth.text,
+        session=os.path.basename(one.path).removesuffix(files.SUFFIX),
+        audience=audience_of(one.scope, one.owner),
+        at=one.turn.at,
+        certainty=one.certainty,
+    )
+
+
+def _utterance_of_memory(memory: "Memory", state: "State | None") -> repetition.Utterance:
+    known = learned.find_said(state, memory.id) if state else None
+    return repetition.Utterance(
+        memory.id,
+        memory.content,
+        session=proposals.session_of(memory),
+        audience=audience_of(memory.scope, memory.project),
+        at=memory.created_at,
+        certainty=known.certainty if known else BAR,
+    )
 
 
 class _Places:

@@ -12,6 +12,7 @@ from subcog_hooks.memory.model import PENDING, SECTION, Memory, hash_content
 from subcog_hooks.redaction.redact import redact
 
 ORIGIN = "session:"  # begins the source of what was said in one
+Removed = tuple[tuple[str, int], ...]
 TRANSCRIPT = "transcript"  # the trust of it
 MOST_EVIDENCE = 500  # characters
 
@@ -19,21 +20,22 @@ MOST_EVIDENCE = 500  # characters
 class Proposal:
     """A turn that may be worth remembering.
 
-    worth: the judgement on it; owner: its project's identity, None outside of any; sessions: how many said it; since: when
-    first, milliseconds since the epoch.
+    removed: the secrets and private spans that were in the turn; worth: the judgement on it; owner: its project's identity, None
+    outside of any; sessions: how many said it; since: when first, milliseconds since the epoch.
     """
 
-    __slots__ = ("certainty", "kind", "owner", "path", "scope", "sessions", "since", "turn", "worth")
+    __slots__ = ("certainty", "kind", "owner", "path", "removed", "scope", "sessions", "since", "turn", "worth")
 
     def __init__(self, turn: Turn, worth: Worth, path: str, owner: str | None) -> None:
         self.turn = turn
         self.worth = worth
         self.path = path
         self.kind = kinds.kind_of(turn, worth)
-        self.scope = "project" if owner and kinds.scope_of(turn, worth, self.kind) == "project" else "user"
+        self.scope = "project" if owner and kinds.scope_of(worth, self.kind) == "project" else "user"
         self.owner = owner
         self.certainty = worth.certainty
         self.sessions = 1
+        self.removed: Removed = ()
         self.since = turn.at
 
     @property
@@ -96,6 +98,21 @@ class Proposal:
         return (glob,)
 
 
+def is_from_session(memory: Memory) -> bool:
+    """Return whether a memory came from a session."""
+    return memory.source.startswith(ORIGIN)
+
+
+def session_of(memory: Memory) -> str:
+    """Return the id of the session that a memory came from: its transcript has that name.
+
+    >>> session_of(Memory(id="a", content="x", source="session:/home/me/.claude/projects/-shop/4f56.jsonl:b1c2"))
+    '4f56'
+    """
+    path = memory.source.removeprefix(ORIGIN).rpartition(":")[0]
+    return os.path.basename(path).removesuffix(".jsonl")
+
+
 def propose(turn: Turn, path: str, owner: str | None, fit: Fit = PACKAGED) -> Proposal | None:
     """Return what a turn may be worth, without secrets and private spans; None where it says nothing.
 
@@ -105,4 +122,8 @@ def propose(turn: Turn, path: str, owner: str | None, fit: Fit = PACKAGED) -> Pr
     if redacted.removed:
         turn = turn.with_text(redacted.text)
     worth = judge(turn, fit)
-    return Proposal(turn, worth, path, owner) if worth and worth.text else None
+    if worth is None or not worth.text:
+        return None
+    proposal = Proposal(turn, worth, path, owner)
+    proposal.removed = redacted.removed
+    return proposal

@@ -284,6 +284,15 @@ def sentences_of(turn: Turn) -> list[Sentence]:
     return found
 
 
+def without_bullet(text: str) -> str:
+    """Return a line of a list without its sign.
+
+    >>> without_bullet("- no default exports"), without_bullet("2. run it")
+    ('no default exports', 'run it')
+    """
+    return _BULLET.sub("", text)
+
+
 def _signs_of_sentence(text: str, words: int, place: int) -> dict[str, float]:
     bare = _BULLET.sub("", text)
     plain = _SLASH.sub("", bare).lower().replace("\u2019", "'")

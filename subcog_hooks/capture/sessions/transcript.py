@@ -1,7 +1,7 @@
 """Reading a transcript of Claude Code: row by row, in bounded memory, into the turns that the person typed.
 
-A prompt that was taken back (the client rewinds, and goes on from an earlier row) stands in the file like any other. Rows form a
-tree by `parentUuid`; only what lies on the way from the last row to the beginning was said.
+A prompt that was taken back (the client rewinds, and goes on from an earlier row) stands in the file like any other. Rows form
+a tree by `parentUuid`; only what lies on the way from the last row to the beginning was said.
 """
 
 import json
@@ -51,6 +51,24 @@ def read(path: str, start: int = 0) -> TranscriptReading:
             reader.take(line, offset, is_new=offset >= start)
     reader.end = max(reader.end, start)
     return TranscriptReading(reader.turns_said(), reader.end, reader.damaged)
+
+
+def read_row(path: str, place: int, look_back: int = LOOK_BACK) -> list[Turn]:
+    """Return the turns of the row that stands at `place`, bytes. Raises OSError.
+
+    look_back: bytes before it that are read, for what stood before the turns; 0 for none.
+    """
+    reader = _Reader(os.path.basename(path).removesuffix(".jsonl"))
+    with open(path, "rb") as file:
+        at = max(0, place - look_back)
+        file.seek(at)
+        if at and look_back:
+            at += len(file.readline(MAX_ROW))
+        for offset, end, line in _lines(file, at):
+            reader.take(line, offset, is_new=offset >= place)
+            if end > place:
+                break
+    return reader.turns_said()
 
 
 def _lines(file: BinaryIO, at: int) -> Iterator[tuple[int, int, bytes]]:

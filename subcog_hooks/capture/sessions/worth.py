@@ -6,7 +6,7 @@ A logistic model of the signs, by the surest sentence of a turn: a rule stands a
 from math import exp
 
 from subcog_hooks.capture.sessions import weights
-from subcog_hooks.capture.sessions.signs import Sentence, sentences_of
+from subcog_hooks.capture.sessions.signs import Sentence, sentences_of, without_bullet
 from subcog_hooks.capture.sessions.turns import NOTE, Turn
 from subcog_hooks.text.typed import is_typed
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-BAR = 0.35  # the certainty from which on a turn is proposed by itself
+BAR = 0.345  # the certainty from which on a turn is proposed by itself: .8 a session, of people who were not seen
 REPEATED_BAR = 0.12  # and from which on where another session says the same
 OF_A_NOTE = 0.95  # the certainty of what the person called a note
 SUREST = 0.99
@@ -42,7 +42,10 @@ PACKAGED = Fit(weights.WEIGHTS, weights.SLOPE, weights.SHIFT)
 
 
 class Worth:
-    """The judgement on a turn. certainty: that of its surest sentence; text: what of it is proposed; signs: of that sentence."""
+    """The judgement on a turn.
+
+    certainty: that of its surest sentence; text: what of it is proposed; signs: of that sentence.
+    """
 
     __slots__ = ("certainty", "signs", "text")
 
@@ -76,4 +79,5 @@ def _cut(sentences: "Sequence[Sentence]", sure: "Sequence[float]", best: int) ->
         if place not in kept and sure[place] >= BAR and size + len(sentences[place].text) < MOST_CHARACTERS:
             kept.add(place)
             size += len(sentences[place].text) + 1
-    return " ".join(sentences[place].text for place in sorted(kept))[:MOST_CHARACTERS].strip()
+    texts = [sentences[place].text for place in sorted(kept)]
+    return " ".join(texts if len(texts) > 1 else map(without_bullet, texts))[:MOST_CHARACTERS].strip()

@@ -5,22 +5,31 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from subcog_hooks.capture.sessions import files
+from subcog_hooks.capture.sessions import files, transcript
+from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
 from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
 from subcog_hooks.capture.sessions.proposals import ORIGIN
+from subcog_hooks.capture.sessions.turns import Turn
 from subcog_hooks.cli.support import claude_notes, session
 from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.output import day, safe, terminal
-from subcog_hooks.errors import UsageError
+from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Store
-from subcog_hooks.redaction.redact import describe
+from subcog_hooks.paths import Home
+from subcog_hooks.redaction.redact import describe, redact
+from subcog_hooks.settings.keys import COUNTED_AT_REST
+from subcog_hooks.state import at_rest as resting
+from subcog_hooks.state import learned
 from subcog_hooks.state.connection import State
+from subcog_hooks.state.learned import Said
 
-LEFT_OUT = "capture.sessions_except"
+SETTING, LEFT_OUT = "capture.sessions", "capture.sessions_except"
 DAY_MS = 86_400_000
+COUNTED_SINCE = "30d"  # what is older is swept by the client
 SHOWN_FAULTS = 10
+SHOWN_CALL, SHOWN_TURN = 120, 500  # characters
 STATE_BUSY_MS = 2_000.0
 _AGES = {"h": DAY_MS // 24, "d": DAY_MS, "w": 7 * DAY_MS, "m": 30 * DAY_MS, "y": 365 * DAY_MS}
 
@@ -84,9 +93,72 @@ def opened(*, dry_run: bool) -> Iterator[tuple[Store | None, State | None]]:
             state.close()
 
 
-def is_learned(memory: Memory) -> bool:
-    """Return whether a memory came from a session."""
-    return memory.source.startswith(ORIGIN)
+def at_rest(home: Home) -> LearningReport | None:
+    """Look at the sessions that are over, at most every six hours; None where that was done a while ago. Raises SubcogError.
+
+    Where the setting says no more than that it is to be asked, what could be proposed is counted.
+    """
+    only_counts = session.settings()[SETTING] == COUNTED_AT_REST
+    state = State.open(home, STATE_BUSY_MS)
+    try:
+        if not resting.take_learning(state, now_ms()):
+            return None
+    finally:
+        state.close()
+    if not os.path.isdir(os.path.join(claude_notes.config_folder(), "projects")):
+        return None
+    transcripts, _ = found(None, None)
+    with opened(dry_run=only_counts) as (store, noted):
+        asked = options(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
+        report = sessions.learn(transcripts, store, noted, asked, lambda _: None)
+        if noted:
+            resting.note_learnable(noted, len(report.proposed) if only_counts else 0)
+        if report.proposed and store and not only_counts:
+            session.follow(store)
+    return report
+
+
+def how_said() -> dict[str, Said]:
+    """Return how the proposals came about, by the ids of their memories; none where that is no longer known."""
+    home = session.home()
+    if not os.path.exists(home.state_db):
+        return {}
+    try:
+        state = State.open(home, STATE_BUSY_MS)
+    except StoreError:
+        return {}
+    try:
+        return learned.find_proposed(state)
+    finally:
+        state.close()
+
+
+def turn_of(memory: Memory) -> Turn | None:
+    """Return the turn that a memory is out of, None where its transcript is gone."""
+    path, _, row = memory.source.removeprefix(ORIGIN).rpartition(":")
+    try:
+        turns = transcript.read(path).turns
+    except OSError:
+        return None
+    return next((turn for turn in turns if row in (turn.uuid, str(turn.offset))), None)
+
+
+def told_of(memory: Memory, said: Said | None) -> list[tuple[str, str]]:
+    """Return what a person should know of a proposal, each by its name: how sure it is, the turn, what stood before."""
+    lines = []
+    if said:
+        often = f", said in {said.sessions} sessions since {day(said.since)}" if said.sessions > 1 and said.since else ""
+        lines.append(("certainty", f"{said.certainty:.2f}{often}"))
+    turn = turn_of(memory)
+    if turn is None:
+        return lines
+    before = turn.before
+    if call := " ".join(filter(None, (before.tool, before.path or before.command))):
+        became = f" ({before.outcome})" if before.outcome else ""
+        lines.append(("behind", f"{call[:SHOWN_CALL]}{became}"))
+    if " ".join(turn.text.split()) != memory.content:
+        lines.append(("turn", " ".join(redact(turn.text).text.split())[:SHOWN_TURN]))
+    return lines
 
 
 def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int) -> None:

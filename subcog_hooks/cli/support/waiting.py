@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.sessions import proposals
 from subcog_hooks.capture.sources import catalogue
-from subcog_hooks.cli.support import decisions, session, trial
+from subcog_hooks.cli.support import decisions, learning, session, trial
 from subcog_hooks.cli.support.amendment import changed, joined
 from subcog_hooks.cli.support.remedies import Rerun
 from subcog_hooks.errors import UsageError
@@ -30,8 +31,10 @@ class Settlement(NamedTuple):
 
 
 def find_waiting(store: Store) -> list[Memory]:
-    """Return what waits, the oldest first."""
-    return store.select(Filter(statuses=(PENDING,), include_expired=True))[::-1]
+    """Return what waits: what several sessions said, the most often said first, then the oldest first."""
+    found = store.select(Filter(statuses=(PENDING,), include_expired=True))[::-1]
+    said = learning.how_said() if any(map(proposals.is_from_session, found)) else {}
+    return sorted(found, key=lambda memory: -said[memory.id].sessions if memory.id in said else -1)
 
 
 def find_one(store: Store, id_: str) -> Memory:
@@ -48,6 +51,8 @@ def source_of(memory: Memory) -> str:
     >>> source_of(Memory(id="a", content="x", trust="agent")), source_of(Memory(id="a", content="x", source="adr/0001.md"))
     ('noted by an agent', 'adr/0001.md')
     """
+    if proposals.is_from_session(memory):
+        return f"said in session {proposals.session_of(memory)}"
     return memory.source or NOTED.get(memory.trust, "noted by you")
 
 
