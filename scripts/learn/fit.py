@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subcog_hooks.capture.sessions import files, learning, signs, transcript, weights, worth
-from subcog_hooks.capture.sessions.turns import FAILED, REFUSED, Before, Turn
+from subcog_hooks.capture.sessions.turns import ANSWER, FAILED, REFUSED, TYPED, Before, Turn
 
 TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "turns.jsonl")
 MODULE = os.path.abspath(str(weights.__file__))
 CREDIT = {"keep": 1.0, "maybe": 0.5, "drop": 0.0}
-OWN_WEIGHT = 0.5  # of an invented turn against a real one: what somebody makes up is cleaner than what people type
+OWN_WEIGHT = 0.3  # of an invented turn against a real one: what somebody makes up is cleaner than what people type
 MOST_PEOPLE = 5  # invented people who use a word, from which on it is none of a subject: 150 words; 4 or 6 gain nothing
 PULL = 3.0  # of every weight but the intercept towards 0
 ROUNDS = 8  # of which sentence is the surest by the weights, and the weights by these sentences
@@ -85,7 +85,12 @@ def own_examples() -> list[Example]:
     """Return the invented turns."""
     with open(TURNS, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    return [Example(Turn(row["text"], before(row.get("before", "")), place=3), row["label"], row["person"]) for row in rows]
+    return [Example(turn_of(row["text"], row.get("before", "")), row["label"], row["person"]) for row in rows]
+
+
+def turn_of(text: str, said: str) -> Turn:
+    """Return an invented turn. said: what stood before it."""
+    return Turn(text, before(said), kind=ANSWER if said == "refused" else TYPED, place=3)
 
 
 def before(said: str) -> Before:

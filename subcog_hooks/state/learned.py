@@ -59,6 +59,17 @@ def note_read(state: "State", path: str, read: ReadSoFar, heard: "Sequence[Heard
     for one in heard:
         state.run("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?)", (one.path, one.place, one.at, one.certainty))
     state.run("INSERT OR REPLACE INTO transcripts VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))
+    state.run("INSERT OR REPLACE INTO flags VALUES ('uncompared', 1)")
+
+
+def is_compared(state: "State") -> bool:
+    """Return whether all that was heard is compared with each other."""
+    return not state.run("SELECT 1 FROM flags WHERE name = 'uncompared'")
+
+
+def note_compared(state: "State") -> None:
+    """Note that all that was heard is compared with each other."""
+    state.run("DELETE FROM flags WHERE name = 'uncompared'")
 
 
 def find_heard(state: "State", limit: int) -> list[Heard]:

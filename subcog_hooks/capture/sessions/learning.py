@@ -10,7 +10,8 @@ from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.capture.sessions import files, proposals, repetition, transcript
 from subcog_hooks.capture.sessions.proposals import Proposal
-from subcog_hooks.capture.sessions.worth import BAR, PACKAGED, REPEATED_BAR, Fit
+from subcog_hooks.capture.sessions.turns import ANSWER
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, BAR, PACKAGED, REPEATED_BAR, Fit
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import audience_of
@@ -75,8 +76,10 @@ def learn(
     for file in found:
         _learn_from(file, store, state, options, places, report)
         progress(file.size)
-    if report.turns:
+    if report.turns or (state and not options.dry_run and not learned.is_compared(state)):
         _raise_repeated(store, state, options, places, report)
+        if state and not options.dry_run:
+            learned.note_compared(state)
     report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
     return report
 
@@ -113,12 +116,16 @@ def _learn_from(
             continue
         one = proposals.propose(turn, file.path, owner, options.fit)
         if one and one.certainty >= REPEATED_BAR:
-            (sure if one.certainty >= BAR else unsure).append(one)
+            bar = ANSWER_BAR if turn.kind == ANSWER else BAR
+            (sure if one.certainty >= bar else unsure).append(one)
     sure.sort(key=lambda one: -one.certainty)
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
     new = _store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
     report.proposed += new
-    heard = [learned.Heard(file.path, one.turn.offset, one.turn.at, one.certainty) for one in (*unsure, *rest)]
+    there = {one.id for one in new} | ({*store.by_ids([one.id for one in sure])} if store else set())
+    repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
+    listened_to = (*unsure, *rest, *repeats)
+    heard = [learned.Heard(file.path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
     if options.dry_run:
         report.heard += heard
     elif state:

@@ -20,7 +20,7 @@ MOST_EVIDENCE = 500  # characters
 class Proposal:
     """A turn that may be worth remembering.
 
-    removed: the secrets and private spans that were in the turn; worth: the judgement on it; owner: its project's identity, None
+    removed: secrets and private spans that were in the turn; worth: the judgement on it; owner: its project's identity, None
     outside of any; sessions: how many said it; since: when first, milliseconds since the epoch.
     """
 

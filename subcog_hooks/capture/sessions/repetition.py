@@ -66,15 +66,17 @@ def _grouped(said: "Sequence[Utterance]") -> "list[list[Utterance]]":
 
     encoder = StaticEncoder.open()
     try:
-        vectors = [encoder.vector(one.text, MAX_TOKENS) for one in said]
+        vectors = np.zeros((len(said), encoder.dimension), np.float32)
+        for row, one in zip(vectors, said, strict=True):
+            row[:] = encoder.vector(one.text, MAX_TOKENS) or 0.0
     finally:
         encoder.close()
     leaders = np.zeros((len(said), encoder.dimension), np.float32)
     groups: list[list[Utterance]] = []
     for one, vector in zip(said, vectors, strict=True):
-        if not vector:
+        if not vector.any():
             continue
-        likeness = leaders[: len(groups)] @ np.array(vector, np.float32)
+        likeness = leaders[: len(groups)] @ vector
         fits = [place for place in np.flatnonzero(likeness >= SAME_MEANING) if groups[place][0].audience == one.audience]
         if fits:
             groups[max(fits, key=lambda place: float(likeness[place]))].append(one)

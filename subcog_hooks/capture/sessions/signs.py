@@ -5,7 +5,7 @@ No sign knows a subject. A pattern is tried on one sentence in small letters, wi
 
 import re
 
-from subcog_hooks.capture.sessions.turns import FAILED, REFUSED, Turn
+from subcog_hooks.capture.sessions.turns import ANSWER, FAILED, REFUSED, Turn
 from subcog_hooks.text.needs import sentences
 from subcog_hooks.text.typed import prepare
 
@@ -139,6 +139,8 @@ _PATTERNS: dict[str, str] = {
     # the agent did or believed something wrong
     "no": r"^(no|nope|nah|wrong|not quite|incorrect|oops|hmm+|wait|hold on|stop)\b[, .!]?",
     "actually": r"^(actually|well|but|ok(ay)? but|yes,? but|still)\b",
+    "missed": r"\byou('ve)? (missed|forgot|ignored|skipped|left out|overlooked) (the|to|that|our|any|what|about) \w+",
+    "time and again": r"\b((second|third|fourth|fifth|\d(nd|rd|th)) time|how (many times|often) do|again and again|time and again)\b",
     "wrong": (
         r"\b(wrong|incorrect|mistake\w*|misunderst\w+|not what i|not right|isn't right|not true|that's not|thats not|"
         r"this is not|isn't how|shouldn't have|opposite|inverted|overcomplicat\w*|you (missed|forgot|ignored|broke|"
@@ -209,8 +211,8 @@ _PATTERNS: dict[str, str] = {
         r"look|find|read|review|list|explain|continue|proceed|commit|push|build|move|refactor|convert|investigate|"
         r"verify|test|do|start|finish|analy[sz]e|compare|suggest|provide|replace|install|set|put|open|close|revert|"
         r"undo|redo|merge|deploy|improve|clean|extract|wire|hook|debug|apply|complete|confirm|ensure|tell|help|"
-        r"document|plan|search|scan|configure|enable|disable|try|print|draw|design|use|go|take|get|turn|think|work|"
-        r"rebase|bump|handle|double|re-?run|examine|ignore|split|reset|keep|don't|dont)\b"
+        r"document|plan|search|scan|configure|enable|disable|try|print|draw|design|go|take|get|turn|think|work|"
+        r"rebase|bump|handle|double|re-?run|examine|ignore|split|reset|use|keep|don't|dont)\b"
     ),
     "polite": (
         r"\b(please|pls|plz|plese|can you|could you|can we|could we|would you|help me|i need|i want to|let's|lets|"
@@ -343,6 +345,8 @@ def _signs_of_turn(turn: Turn, typed: str, count: int, pasted: int) -> dict[str,
         found["was asked"] = 1.0
     if before.changed:
         found["behind an edit"] = 1.0
+    if turn.kind == ANSWER:
+        found["answers a call"] = 1.0
     if before.outcome == REFUSED:
         found["refused"] = 1.0
     if before.outcome == FAILED:
