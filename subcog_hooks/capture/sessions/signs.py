@@ -140,7 +140,7 @@ _PATTERNS: dict[str, str] = {
     "no": r"^(no|nope|nah|wrong|not quite|incorrect|oops|hmm+|wait|hold on|stop)\b[, .!]?",
     "actually": r"^(actually|well|but|ok(ay)? but|yes,? but|still)\b",
     "missed": r"\byou('ve)? (missed|forgot|ignored|skipped|left out|overlooked) (the|to|that|our|any|what|about) \w+",
-    "time and again": r"\b((second|third|fourth|fifth|\d(nd|rd|th)) time|how (many times|often) do|again and again|time and again)\b",
+    "time and again": r"\b((second|third|fourth|\d(nd|rd|th)) time|how (many times|often) do|(again|time) and again)\b",
     "wrong": (
         r"\b(wrong|incorrect|mistake\w*|misunderst\w+|not what i|not right|isn't right|not true|that's not|thats not|"
         r"this is not|isn't how|shouldn't have|opposite|inverted|overcomplicat\w*|you (missed|forgot|ignored|broke|"
@@ -249,7 +249,6 @@ _PATTERNS: dict[str, str] = {
     "yes and": r"^(yes|yeah|yep|ok(ay)?|sure|right|correct|great|good|perfect\w*|agreed|sounds good|fine)\b.{12,}",
 }
 _COMPILED = [(name, re.compile(pattern)) for name, pattern in _PATTERNS.items()]
-_ANSWERED = re.compile(r"\?\s*$|^\s*(\d+[.)]|[-*]) .*\?\s*$", re.MULTILINE)
 _NAMED = re.compile(
     r"`[^`]+`|@[\w./-]+|\b[\w-]+\."
     r"(?:py|js|ts|tsx|jsx|md|json|toml|yaml|yml|css|html|rs|go|java|rb|sh|sql|ex|exs|mdc|txt|cfg|env)\b"
@@ -322,33 +321,19 @@ def _signs_of_sentence(text: str, words: int, place: int) -> dict[str, float]:
 
 
 def _signs_of_turn(turn: Turn, typed: str, count: int, pasted: int) -> dict[str, float]:
-    found: dict[str, float] = {}
-    size = len(typed)
-    for most, name in _TURN_LENGTHS:
-        if size <= most:
-            found[name] = 1.0
-            break
-    else:
-        found["long turn"] = 1.0
-    if pasted:
-        found["pasted"] = 1.0
-    if pasted > 5:
-        found["much pasted"] = 1.0
-    if len(turn.text) > 4_000:
-        found["document"] = 1.0
-    if count == 1:
-        found["alone"] = 1.0
-    if turn.place == 0:
-        found["opens"] = 1.0
     before = turn.before
-    if before.asked:
-        found["was asked"] = 1.0
-    if before.changed:
-        found["behind an edit"] = 1.0
-    if turn.kind == ANSWER:
-        found["answers a call"] = 1.0
-    if before.outcome == REFUSED:
-        found["refused"] = 1.0
-    if before.outcome == FAILED:
-        found["behind a failure"] = 1.0
-    return found
+    length = next((name for most, name in _TURN_LENGTHS if len(typed) <= most), "long turn")
+    found = {
+        length: True,
+        "pasted": pasted > 0,
+        "much pasted": pasted > 5,
+        "document": len(turn.text) > 4_000,
+        "alone": count == 1,
+        "opens": turn.place == 0,
+        "was asked": before.asked,
+        "behind an edit": before.changed,
+        "answers a call": turn.kind == ANSWER,
+        "refused": before.outcome == REFUSED,
+        "behind a failure": before.outcome == FAILED,
+    }
+    return {name: 1.0 for name, holds in found.items() if holds}
