@@ -130,7 +130,7 @@ def _learn_from(
         report.heard += heard
     elif state:
         state.begin()
-        for one in sure:
+        for one in (one for one in sure if one.id in there):
             learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at))
         learned.note_read(state, file.path, learned.ReadSoFar(file.size, reading.end, digest), heard)
         state.commit()

@@ -1,0 +1,198 @@
+"""Reading transcripts: exactly what the person typed, with what stood before it, and nothing that anybody else wrote."""
+
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.capture.sessions import transcript
+from subcog_hooks.capture.sessions.turns import ANSWER, FAILED, NOTE, QUEUED, REFUSED, TYPED
+from tests.transcripts import Writer
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Writer:
+    return Writer(tmp_path / "s1.jsonl")
+
+
+def texts(written: Writer, start: int = 0) -> list[str]:
+    return [turn.text for turn in transcript.read(str(written.path), start).turns]
+
+
+def test_a_typed_prompt_has_its_row_its_session_and_its_folder(written: Writer) -> None:
+    name = written.typed("use pnpm")
+    (turn,) = transcript.read(str(written.path)).turns
+    assert (turn.text, turn.kind, turn.uuid, turn.session, turn.folder) == ("use pnpm", TYPED, name, "s1", "/home/dev/shop")
+    assert turn.at == 1772445600000
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"origin": {"kind": "task-notification"}},
+        {"promptSource": "system"},
+        {"isMeta": True},
+        {"isCompactSummary": True},
+        {"isVisibleInTranscriptOnly": True},
+        {"isSidechain": True},
+        {"teamName": "red"},
+        {"toolUseResult": {"stdout": ""}},
+    ],
+)
+def test_a_row_that_nobody_typed_is_left_out(written: Writer, fields: dict[str, object]) -> None:
+    written.typed("always use pnpm", **fields)
+    assert texts(written) == []
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "<local-command-stdout>",
+        "<command-name>/clear</command-name>",
+        "<bash-input>ls</bash-input>",
+        "<bash-stdout>",
+        "<tick>",
+        "<task-notification>",
+        "<teammate-message id='1'>",
+        "[Request interrupted by user]",
+        "Caveat: The messages below were generated",
+        "This session is being continued from a previous conversation",
+    ],
+)
+def test_an_old_row_that_begins_as_the_client_writes_is_left_out(written: Writer, start: str) -> None:
+    written.old_user(f"{start} always use pnpm")
+    assert texts(written) == []
+
+
+def test_blocks_that_editors_and_we_put_in_are_cut_out(written: Writer) -> None:
+    written.old_user("<ide_opened_file>always a.py</ide_opened_file>use pnpm<system-reminder>never mind</system-reminder>")
+    written.old_user([{"type": "text", "text": "<subcog-memories source='x'>\n[x] never\n</subcog-memories>"}])
+    written.old_user([{"type": "text", "text": "keep it"}, {"type": "image", "source": {}}])
+    assert texts(written) == ["use pnpm", "keep it"]
+
+
+def test_what_follows_a_command_was_typed_and_an_old_note_is_one(written: Writer) -> None:
+    written.old_user("<command-name>/review</command-name><command-args>the api, never the ui</command-args>")
+    written.old_user("<user-memory-input>use tabs</user-memory-input>")
+    assert [(turn.text, turn.kind) for turn in transcript.read(str(written.path)).turns] == [
+        ("the api, never the ui", TYPED),
+        ("use tabs", NOTE),
+    ]
+
+
+def test_a_queued_prompt_counts_once_however_it_was_noted(written: Writer) -> None:
+    written.row("queue-operation", operation="enqueue", content="use pnpm")
+    written.row("queue-operation", operation="remove", content="use pnpm")
+    written.row("queue-operation", operation="remove", content="and no default exports")
+    written.row("attachment", attachment={"type": "queued_command", "prompt": [{"type": "text", "text": "use pnpm"}]})
+    written.row("attachment", attachment={"type": "queued_command", "prompt": "done", "commandMode": "task-notification"})
+    written.row("attachment", attachment={"type": "hook_additional_context", "content": ["always this"]})
+    found = transcript.read(str(written.path)).turns
+    assert [(turn.text, turn.kind) for turn in found] == [("and no default exports", QUEUED), ("use pnpm", QUEUED)]
+
+
+def test_an_answer_to_a_refused_call_knows_the_call(written: Writer) -> None:
+    written.typed("install it")
+    written.call("Bash", "a", command="npm install")
+    written.call("Edit", "b", file_path="/home/dev/shop/src/a.ts")
+    written.refused("we are on pnpm here", "a")
+    answer = transcript.read(str(written.path)).turns[1]
+    assert (answer.text, answer.kind) == ("we are on pnpm here", ANSWER)
+    assert (answer.before.tool, answer.before.command, answer.before.outcome) == ("Bash", "npm install", REFUSED)
+
+
+def test_a_refusal_without_words_is_known_to_the_next_prompt(written: Writer) -> None:
+    written.typed("go")
+    written.call("Write", file_path="/home/dev/shop/a.py")
+    written.old_user([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
+    written.typed("not in this folder")
+    turn = transcript.read(str(written.path)).turns[-1]
+    assert (turn.before.tool, turn.before.path, turn.before.outcome) == ("Write", "/home/dev/shop/a.py", REFUSED)
+
+
+def test_a_prompt_knows_a_failure_an_edit_and_a_question_before_it(written: Writer) -> None:
+    written.typed("go")
+    written.call("Edit", file_path="/home/dev/shop/a.py")
+    written.result("done")
+    written.call("Bash", "toolu_2", command="make")
+    written.result("no such target", "toolu_2", is_error=True)
+    written.said("Shall I go on?")
+    written.typed("yes")
+    written.typed("and now?")
+    before, after = [turn.before for turn in transcript.read(str(written.path)).turns[1:]]
+    assert (before.command, before.outcome, before.changed, before.asked) == ("make", FAILED, True, True)
+    assert (after.tool, after.changed, after.asked) == ("", False, False)
+
+
+def test_a_prompt_that_was_taken_back_is_left_out_with_all_behind_it(written: Writer) -> None:
+    first = written.typed("start")
+    reply = written.said("ok")
+    written.typed("use redis", parent=reply)
+    written.call("Bash", command="redis-server")
+    written.refused("with a password")
+    written.typed("use postgres", parent=reply)
+    written.said("done")
+    assert first
+    assert texts(written) == ["start", "use postgres"]
+
+
+def test_an_answer_to_one_of_two_calls_beside_each_other_was_said(written: Writer) -> None:
+    written.typed("go")
+    written.call("Bash", "a", command="one")
+    other = written.call("Bash", "b", command="two")
+    written.refused("never run that", "a")
+    block = {"type": "tool_result", "tool_use_id": "b", "content": "ok"}
+    written.row("user", parent=other, message={"role": "user", "content": [block]}, toolUseResult="ok")
+    written.typed("next")
+    assert texts(written) == ["go", "never run that", "next"]
+
+
+def test_what_was_typed_before_a_compaction_was_said(written: Writer) -> None:
+    written.typed("use pnpm")
+    last = written.said("ok")
+    written.row("system", parent=None, logicalParentUuid=last, subtype="compact_boundary")
+    written.old_user("This session is being continued from a previous conversation", isCompactSummary=True)
+    written.typed("go on")
+    assert texts(written) == ["use pnpm", "go on"]
+
+
+def test_a_damaged_line_is_a_line_and_a_line_that_is_being_written_waits(written: Writer) -> None:
+    written.typed("one")
+    written.raw('{"type": "user", "mess\n[1, 2]\n\n')
+    written.typed("two")
+    whole = written.path.stat().st_size
+    written.raw('{"type": "user"')
+    reading = transcript.read(str(written.path))
+    assert [turn.text for turn in reading.turns] == ["one", "two"]
+    assert (reading.damaged, reading.end) == (2, whole)
+
+
+def test_a_row_that_is_too_long_is_skipped(written: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "MAX_ROW", 2_000)
+    written.typed("one")
+    written.old_user("x" * 5_000)
+    written.typed("two")
+    reading = transcript.read(str(written.path))
+    assert [turn.text for turn in reading.turns] == ["one", "two"]
+    assert (reading.damaged, reading.end) == (1, written.path.stat().st_size)
+
+
+def test_reading_goes_on_behind_what_was_read_and_knows_what_stood_there(written: Writer) -> None:
+    written.typed("go")
+    written.call("Edit", file_path="/home/dev/shop/a.py")
+    end = written.path.stat().st_size
+    written.typed("never in this folder")
+    (turn,) = transcript.read(str(written.path), end).turns
+    assert (turn.text, turn.before.path) == ("never in this folder", "/home/dev/shop/a.py")
+
+
+def test_a_row_is_found_again_by_its_place(written: Writer) -> None:
+    written.typed("one")
+    written.typed("two")
+    place = transcript.read(str(written.path)).turns[1].offset
+    assert [turn.text for turn in transcript.read_row(str(written.path), place)] == ["two"]
+    assert [turn.text for turn in transcript.read_row(str(written.path), place, 0)] == ["two"]
+
+
+def test_a_prompt_without_memory_is_not_listened_to(written: Writer) -> None:
+    written.typed("[nomem] always use pnpm")
+    assert texts(written) == []

@@ -1,0 +1,96 @@
+"""What is worth remembering of a typed turn: what others are known to take wrongly, what they miss, and our own set."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts.learn import fit
+from subcog_hooks.capture.sessions import signs, weights
+from subcog_hooks.capture.sessions.turns import ANSWER, NOTE, REFUSED, TYPED, Before, Turn
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, BAR, REPEATED_BAR, judge
+
+ROOT = Path(__file__).parents[3]
+
+
+def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> float:
+    found = judge(Turn(text, before or Before(), kind=kind, place=3))
+    return found.certainty if found else 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Actually, let's also add tests",
+        "Revert the last commit",
+        "Stop the dev server",
+        "no rush",
+        "No, thanks",
+        "don't push directly to that branch",
+        "That approach won't work for X, let's use Y",
+        "should we always use a transaction here?",
+        "fix this",
+        "the login page is broken",
+        "I need a button that exports the list",
+        "continue",
+    ],
+)
+def test_what_is_about_the_task_at_hand_is_not_proposed(text: str) -> None:
+    assert certainty(text) < BAR
+    assert certainty(text, Before("Edit", "/a.py", changed=True)) < BAR
+
+
+def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> None:
+    before = Before("Bash", "", "npm test", REFUSED)
+    for text in ("You missed the null case", "third time — read the file first", "use pnpm, not npm", "no dev server"):
+        assert certainty(text, before, ANSWER) >= ANSWER_BAR, text
+    assert certainty("third time — read the file first", Before("Edit", "/a.py", changed=True)) >= REPEATED_BAR
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't use npm here, we're on pnpm",
+        "never commit without running the tests",
+        "remember that staging is read-only from CI",
+    ],
+)
+def test_a_rule_is_proposed(text: str) -> None:
+    assert certainty(text) >= BAR
+
+
+def test_a_note_is_a_memory_by_definition() -> None:
+    found = judge(Turn("use tabs", Before(), kind=NOTE))
+    assert found is not None
+    assert (found.text, found.certainty) == ("use tabs", 0.95)
+
+
+def test_what_is_proposed_is_the_sentence_that_holds() -> None:
+    found = judge(
+        Turn("hi, please fix the login. Never log tokens, we had an audit because of that.\nthanks", Before(), place=3)
+    )
+    assert found is not None
+    assert found.text == "Never log tokens, we had an audit because of that."
+
+
+def test_code_is_not_listened_to() -> None:
+    code = "```\nnever = always(must)\nuse(never)\nreturn never\n```"
+    assert judge(Turn(code, Before())) is None
+
+
+def test_the_weights_are_those_of_signs_that_there_are() -> None:
+    named = {name for name in weights.WEIGHTS if not name.startswith(signs.WORD)}
+    given = {name for example in fit.own_examples() for one in signs.sentences_of(example.turn) for name in one.signs}
+    assert named - given <= {"document", "opens", "much pasted", "long turn", "turn of 1,200"}  # of real people's turns alone
+
+
+def test_our_own_turns_are_told_apart() -> None:
+    rows = [json.loads(line) for line in (ROOT / "scripts" / "learn" / "turns.jsonl").read_text().splitlines()]
+    examples = fit.own_examples()
+    assert len(rows) == len(examples)
+    judged = [judge(example.turn) for example in examples]
+    proposed = [row["label"] for row, worth in zip(rows, judged, strict=True) if worth and worth.certainty >= BAR]
+    credit = sum(fit.CREDIT[label] for label in proposed)
+    keeps = sum(row["label"] == "keep" for row in rows)
+    assert credit / len(proposed) >= 0.85
+    assert proposed.count("keep") / keeps >= 0.35

@@ -1,0 +1,236 @@
+"""`subcog learn`: what was typed in sessions is proposed once, waits for the person, and can be taken back."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.capture.sessions import learning
+from subcog_hooks.capture.sessions.learning import LearningOptions
+from subcog_hooks.cli.support import learning as support
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.hooks import session_start
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from subcog_hooks.state.connection import State
+from tests.cli.conftest import Run
+from tests.transcripts import PROJECTS, Writer
+
+RULE = "Don't use npm here, we're on pnpm"
+STAGING = "remember that staging is read-only from CI"
+AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
+KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    """The folder in which the client keeps transcripts."""
+    return tmp_path / "claude" / PROJECTS
+
+
+def session(sessions: Path, name: str, *typed: str, folder: str = "/home/dev/shop", day: str = "2026-03-02") -> Writer:
+    written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", folder=folder, session=name, day=day)
+    for text in typed:
+        written.typed(text)
+        written.said("ok")
+    return written
+
+
+def waiting(subcog: Run) -> list[dict[str, object]]:
+    return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
+
+
+def test_what_was_typed_waits_for_review_and_is_proposed_once(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", "hello there", RULE, "fix this")
+    first = subcog("learn")
+    assert first.code == 0
+    assert "reading what you typed in 1 session in 1 folder" in first.err
+    assert RULE in first.out
+    (memory,) = waiting(subcog)
+    assert (memory["content"], memory["status"], memory["trust"]) == (RULE, "pending", "transcript")
+    assert memory["project"] == "/home/dev/shop"
+    assert str(memory["source"]).endswith("one.jsonl:one-r2")
+    again = subcog("learn")
+    assert again.out == ""
+    assert "1 unchanged; proposed 0" in again.err
+    assert len(waiting(subcog)) == 1
+
+
+def test_a_session_that_goes_on_is_read_from_where_it_was(subcog: Run, sessions: Path) -> None:
+    written = session(sessions, "one", RULE)
+    subcog("learn")
+    written.typed(STAGING)
+    done = subcog("learn")
+    assert "read 1 prompt of 1 session" in done.err
+    assert [memory["content"] for memory in waiting(subcog)] == [RULE, STAGING]
+
+
+def test_a_file_that_is_another_by_now_is_read_anew(subcog: Run, sessions: Path) -> None:
+    written = session(sessions, "one", "hello")
+    subcog("learn")
+    written.path.unlink()
+    session(sessions, "one", RULE, "and a longer one that makes the file grow")
+    subcog("learn")
+    assert [memory["content"] for memory in waiting(subcog)] == [RULE]
+
+
+def test_jsonl_has_the_rows_of_the_interface_and_a_dry_run_stores_nothing(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", RULE)
+    done = subcog("learn", "--dry-run", "--jsonl")
+    (row,) = [json.loads(line) for line in done.out.splitlines()]
+    assert list(row) == ["session", "uuid", "role", "memory", "kind", "scope", "score", "evidence"]
+    assert (row["session"], row["uuid"], row["role"], row["memory"]) == ("one", "one-r0", "user", RULE)
+    assert "would propose 1" in done.err
+    assert subcog("review", "--list").code == 1
+    assert subcog("learn", "--jsonl").out == done.out
+
+
+def test_a_transcript_or_a_folder_can_be_named(subcog: Run, tmp_path: Path) -> None:
+    written = Writer(tmp_path / "kept" / "one.jsonl")
+    written.typed(RULE)
+    Writer(tmp_path / "kept" / "one" / "subagents" / "agent-1.jsonl").typed(STAGING)
+    assert subcog("learn", "--transcripts", str(tmp_path / "kept"), "--dry-run", "--jsonl").out.count("\n") == 1
+    assert subcog("learn", "--session", str(written.path), "--dry-run", "--jsonl").out.count("\n") == 1
+    assert subcog("learn", "--session", str(tmp_path / "none")).code == 2
+    assert subcog("learn", "--since", "soon").code == 2
+
+
+def test_a_session_that_is_not_over_is_left_for_later(subcog: Run, sessions: Path) -> None:
+    written = session(sessions, "one", RULE, day="2999-01-01")
+    written.path.touch()
+    assert "left for later: 1 session" in subcog("learn").err
+    assert RULE in subcog("learn", "--session", str(written.path)).out
+
+
+def test_what_was_said_before_is_left_out_by_its_age(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", RULE, day="2001-01-01")
+    assert subcog("learn", "--since", "1y", "--dry-run").out == ""
+    assert RULE in subcog("learn", "--dry-run").out
+
+
+def test_what_two_sessions_said_is_one_proposal_and_the_first(subcog: Run, sessions: Path) -> None:
+    session(sessions, "zero", STAGING)
+    session(sessions, "one", RULE, day="2026-03-02")
+    session(sessions, "two", AGAIN, day="2026-03-05")
+    done = subcog("learn")
+    assert "said 2 times since 2026-03-02" in done.out.splitlines()[0]
+    assert len(waiting(subcog)) == 2
+    assert waiting(subcog)[0]["content"] in (RULE, AGAIN)
+
+
+def test_the_same_words_in_a_later_run_are_counted(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", RULE)
+    subcog("learn")
+    session(sessions, "two", RULE, day="2026-03-05")
+    subcog("learn")
+    assert len(waiting(subcog)) == 1
+    assert [said.sessions for said in support.how_said().values()] == [2]
+
+
+def test_a_fork_that_repeats_a_prompt_proposes_nothing_new(subcog: Run, sessions: Path) -> None:
+    written = session(sessions, "one", RULE)
+    (written.path.parent / "fork.jsonl").write_text(written.path.read_text())
+    subcog("learn")
+    assert len(waiting(subcog)) == 1
+
+
+def test_secrets_and_private_spans_are_not_proposed(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", f"never use the key {KEY}. <private>Always call Ann at home.</private> {RULE}")
+    done = subcog("learn", "--jsonl")
+    assert RULE in done.out
+    assert KEY not in done.out + done.err
+    assert "Ann" not in done.out + done.err + json.dumps(waiting(subcog))
+
+
+def test_a_project_or_a_folder_can_be_left_out(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", RULE)
+    session(sessions, "two", STAGING, folder="/home/dev/other work/api")
+    subcog("config", "set", support.LEFT_OUT, "/home/dev/other work, github.com/acme/secret")
+    done = subcog("learn")
+    assert "left out 1 prompt, by capture.sessions_except" in done.err
+    assert [memory["content"] for memory in waiting(subcog)] == [RULE]
+
+
+def test_a_correction_comes_with_the_files_that_it_is_about(subcog: Run, sessions: Path) -> None:
+    written = session(sessions, "one", "add the form")
+    written.call("Edit", file_path="/home/dev/shop/src/ui/form.tsx")
+    written.refused("no, never use default exports here, named ones only")
+    subcog("learn")
+    (memory,) = waiting(subcog)
+    assert (memory["namespace"], memory["paths"]) == ("patterns", ["src/ui/*.tsx"])
+
+
+def test_what_was_dropped_or_taken_back_is_not_proposed_again(subcog: Run, sessions: Path, home: Home) -> None:
+    session(sessions, "one", RULE, STAGING)
+    subcog("learn")
+    first, second = (str(memory["id"]) for memory in waiting(subcog))
+    subcog("review", "--reject", first, "--accept", second)
+    refused = subcog("learn", "--forget")
+    assert refused.code == 2
+    assert "1 memory that you kept would be erased too" in refused.err
+    assert subcog("learn", "--forget", "--yes").code == 0
+    assert subcog("list", "--status", "all", "--ids").out == ""
+    assert b"pnpm" not in Path(home.memories_db).read_bytes()
+    subcog("learn")
+    assert subcog("review", "--list").code == 1
+    assert subcog("learn", "--forget").code == 1
+
+
+def test_an_agent_does_not_read_what_the_person_typed(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session(sessions, "one", RULE)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert subcog("learn").code == 2
+    assert RULE in subcog("learn", "--as-user").out
+
+
+def test_who_is_stopped_after_storing_reads_again_and_stores_nothing_twice(
+    subcog: Run, sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(sessions, "one", RULE)
+    found, _ = support.found(None, None)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Store.writer(home) as store:
+        state = State.open(home, 1_000)
+        monkeypatch.setattr(learning.learned, "note_read", stop)
+        with pytest.raises(KeyboardInterrupt):
+            learning.learn(found, store, state, LearningOptions(), lambda _: None)
+        state.roll_back()
+        assert len(store.all(("pending",)).__next__().content) == len(RULE)
+        monkeypatch.undo()
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sessions.parent))
+        again = learning.learn(found, store, state, LearningOptions(), lambda _: None)
+        assert (again.read, again.proposed) == (1, [])
+        assert len(list(store.all(("pending",)))) == 1
+        state.close()
+
+
+def test_at_rest_sessions_are_looked_at_every_six_hours_and_only_if_wanted(subcog: Run, sessions: Path, home: Home) -> None:
+    session(sessions, "one", RULE)
+    subcog("at-rest")
+    assert subcog("review", "--list").code == 1
+    subcog("config", "set", "capture.sessions", "on")
+    subcog("at-rest")
+    assert len(waiting(subcog)) == 1
+    session(sessions, "two", STAGING)
+    subcog("at-rest")
+    assert len(waiting(subcog)) == 1
+    Path(home.state_db).unlink()
+    subcog("at-rest")
+    assert len(waiting(subcog)) == 2
+
+
+def test_at_rest_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog: Run, sessions: Path, home: Home) -> None:
+    session(sessions, "one", RULE, day=time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * 86_400)))
+    subcog("config", "set", "capture.sessions", "ask")
+    subcog("at-rest")
+    assert subcog("review", "--list").code == 1
+    written: list[bytes] = []
+    payload: dict[str, object] = {"source": "startup", "session_id": "s", "cwd": str(sessions)}
+    subcog("remember", "Ropes are replaced every spring.")
+    session_start.respond(payload, home, written.append, Deadline(10_000))
+    told = json.loads(written[0])["systemMessage"]
+    assert told == "subcog: 1 thing that you said in a session may be worth remembering: `subcog learn`"

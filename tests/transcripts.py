@@ -1,0 +1,65 @@
+"""Transcripts as Claude Code writes them, for tests: each row behind the one before it unless a test says otherwise."""
+
+import json
+import os
+from pathlib import Path
+
+PROJECTS = "projects"
+LONG_AGO = 1_700_000_000  # seconds: every session that was written then is over
+
+
+class Writer:
+    """Writes one transcript. Rows get ids in their order: r0, r1 …"""
+
+    def __init__(self, path: Path, *, folder: str = "/home/dev/shop", session: str = "s1", day: str = "2026-03-02") -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._common = {"cwd": folder, "sessionId": session, "version": "2.1.329", "isSidechain": False, "userType": "external"}
+        self._day = day
+        self._count = 0
+        self._last: str | None = None
+
+    def row(self, kind: str, *, parent: str | None = "", **fields: object) -> str:
+        """Add a row of any kind and return its id."""
+        name = f"{self._common['sessionId']}-r{self._count}"
+        at = f"{self._day}T10:{self._count // 60:02}:{self._count % 60:02}.000Z"
+        behind = self._last if parent == "" else parent
+        self.raw(
+            json.dumps({**self._common, "type": kind, "uuid": name, "parentUuid": behind, "timestamp": at, **fields}) + "\n"
+        )
+        self._count += 1
+        self._last = name
+        return name
+
+    def raw(self, text: str) -> None:
+        """Add bytes as they are; the file looks long untouched."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(text)
+        os.utime(self.path, (LONG_AGO, LONG_AGO))
+
+    def typed(self, text: str, *, parent: str | None = "", **fields: object) -> str:
+        said = {"origin": {"kind": "human"}, "promptSource": "typed", **fields}
+        return self.row("user", parent=parent, message={"role": "user", "content": text}, **said)
+
+    def old_user(self, content: object, **fields: object) -> str:
+        """Add a row of type `user` that does not say who typed it."""
+        return self.row("user", message={"role": "user", "content": content}, **fields)
+
+    def said(self, text: str) -> str:
+        return self.row("assistant", message={"role": "assistant", "content": [{"type": "text", "text": text}]})
+
+    def call(self, tool: str, identifier: str = "toolu_1", **given: object) -> str:
+        block = {"type": "tool_use", "id": identifier, "name": tool, "input": given}
+        return self.row("assistant", message={"role": "assistant", "content": [block]})
+
+    def result(self, text: str, identifier: str = "toolu_1", *, is_error: bool = False) -> str:
+        block = {"type": "tool_result", "tool_use_id": identifier, "content": text, "is_error": is_error}
+        return self.row("user", message={"role": "user", "content": [block]}, toolUseResult=text)
+
+    def refused(self, said: str, identifier: str = "toolu_1") -> str:
+        """Add what the client writes where the person refuses a call and says why."""
+        told = (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
+            f"new_string was NOT written to the file). To tell you how to proceed, the user said:\n{said}"
+        )
+        return self.result(told, identifier, is_error=True)
