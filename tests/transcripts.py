@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 PROJECTS = "projects"
@@ -19,14 +20,13 @@ class Writer:
         self._count = 0
         self._last: str | None = None
 
-    def row(self, kind: str, *, parent: str | None = "", **fields: object) -> str:
+    def row(self, kind: str, *, parent: str | None = "", extra: Mapping[str, object] | None = None, **fields: object) -> str:
         """Add a row of any kind and return its id."""
         name = f"{self._common['sessionId']}-r{self._count}"
         at = f"{self._day}T10:{self._count // 60:02}:{self._count % 60:02}.000Z"
         behind = self._last if parent == "" else parent
-        self.raw(
-            json.dumps({**self._common, "type": kind, "uuid": name, "parentUuid": behind, "timestamp": at, **fields}) + "\n"
-        )
+        place = {"type": kind, "uuid": name, "parentUuid": behind, "timestamp": at}
+        self.raw(json.dumps({**self._common, **place, **(extra or {}), **fields}) + "\n")
         self._count += 1
         self._last = name
         return name
@@ -37,13 +37,13 @@ class Writer:
             file.write(text)
         os.utime(self.path, (LONG_AGO, LONG_AGO))
 
-    def typed(self, text: str, *, parent: str | None = "", **fields: object) -> str:
-        said = {"origin": {"kind": "human"}, "promptSource": "typed", **fields}
-        return self.row("user", parent=parent, message={"role": "user", "content": text}, **said)
+    def typed(self, text: str, *, parent: str | None = "", fields: Mapping[str, object] | None = None) -> str:
+        said = {"origin": {"kind": "human"}, "promptSource": "typed", "message": {"role": "user", "content": text}}
+        return self.row("user", parent=parent, extra={**said, **(fields or {})})
 
-    def old_user(self, content: object, **fields: object) -> str:
+    def old_user(self, content: object, fields: Mapping[str, object] | None = None) -> str:
         """Add a row of type `user` that does not say who typed it."""
-        return self.row("user", message={"role": "user", "content": content}, **fields)
+        return self.row("user", extra={"message": {"role": "user", "content": content}, **(fields or {})})
 
     def said(self, text: str) -> str:
         return self.row("assistant", message={"role": "assistant", "content": [{"type": "text", "text": text}]})

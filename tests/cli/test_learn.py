@@ -13,6 +13,7 @@ from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import session_start
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
+from subcog_hooks.state import learned
 from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
 from tests.transcripts import PROJECTS, Writer
@@ -195,7 +196,7 @@ def test_who_is_stopped_after_storing_reads_again_and_stores_nothing_twice(
 
     with Store.writer(home) as store:
         state = State.open(home, 1_000)
-        monkeypatch.setattr(learning.learned, "note_read", stop)
+        monkeypatch.setattr(learned, "note_read", stop)
         with pytest.raises(KeyboardInterrupt):
             learning.learn(found, store, state, LearningOptions(), lambda _: None)
         state.roll_back()

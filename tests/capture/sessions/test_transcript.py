@@ -39,7 +39,7 @@ def test_a_typed_prompt_has_its_row_its_session_and_its_folder(written: Writer) 
     ],
 )
 def test_a_row_that_nobody_typed_is_left_out(written: Writer, fields: dict[str, object]) -> None:
-    written.typed("always use pnpm", **fields)
+    written.typed("always use pnpm", fields=fields)
     assert texts(written) == []
 
 
@@ -150,7 +150,7 @@ def test_what_was_typed_before_a_compaction_was_said(written: Writer) -> None:
     written.typed("use pnpm")
     last = written.said("ok")
     written.row("system", parent=None, logicalParentUuid=last, subtype="compact_boundary")
-    written.old_user("This session is being continued from a previous conversation", isCompactSummary=True)
+    written.old_user("This session is being continued from a previous conversation", {"isCompactSummary": True})
     written.typed("go on")
     assert texts(written) == ["use pnpm", "go on"]
 
