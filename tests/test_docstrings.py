@@ -21,7 +21,7 @@ VERBS = frozenset(
     """
     Add Answer Append Archive Ask Begin Break Bring Build Change Check Choose Copy Decide Delete Derive
     Close Discount Draw Embed Empty End Erase Explain Export Fetch Find Forget Give Hand Hold Import Index Install Join
-    Judge Keep Leave Let List Load Look Make Mark Measure Move Name Note Open Pack Pin Prepare Print Put Raise Read
+    Judge Keep Leave Let List Load Look Make Mark Measure Move Name Note Open Pack Pin Prepare Print Propose Put Raise Read
     Rebuild Record Refuse Register Remember Remove Replace Return Run Say Search See Send Set Show Silence
     Start Store Take Tell Test Turn Undo Weigh Work Write Yield
     """.split()

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subcog_hooks.capture.sessions import files, learning, signs, transcript, weights, worth
-from subcog_hooks.capture.sessions.turns import ANSWER, FAILED, REFUSED, TYPED, Before, Turn
+from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
 
 TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "turns.jsonl")
 MODULE = os.path.abspath(str(weights.__file__))
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 class Example(NamedTuple):
     """A labelled turn. person: whose it is; path: of its transcript, "" for that of an invented person."""
 
-    turn: Turn
+    turn: TypedTurn
     label: str
     person: str
     path: str = ""
@@ -88,14 +88,14 @@ def own_examples() -> list[Example]:
     return [Example(turn_of(row["text"], row.get("before", "")), row["label"], row["person"]) for row in rows]
 
 
-def turn_of(text: str, said: str) -> Turn:
+def turn_of(text: str, said: str) -> TypedTurn:
     """Return an invented turn. said: what stood before it."""
-    return Turn(text, before(said), kind=ANSWER if said == "refused" else TYPED, place=3)
+    return TypedTurn(text, before(said), kind=ANSWER if said == "refused" else TYPED, place=3)
 
 
 def before(said: str) -> Before:
     """Return what stands before an invented turn."""
-    outcome = {"fail": FAILED, "refused": REFUSED}.get(said, "")
+    outcome = {"fail": CALL_FAILED, "refused": CALL_REFUSED}.get(said, "")
     return Before("Edit" if said in ("edit", "refused") else "", outcome=outcome, changed=said == "edit", asked=said == "asked")
 
 

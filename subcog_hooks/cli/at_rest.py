@@ -28,7 +28,7 @@ def at_rest() -> None:
         with ProcessLock(os.path.join(home.root, LOCK), 0, "working at rest"):
             if session.settings()[claude_notes.NOTES_SETTING]:
                 _take_notes()
-            if session.settings()[learning.SETTING] != NOT_LEARNED:
+            if session.settings()[learning.SESSIONS_SETTING] != NOT_LEARNED:
                 _learn()
     except StoreBusy:
         return  # another process is at it

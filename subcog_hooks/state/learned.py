@@ -1,4 +1,4 @@
-"""What is known of transcripts that were read: how far, where something was heard, and how sure it is. Pointers, no text.
+"""Transcripts that were read: how far, where something was heard, and how sure it is. Pointers, no text.
 
 Every function raises StoreError.
 """
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ReadSoFar:
-    """How far a transcript was read. size: of the file then; end: of what was read, bytes; digest: of what stands before it."""
+    """A transcript that was read. size: of the file then; end: of what was read, bytes; digest: of what stands before that."""
 
     __slots__ = ("digest", "end", "size")
 
@@ -37,7 +37,7 @@ class Heard:
 
 
 class Said:
-    """How a proposal came about. sessions: how many said it; since: when first, milliseconds since the epoch, 0 for unknown."""
+    """The story of a proposal. sessions: how many said it; since: when first, milliseconds since the epoch, 0 for unknown."""
 
     __slots__ = ("certainty", "sessions", "since")
 

@@ -1,1 +1,1 @@
-"""What is said in sessions: transcripts into typed turns, typed turns into proposals of what is worth remembering."""
+"""Learning from sessions: transcripts into typed turns, typed turns into proposals of what is worth remembering."""

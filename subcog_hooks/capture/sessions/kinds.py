@@ -1,7 +1,7 @@
-"""What kind of memory a typed turn holds, and for whom: by the first signs that fit. Pure."""
+"""The kind of memory that a typed turn holds, and for whom: by the first signs that fit. Pure."""
 
-from subcog_hooks.capture.sessions.turns import REFUSED, Turn
-from subcog_hooks.capture.sessions.worth import Worth
+from subcog_hooks.capture.sessions.turns import CALL_REFUSED, TypedTurn
+from subcog_hooks.capture.sessions.worth import JudgedTurn
 
 CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = (
     *("correction", "preference", "decision"),
@@ -25,11 +25,11 @@ _OF_CONDUCT = (  # what an agent does, in whatever project
 )
 
 
-def kind_of(turn: Turn, worth: Worth) -> str:
+def kind_of(turn: TypedTurn, worth: JudgedTurn) -> str:
     """Return the kind of what a turn holds."""
     signs = worth.signs.keys()
     is_behind_a_call = turn.before.changed or turn.before.outcome != ""
-    if turn.before.outcome == REFUSED or (signs & _OBJECTING and (is_behind_a_call or {"no", "wrong"} & signs)):
+    if turn.before.outcome == CALL_REFUSED or (signs & _OBJECTING and (is_behind_a_call or {"no", "wrong"} & signs)):
         return CORRECTION
     if "trap" in signs and not signs & {"prefers", "decided", "told not to"}:
         return PITFALL
@@ -40,7 +40,7 @@ def kind_of(turn: Turn, worth: Worth) -> str:
     return PREFERENCE if signs & _RULING else FACT
 
 
-def scope_of(worth: Worth, kind: str) -> str:
+def scope_of(worth: JudgedTurn, kind: str) -> str:
     """Return "user" for what holds in the person's other projects too, else "project"."""
     text = worth.text.lower()
     is_about_conduct = kind in (CORRECTION, PREFERENCE, PROCEDURE) and any(phrase in text for phrase in _OF_CONDUCT)

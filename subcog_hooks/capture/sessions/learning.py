@@ -11,7 +11,7 @@ from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.capture.sessions import files, proposals, repetition, transcript
 from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.turns import ANSWER
-from subcog_hooks.capture.sessions.worth import ANSWER_BAR, BAR, PACKAGED, REPEATED_BAR, Fit
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, PROPOSED_BAR, REPEATED_BAR, Fit
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import audience_of
@@ -36,7 +36,9 @@ class LearningOptions:
 
     __slots__ = ("dry_run", "fit", "left_out", "since")
 
-    def __init__(self, *, since: int = 0, left_out: "Sequence[str]" = (), dry_run: bool = False, fit: Fit = PACKAGED) -> None:
+    def __init__(
+        self, *, since: int = 0, left_out: "Sequence[str]" = (), dry_run: bool = False, fit: Fit = PACKAGED_FIT
+    ) -> None:
         self.since = since
         self.left_out = tuple(left_out)
         self.dry_run = dry_run
@@ -116,7 +118,7 @@ def _learn_from(
             continue
         one = proposals.propose(turn, file.path, owner, options.fit)
         if one and one.certainty >= REPEATED_BAR:
-            bar = ANSWER_BAR if turn.kind == ANSWER else BAR
+            bar = ANSWER_BAR if turn.kind == ANSWER else PROPOSED_BAR
             (sure if one.certainty >= bar else unsure).append(one)
     sure.sort(key=lambda one: -one.certainty)
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
@@ -264,7 +266,7 @@ def _utterance_of_memory(memory: "Memory", state: "State | None") -> repetition.
         session=proposals.session_of(memory),
         audience=audience_of(memory.scope, memory.project),
         at=memory.created_at,
-        certainty=known.certainty if known else BAR,
+        certainty=known.certainty if known else PROPOSED_BAR,
     )
 
 

@@ -4,8 +4,8 @@ import os
 
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.sessions import kinds
-from subcog_hooks.capture.sessions.turns import REFUSED, Turn
-from subcog_hooks.capture.sessions.worth import PACKAGED, Fit, Worth, judge
+from subcog_hooks.capture.sessions.turns import CALL_REFUSED, TypedTurn
+from subcog_hooks.capture.sessions.worth import PACKAGED_FIT, Fit, JudgedTurn, judge
 from subcog_hooks.cues import globs
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import PENDING, SECTION, Memory, hash_content
@@ -26,7 +26,7 @@ class Proposal:
 
     __slots__ = ("certainty", "kind", "owner", "path", "removed", "scope", "sessions", "since", "turn", "worth")
 
-    def __init__(self, turn: Turn, worth: Worth, path: str, owner: str | None) -> None:
+    def __init__(self, turn: TypedTurn, worth: JudgedTurn, path: str, owner: str | None) -> None:
         self.turn = turn
         self.worth = worth
         self.path = path
@@ -82,7 +82,7 @@ class Proposal:
     def _paths(self, root: str | None) -> tuple[str, ...]:
         """Return the files that it is about, as globs: those of the kind that a corrected call touched, beside it."""
         before = self.turn.before
-        if self.kind != kinds.CORRECTION or not before.path or not (before.changed or before.outcome == REFUSED):
+        if self.kind != kinds.CORRECTION or not before.path or not (before.changed or before.outcome == CALL_REFUSED):
             return ()
         path = before.path.replace("\\", "/")
         at = (root or self.turn.folder).replace("\\", "/").rstrip("/")
@@ -113,7 +113,7 @@ def session_of(memory: Memory) -> str:
     return os.path.basename(path).removesuffix(".jsonl")
 
 
-def propose(turn: Turn, path: str, owner: str | None, fit: Fit = PACKAGED) -> Proposal | None:
+def propose(turn: TypedTurn, path: str, owner: str | None, fit: Fit = PACKAGED_FIT) -> Proposal | None:
     """Return what a turn may be worth, without secrets and private spans; None where it says nothing.
 
     path: of its transcript; owner: the identity of the project it was said in.

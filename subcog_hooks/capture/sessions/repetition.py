@@ -1,4 +1,4 @@
-"""What several sessions said: the same in meaning, by the package's own vectors. Repetition tells more than any word.
+"""Repetition: several sessions said the same in meaning, by the package's own vectors. It tells more than any word.
 
 One unsure proposal says little; the same one in another session is a reason to ask the person.
 """
@@ -32,7 +32,7 @@ class Utterance:
 
 
 class Repeated:
-    """What several sessions said: the first of `said` stands for all. certainty: that any of them is worth remembering."""
+    """A meaning that several sessions said. said: the first of them stands for all; certainty: that any is worth it."""
 
     __slots__ = ("certainty", "said", "sessions", "since")
 

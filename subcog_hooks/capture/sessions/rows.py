@@ -1,4 +1,4 @@
-"""Which words in a row of a transcript the person typed. Most rows of type `user` hold none: results, commands, injections.
+"""The words in a row of a transcript that the person typed. Most rows of type `user` hold none: results, commands, injections.
 
 A row says so itself where its client was new enough (`origin`, `promptSource`); else its fields and its beginning tell. Pure.
 """
@@ -9,7 +9,7 @@ from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER, NOTE, QUEUED, 
 
 Row = Mapping[str, object]
 
-MAX_TEXT = 20_000  # characters of a turn that are kept: what is longer was pasted, and head and tail of it tell
+MAX_TURN = 20_000  # characters of a turn that are kept: what is longer was pasted, and head and tail of it tell
 NO_MEMORY = "[nomem]"  # the person wants a prompt to have nothing to do with memories
 
 _SOURCES = {"typed": TYPED, "queued": QUEUED, "suggestion_accepted": ACCEPTED}  # by `promptSource`
@@ -49,7 +49,7 @@ def words_in(row: Row) -> list[tuple[str, str]]:
         found = [(QUEUED, _typed_part(_text_of(row.get("content")))[1])]
     else:
         found = []
-    return [(kind, text[:MAX_TEXT]) for kind, text in found if text and NO_MEMORY not in text]
+    return [(kind, text[:MAX_TURN]) for kind, text in found if text and NO_MEMORY not in text]
 
 
 def is_refusal(row: Row) -> bool:

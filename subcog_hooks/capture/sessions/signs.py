@@ -5,12 +5,12 @@ No sign knows a subject. A pattern is tried on one sentence in small letters, wi
 
 import re
 
-from subcog_hooks.capture.sessions.turns import ANSWER, FAILED, REFUSED, Turn
+from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TypedTurn
 from subcog_hooks.text.needs import sentences
 from subcog_hooks.text.typed import prepare
 
 MOST_SENTENCES = 60  # of a turn that are looked at
-LEAST_WORDS = 2  # of a sentence that can be worth anything
+LEAST_SENTENCE = 2  # of a sentence that can be worth anything
 LONGEST_SENTENCE = 600  # characters; what is longer is data
 INTERCEPT = "intercept"
 WORD = "word: "  # begins the sign that a word is in a sentence; which words count, the weights say
@@ -272,7 +272,7 @@ class Sentence:
         self.signs = signs
 
 
-def sentences_of(turn: Turn) -> list[Sentence]:
+def sentences_of(turn: TypedTurn) -> list[Sentence]:
     """Return the sentences that a person typed in a turn, with their signs."""
     prepared = prepare(turn.text)
     texts = [text for text in sentences(prepared.text) if len(text) <= LONGEST_SENTENCE][:MOST_SENTENCES]
@@ -280,7 +280,7 @@ def sentences_of(turn: Turn) -> list[Sentence]:
     found = []
     for place, text in enumerate(texts):
         words = text.split()
-        if len(words) >= LEAST_WORDS:
+        if len(words) >= LEAST_SENTENCE:
             found.append(Sentence(text, place, {INTERCEPT: 1.0, **_signs_of_sentence(text, len(words), place), **of_turn}))
     return found
 
@@ -320,7 +320,7 @@ def _signs_of_sentence(text: str, words: int, place: int) -> dict[str, float]:
     return found
 
 
-def _signs_of_turn(turn: Turn, typed: str, count: int, pasted: int) -> dict[str, float]:
+def _signs_of_turn(turn: TypedTurn, typed: str, count: int, pasted: int) -> dict[str, float]:
     before = turn.before
     length = next((name for most, name in _TURN_LENGTHS if len(typed) <= most), "long turn")
     found = {
@@ -333,7 +333,7 @@ def _signs_of_turn(turn: Turn, typed: str, count: int, pasted: int) -> dict[str,
         "was asked": before.asked,
         "behind an edit": before.changed,
         "answers a call": turn.kind == ANSWER,
-        "refused": before.outcome == REFUSED,
-        "behind a failure": before.outcome == FAILED,
+        "refused": before.outcome == CALL_REFUSED,
+        "behind a failure": before.outcome == CALL_FAILED,
     }
     return {name: 1.0 for name, holds in found.items() if holds}

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import BinaryIO
 
 from subcog_hooks.capture.sessions import rows
-from subcog_hooks.capture.sessions.turns import ANSWER, FAILED, QUEUED, REFUSED, Before, Turn
+from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
 
 MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the client's largest hold a picture
 MOST_ROWS = 300_000  # of a transcript whose parents are known at a time: 40 MB
@@ -29,7 +29,7 @@ class TranscriptReading:
 
     __slots__ = ("damaged", "end", "turns")
 
-    def __init__(self, turns: list[Turn], end: int, damaged: int) -> None:
+    def __init__(self, turns: list[TypedTurn], end: int, damaged: int) -> None:
         self.turns = turns
         self.end = end
         self.damaged = damaged
@@ -53,7 +53,7 @@ def read(path: str, start: int = 0) -> TranscriptReading:
     return TranscriptReading(reader.turns_said(), reader.end, reader.damaged)
 
 
-def read_row(path: str, place: int, look_back: int = LOOK_BACK) -> list[Turn]:
+def read_row(path: str, place: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
     """Return the turns of the row that stands at `place`, bytes. Raises OSError.
 
     look_back: bytes before it that are read, for what stood before the turns; 0 for none.
@@ -97,8 +97,8 @@ class _Reader:
         self.end = 0
         self.damaged = 0
         self._name = name
-        self._turns: list[tuple[int, Turn]] = []  # each with its stretch
-        self._noted_as_queued: list[tuple[int, Turn]] = []  # by old clients, and by new ones once more
+        self._turns: list[tuple[int, TypedTurn]] = []  # each with its stretch
+        self._noted_as_queued: list[tuple[int, TypedTurn]] = []  # by old clients, and by new ones once more
         self._stretch_before: list[int] = [-1]  # by stretch
         self._stretch_of: dict[int, int] = {}  # by the hash of a row's id
         self._last = 0  # the stretch of the last row
@@ -127,7 +127,7 @@ class _Reader:
                 kept.append((self._last, turn))
         self._note(row, words)
 
-    def turns_said(self) -> list[Turn]:
+    def turns_said(self) -> list[TypedTurn]:
         """Return the turns that were not taken back, each once."""
         on_the_way = set()
         stretch = self._last
@@ -159,11 +159,11 @@ class _Reader:
         if not row.get("isMeta") or begins:
             self._last = max(stretch, 0)
 
-    def _turn(self, row: Mapping[str, object], kind: str, text: str, offset: int) -> Turn:
+    def _turn(self, row: Mapping[str, object], kind: str, text: str, offset: int) -> TypedTurn:
         before = self._before
         if kind == ANSWER:
             before = self._call_answered(row)
-        turn = Turn(
+        turn = TypedTurn(
             text,
             before,
             kind=kind,
@@ -184,8 +184,8 @@ class _Reader:
             if block.get("type") == "tool_result":
                 for identifier, call in self._calls:
                     if identifier == block.get("tool_use_id"):
-                        return Before(call.tool, call.path, call.command, REFUSED, changed=self._before.changed)
-        return Before(self._before.tool, self._before.path, self._before.command, REFUSED, changed=self._before.changed)
+                        return Before(call.tool, call.path, call.command, CALL_REFUSED, changed=self._before.changed)
+        return Before(self._before.tool, self._before.path, self._before.command, CALL_REFUSED, changed=self._before.changed)
 
     def _note(self, row: Mapping[str, object], words: list[tuple[str, str]]) -> None:
         """Note what a row leaves behind it for the next turn."""
@@ -194,11 +194,11 @@ class _Reader:
             self._before = Before()
             self._calls.clear()
         elif rows.is_refusal(row):
-            self._before = Before(before.tool, before.path, before.command, REFUSED, changed=before.changed)
+            self._before = Before(before.tool, before.path, before.command, CALL_REFUSED, changed=before.changed)
         elif row.get("type") == "user":
             for block in _blocks_of(row):
                 if block.get("type") == "tool_result":
-                    before.outcome = FAILED if block.get("is_error") else ""
+                    before.outcome = CALL_FAILED if block.get("is_error") else ""
         elif row.get("type") == "assistant":
             for block in _blocks_of(row):
                 self._note_block(block)

@@ -1,14 +1,14 @@
 """A turn that the person typed, and what stood before it in the session."""
 
 TYPED, QUEUED, ANSWER, NOTE, ACCEPTED = "typed", "queued", "answer", "note", "accepted"  # how a turn came
-FAILED, REFUSED = "failed", "refused"  # what became of the tool call before it
+CALL_FAILED, CALL_REFUSED = "failed", "refused"  # what became of the tool call before it
 
 
 class Before:
-    """What stood before a turn, since the turn before that.
+    """All that stood before a turn, since the turn before that.
 
-    tool, path, command: the last tool call and what it was about, "" where there is none; outcome: FAILED, REFUSED or "";
-    changed: some call changed a file; asked: the agent's last words were a question.
+    tool, path, command: the last tool call and what it was about, "" where there is none; outcome: CALL_FAILED, CALL_REFUSED or
+    ""; changed: some call changed a file; asked: the agent's last words were a question.
     """
 
     __slots__ = ("asked", "changed", "command", "outcome", "path", "tool")
@@ -31,7 +31,7 @@ class Before:
         self.asked = asked
 
 
-class Turn:
+class TypedTurn:
     """A turn that the person typed.
 
     kind: how it came; uuid: of its row, "" where rows have none; session: its id; at: milliseconds since the epoch, 0 for
@@ -65,9 +65,9 @@ class Turn:
         self.place = place
         self.offset = offset
 
-    def with_text(self, text: str) -> "Turn":
+    def with_text(self, text: str) -> "TypedTurn":
         """Return a copy with another text."""
-        return Turn(
+        return TypedTurn(
             text,
             self.before,
             kind=self.kind,

@@ -1,4 +1,4 @@
-"""How surely a typed turn holds something worth remembering, and the sentences of it that do. Pure.
+"""The certainty that a typed turn holds something worth remembering, and the sentences of it that do. Pure.
 
 A logistic model of the signs, by the surest sentence of a turn: a rule stands among orders, and an order among questions.
 """
@@ -7,14 +7,14 @@ from math import exp
 
 from subcog_hooks.capture.sessions import weights
 from subcog_hooks.capture.sessions.signs import Sentence, sentences_of, without_bullet
-from subcog_hooks.capture.sessions.turns import NOTE, Turn
+from subcog_hooks.capture.sessions.turns import NOTE, TypedTurn
 from subcog_hooks.text.typed import is_typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-BAR = 0.356  # the certainty from which on a turn is proposed by itself: .8 a session, of people who were not seen
+PROPOSED_BAR = 0.356  # the certainty from which on a turn is proposed by itself: .8 a session, of people who were not seen
 ANSWER_BAR = 0.2  # of an answer to a refused tool call, which names what it corrects; of these no real ones were at hand
 REPEATED_BAR = 0.2  # and from which on where another session says the same
 OF_A_NOTE = 0.95  # the certainty of what the person called a note
@@ -39,10 +39,10 @@ class Fit:
         return round(min(SUREST, 1.0 / (1.0 + exp(-max(-20.0, min(20.0, self.slope * logit + self.shift))))), 4)
 
 
-PACKAGED = Fit(weights.WEIGHTS, weights.SLOPE, weights.SHIFT)
+PACKAGED_FIT = Fit(weights.WEIGHTS, weights.SLOPE, weights.SHIFT)
 
 
-class Worth:
+class JudgedTurn:
     """The judgement on a turn.
 
     certainty: that of its surest sentence; text: what of it is proposed; signs: of that sentence.
@@ -56,10 +56,10 @@ class Worth:
         self.signs = signs
 
 
-def judge(turn: Turn, fit: Fit = PACKAGED) -> Worth | None:
+def judge(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
     """Return how sure it is that a turn is worth remembering, and what of it is; None for what says nothing."""
     if turn.kind == NOTE:
-        return Worth(OF_A_NOTE, " ".join(turn.text.split())[:MOST_CHARACTERS], {})
+        return JudgedTurn(OF_A_NOTE, " ".join(turn.text.split())[:MOST_CHARACTERS], {})
     if not is_typed(turn.text) and not turn.text.lstrip().startswith(("/", "#")):
         return None
     sentences = sentences_of(turn)
@@ -67,7 +67,7 @@ def judge(turn: Turn, fit: Fit = PACKAGED) -> Worth | None:
         return None
     sure = [fit.certainty(sentence) for sentence in sentences]
     best = max(range(len(sure)), key=sure.__getitem__)
-    return Worth(sure[best], _cut(sentences, sure, best), sentences[best].signs)
+    return JudgedTurn(sure[best], _cut(sentences, sure, best), sentences[best].signs)
 
 
 def _cut(sentences: "Sequence[Sentence]", sure: "Sequence[float]", best: int) -> str:
@@ -77,7 +77,7 @@ def _cut(sentences: "Sequence[Sentence]", sure: "Sequence[float]", best: int) ->
         kept.add(best - 1)
     size = sum(len(sentences[place].text) for place in kept)
     for place in sorted(range(len(sure)), key=lambda place: -sure[place]):
-        if place not in kept and sure[place] >= BAR and size + len(sentences[place].text) < MOST_CHARACTERS:
+        if place not in kept and sure[place] >= PROPOSED_BAR and size + len(sentences[place].text) < MOST_CHARACTERS:
             kept.add(place)
             size += len(sentences[place].text) + 1
     texts = [sentences[place].text for place in sorted(kept)]

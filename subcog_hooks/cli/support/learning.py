@@ -1,4 +1,4 @@
-"""What `subcog learn` reads and what it says: which transcripts, whose, how old, and what was proposed out of them."""
+"""The transcripts that `subcog learn` reads, and what it says of them: how many, how old, and what was proposed."""
 
 import os
 from collections import Counter
@@ -10,7 +10,7 @@ from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
 from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
 from subcog_hooks.capture.sessions.proposals import ORIGIN
-from subcog_hooks.capture.sessions.turns import Turn
+from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.support import claude_notes, session
 from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.output import day, safe, terminal
@@ -25,7 +25,7 @@ from subcog_hooks.state import learned
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.learned import Said
 
-SETTING, LEFT_OUT = "capture.sessions", "capture.sessions_except"
+SESSIONS_SETTING, LEFT_OUT = "capture.sessions", "capture.sessions_except"
 DAY_MS = 86_400_000
 COUNTED_SINCE = "30d"  # what is older is swept by the client
 SHOWN_FAULTS = 10
@@ -98,7 +98,7 @@ def at_rest(home: Home) -> LearningReport | None:
 
     Where the setting says no more than that it is to be asked, what could be proposed is counted.
     """
-    only_counts = session.settings()[SETTING] == COUNTED_AT_REST
+    only_counts = session.settings()[SESSIONS_SETTING] == COUNTED_AT_REST
     state = State.open(home, STATE_BUSY_MS)
     try:
         if not resting.take_learning(state, now_ms()):
@@ -133,7 +133,7 @@ def how_said() -> dict[str, Said]:
         state.close()
 
 
-def turn_of(memory: Memory) -> Turn | None:
+def turn_of(memory: Memory) -> TypedTurn | None:
     """Return the turn that a memory is out of, None where its transcript is gone."""
     path, _, row = memory.source.removeprefix(ORIGIN).rpartition(":")
     try:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.capture.sessions import transcript
-from subcog_hooks.capture.sessions.turns import ANSWER, FAILED, NOTE, QUEUED, REFUSED, TYPED
+from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED
 from tests.transcripts import Writer
 
 
@@ -97,7 +97,7 @@ def test_an_answer_to_a_refused_call_knows_the_call(written: Writer) -> None:
     written.refused("we are on pnpm here", "a")
     answer = transcript.read(str(written.path)).turns[1]
     assert (answer.text, answer.kind) == ("we are on pnpm here", ANSWER)
-    assert (answer.before.tool, answer.before.command, answer.before.outcome) == ("Bash", "npm install", REFUSED)
+    assert (answer.before.tool, answer.before.command, answer.before.outcome) == ("Bash", "npm install", CALL_REFUSED)
 
 
 def test_a_refusal_without_words_is_known_to_the_next_prompt(written: Writer) -> None:
@@ -106,7 +106,7 @@ def test_a_refusal_without_words_is_known_to_the_next_prompt(written: Writer) ->
     written.old_user([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
     written.typed("not in this folder")
     turn = transcript.read(str(written.path)).turns[-1]
-    assert (turn.before.tool, turn.before.path, turn.before.outcome) == ("Write", "/home/dev/shop/a.py", REFUSED)
+    assert (turn.before.tool, turn.before.path, turn.before.outcome) == ("Write", "/home/dev/shop/a.py", CALL_REFUSED)
 
 
 def test_a_prompt_knows_a_failure_an_edit_and_a_question_before_it(written: Writer) -> None:
@@ -119,7 +119,7 @@ def test_a_prompt_knows_a_failure_an_edit_and_a_question_before_it(written: Writ
     written.typed("yes")
     written.typed("and now?")
     before, after = [turn.before for turn in transcript.read(str(written.path)).turns[1:]]
-    assert (before.command, before.outcome, before.changed, before.asked) == ("make", FAILED, True, True)
+    assert (before.command, before.outcome, before.changed, before.asked) == ("make", CALL_FAILED, True, True)
     assert (after.tool, after.changed, after.asked) == ("", False, False)
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from scripts.learn import fit
 from subcog_hooks.capture.sessions import signs, weights
-from subcog_hooks.capture.sessions.turns import ANSWER, NOTE, REFUSED, TYPED, Before, Turn
-from subcog_hooks.capture.sessions.worth import ANSWER_BAR, BAR, REPEATED_BAR, judge
+from subcog_hooks.capture.sessions.turns import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PROPOSED_BAR, REPEATED_BAR, judge
 
 ROOT = Path(__file__).parents[3]
 
 
 def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> float:
-    found = judge(Turn(text, before or Before(), kind=kind, place=3))
+    found = judge(TypedTurn(text, before or Before(), kind=kind, place=3))
     return found.certainty if found else 0.0
 
 
@@ -36,12 +36,12 @@ def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> flo
     ],
 )
 def test_what_is_about_the_task_at_hand_is_not_proposed(text: str) -> None:
-    assert certainty(text) < BAR
-    assert certainty(text, Before("Edit", "/a.py", changed=True)) < BAR
+    assert certainty(text) < PROPOSED_BAR
+    assert certainty(text, Before("Edit", "/a.py", changed=True)) < PROPOSED_BAR
 
 
 def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> None:
-    before = Before("Bash", "", "npm test", REFUSED)
+    before = Before("Bash", "", "npm test", CALL_REFUSED)
     for text in ("You missed the null case", "third time — read the file first", "use pnpm, not npm", "no dev server"):
         assert certainty(text, before, ANSWER) >= ANSWER_BAR, text
     assert certainty("third time — read the file first", Before("Edit", "/a.py", changed=True)) >= REPEATED_BAR
@@ -56,18 +56,18 @@ def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> 
     ],
 )
 def test_a_rule_is_proposed(text: str) -> None:
-    assert certainty(text) >= BAR
+    assert certainty(text) >= PROPOSED_BAR
 
 
 def test_a_note_is_a_memory_by_definition() -> None:
-    found = judge(Turn("use tabs", Before(), kind=NOTE))
+    found = judge(TypedTurn("use tabs", Before(), kind=NOTE))
     assert found is not None
     assert (found.text, found.certainty) == ("use tabs", 0.95)
 
 
 def test_what_is_proposed_is_the_sentence_that_holds() -> None:
     found = judge(
-        Turn("hi, please fix the login. Never log tokens, we had an audit because of that.\nthanks", Before(), place=3)
+        TypedTurn("hi, please fix the login. Never log tokens, we had an audit because of that.\nthanks", Before(), place=3)
     )
     assert found is not None
     assert found.text == "Never log tokens, we had an audit because of that."
@@ -75,7 +75,7 @@ def test_what_is_proposed_is_the_sentence_that_holds() -> None:
 
 def test_code_is_not_listened_to() -> None:
     code = "```\nnever = always(must)\nuse(never)\nreturn never\n```"
-    assert judge(Turn(code, Before())) is None
+    assert judge(TypedTurn(code, Before())) is None
 
 
 def test_the_weights_are_those_of_signs_that_there_are() -> None:
@@ -89,7 +89,7 @@ def test_our_own_turns_are_told_apart() -> None:
     examples = fit.own_examples()
     assert len(rows) == len(examples)
     judged = [judge(example.turn) for example in examples]
-    proposed = [row["label"] for row, worth in zip(rows, judged, strict=True) if worth and worth.certainty >= BAR]
+    proposed = [row["label"] for row, worth in zip(rows, judged, strict=True) if worth and worth.certainty >= PROPOSED_BAR]
     credit = sum(fit.CREDIT[label] for label in proposed)
     keeps = sum(row["label"] == "keep" for row in rows)
     assert credit / len(proposed) >= 0.85
