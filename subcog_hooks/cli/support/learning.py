@@ -45,6 +45,8 @@ def found(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], i
             raise UsageError(f"{file} is no file", "name a transcript: subcog learn --session FILE")
         return [one], 0
     at = os.path.abspath(folder) if folder is not None else os.path.join(claude_notes.config_folder(), "projects")
+    if folder is None and not os.path.isdir(at):
+        return [], 0  # the client has not been used yet
     if not os.path.isdir(at):
         raise UsageError(f"{at} is no folder", "name the folder of the transcripts: subcog learn --transcripts DIR")
     every = files.find(at)
