@@ -22,7 +22,7 @@ from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.turn import Turn
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import relevance
-from subcog_hooks.recall.neural_relevance import WEIGHTS
+from subcog_hooks.recall.neural_relevance import WITH_NEURAL_QUERY
 from tests.eval import homes
 from tests.eval.collection import rows
 
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 
 def cases(folder: Path, part: str, home: Home, kept: Path) -> Iterator[tuple[list[float], float, bool]]:
-    """Yield each candidate of a set: the evidence by the names of WEIGHTS, what else adds to its logit, whether it answers."""
+    """Yield each candidate of a set: the evidence by the names of WITH_NEURAL_QUERY, what else adds to its logit, whether it answers."""
     queries = homes.NeuralQueries(kept)
     for row in rows(folder / "prompts.jsonl"):
         if row["part"] != part:
@@ -51,8 +51,8 @@ def cases(folder: Path, part: str, home: Home, kept: Path) -> Iterator[tuple[lis
             _, judged = second_look.look(look_again.task_of(turn, verdict), occasion, queries)
             for one in judged:
                 known = {name: value for name, value, _ in one.hit.terms}
-                others = sum(adds for name, _, adds in one.hit.terms if name not in WEIGHTS)
-                yield [known.get(name, 0.0) for name in WEIGHTS], others, one.hit.memory.id in row["relevant"]
+                others = sum(adds for name, _, adds in one.hit.terms if name not in WITH_NEURAL_QUERY)
+                yield [known.get(name, 0.0) for name in WITH_NEURAL_QUERY], others, one.hit.memory.id in row["relevant"]
         occasions.close_left_open()
         surfacing.close_left_open()
     queries.save()
@@ -85,7 +85,7 @@ def main() -> None:
     found = [case for folder in options.sets for case in cases(folder, options.part, home, options.homes)]
     evidence = np.array([case[0] for case in found], np.float64)
     answers = np.array([case[2] for case in found], np.float64)
-    names = list(WEIGHTS)
+    names = list(WITH_NEURAL_QUERY)
     free = [names.index(name) for name in FITTED]
     kept = [place for place in range(len(names)) if place not in free]
     towards = np.array([relevance.WITH_MEANING[name] for name in names], np.float64)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # to 9,990 candidates of 676 development prompts, of one half of the projects; the others are those of recall.relevance, towards
 # which these are drawn. On the other half, at the same silence (.90), .19 of the prompts as people type them are answered
 # and .52 of what comes first is right; with the weights of recall.relevance .17 and .44.
-WEIGHTS = {
+WITH_NEURAL_QUERY = {
     "intercept": -4.828,
     "closeness": 2.392,
     "lead": 2.151,
@@ -62,5 +62,8 @@ def terms_of(terms: "Terms") -> "Terms":
     if weights is not relevance.WITH_MEANING:
         return terms  # words alone, which the vector does not change
     return tuple(
-        [(name, value, WEIGHTS[name] * value) if name in WEIGHTS else (name, value, adds) for name, value, adds in terms]
+        [
+            (name, value, WITH_NEURAL_QUERY[name] * value) if name in WITH_NEURAL_QUERY else (name, value, adds)
+            for name, value, adds in terms
+        ]
     )

@@ -85,16 +85,6 @@ _VERSION_7 = """
 CREATE TABLE llm_calls (day INTEGER PRIMARY KEY, calls INTEGER NOT NULL) STRICT;
 CREATE TABLE enriched (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
-# how far transcripts were read, and where what is kept of them stands: pointers and numbers, no text
-_VERSION_8 = """
-CREATE TABLE transcripts (path TEXT PRIMARY KEY, size INTEGER NOT NULL, read INTEGER NOT NULL, digest TEXT NOT NULL)
-STRICT, WITHOUT ROWID;
-CREATE TABLE heard (
-  path TEXT NOT NULL, place INTEGER NOT NULL, at INTEGER NOT NULL, certainty REAL NOT NULL, PRIMARY KEY (path, place)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE proposed (memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL)
-STRICT, WITHOUT ROWID;
-"""
 _VERSION_6 = "ALTER TABLE sessions ADD COLUMN units INTEGER NOT NULL DEFAULT 0"
 
 # second looks, by the decision about their prompt: `until` when one ends at the latest, `answer` what it has found, NULL before
@@ -103,9 +93,19 @@ CREATE TABLE second_looks (
   decision TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, answer TEXT
 ) STRICT, WITHOUT ROWID;
 """
+# how far transcripts were read, and where what is kept of them stands: pointers and numbers, no text
+_VERSION_9 = """
+CREATE TABLE transcripts (path TEXT PRIMARY KEY, size INTEGER NOT NULL, read INTEGER NOT NULL, digest TEXT NOT NULL)
+STRICT, WITHOUT ROWID;
+CREATE TABLE heard (
+  path TEXT NOT NULL, place INTEGER NOT NULL, at INTEGER NOT NULL, certainty REAL NOT NULL, PRIMARY KEY (path, place)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE proposed (memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+"""
 
 SCHEMA = database.Schema(
-    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8),
+    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8, _VERSION_9),
     synchronous="NORMAL",
 )
 

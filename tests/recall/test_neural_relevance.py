@@ -15,14 +15,16 @@ def hit_of(terms: "logit.Terms") -> Hit:
 
 
 def test_it_weighs_the_evidence_that_the_hook_weighs() -> None:
-    assert neural_relevance.WEIGHTS.keys() == relevance.WITH_MEANING.keys()
+    assert neural_relevance.WITH_NEURAL_QUERY.keys() == relevance.WITH_MEANING.keys()
 
 
 def test_what_was_compared_by_meaning_is_weighed_anew_and_the_rest_stays() -> None:
     terms = logit.with_keyword(relevance.weigh_evidence(EVIDENCE), 1.0)
     hit = hit_of(terms)
     neural_relevance.weigh_anew([hit])
-    assert {name: adds for name, _, adds in hit.terms}["margin"] == pytest.approx(0.5 * neural_relevance.WEIGHTS["margin"])
+    assert {name: adds for name, _, adds in hit.terms}["margin"] == pytest.approx(
+        0.5 * neural_relevance.WITH_NEURAL_QUERY["margin"]
+    )
     assert hit.terms[-1] == terms[-1]
     assert hit.probability == logit.probability(hit.terms)
 

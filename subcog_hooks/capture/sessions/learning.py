@@ -8,6 +8,7 @@ import os
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, total
+from subcog_hooks.capture.import_report import Options
 from subcog_hooks.capture.sessions import files, proposals, repetition, transcript
 from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.turns import ANSWER
@@ -166,7 +167,7 @@ def _store_new(
     rows = [(one.source, one.row(places.root_of(one.turn.folder), now)) for one in unknown.values()]
     rows = [(place, row) for place, row in rows if not (store and store.by_hash(row.memory.content_hash))]
     imported = importing.run_reading(
-        rows, lambda _: False, frozenset(), store, importing.Options(dry_run=options.dry_run), lambda _: None
+        rows, lambda _: False, frozenset(), store, Options(dry_run=options.dry_run), lambda _: None
     )
     report.problems += [f"{problem.place}: {problem.message}" for problem in imported.problems]
     ids = [row.memory.id for _, row in rows]
@@ -280,11 +281,12 @@ class _Places:
         self._found: dict[str, project.Project | None] = {}
 
     def owner_of(self, folder: str) -> str | None:
-        """Return the identity of a folder's project; of one that is in no repository, or is gone, the folder itself."""
+        """Return the identity of a folder's project; None outside of any, and the folder itself where that is gone."""
         if not folder:
             return None
-        at = self._project(folder)
-        return at.identity if at else os.path.normpath(folder)
+        if at := self._project(folder):
+            return at.identity
+        return None if os.path.isdir(folder) else os.path.normpath(folder)
 
     def root_of(self, folder: str) -> str | None:
         at = self._project(folder) if folder else None
