@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 
 def cases(folder: Path, part: str, home: Home, kept: Path) -> Iterator[tuple[list[float], float, bool]]:
-    """Yield each candidate of a set: the evidence by the names of WITH_NEURAL_QUERY, what else adds to its logit, whether it answers."""
+    """Yield each candidate of a set: the evidence that has weights, what else adds to its logit, and whether it answers."""
     queries = homes.NeuralQueries(kept)
     for row in rows(folder / "prompts.jsonl"):
         if row["part"] != part:
