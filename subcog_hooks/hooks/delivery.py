@@ -65,6 +65,10 @@ def deliver(
     if occasion.deadline.work_left_ms() < PRINT_MS:
         return Delivery(OUT_OF_TIME, judged)
     has_lock = _lock(occasion)
+    if not has_lock and offer.when_given:  # without the ledger nobody would know that they were handed over
+        judged = [one for one in judged if not one.hit.is_judged]
+        if not chosen(judged):
+            return Delivery(OUT_OF_TIME, judged)
     try:
         if has_lock and (now_given := occasion.given()) != given:  # by another hook in the meantime
             judged = offer.judge(now_given)
@@ -133,9 +137,10 @@ def _commit(
 def _render(offer: "Offer", judged: "Sequence[Judged]", units: int) -> Rendered:
     """Return the block of what was chosen, in so many UTF-16 units; what does not fit into it is judged anew."""
     wanted = chosen(judged)
+    is_late = any(one.hit.is_judged for one in wanted)
     block = render_block(
         [_entry(one.hit, tells_relevance=offer.tells_relevance and not one.hit.is_judged) for one in wanted],
-        about=offer.about,
+        about={**offer.about, "look": "second"} if is_late else offer.about,
         max_units=units,
         is_brief=offer.is_brief,
     )

@@ -12,7 +12,7 @@ from subcog_hooks.recall.hits import Hit
 from subcog_hooks.settings.keys import NEVER
 from subcog_hooks.settings.keys import SECOND_LOOK as MODE
 from subcog_hooks.state import second_looks, silent_calls
-from subcog_hooks.state.decision import HANDED_OVER, MOVED_ON, NOMEM, OUT_OF_TIME, SECOND_LOOK
+from subcog_hooks.state.decision import HANDED_OVER, MOVED_ON, NOMEM, OFF, OUT_OF_TIME, PAUSED, SECOND_LOOK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ class LateAnswer:
             ids = {hit.memory.id for hit in late}
             offer.hits = [*(hit for hit in offer.hits if hit.memory.id not in ids), *late]
             offer.most = min(most, offer.most + len(late))
-        offer.about = {**offer.about, "look": "second"}
         offer.when_given = self._note_given
         return offer
 
@@ -121,8 +120,8 @@ def join_prompt(turn: "Turn", verdict: "Verdict") -> LateAnswer | None:
     Return it where it was added. Raises StoreError.
     """
     occasion = turn.occasion
-    if verdict.outcome == NOMEM or (verdict.examined is not None and not _goes_on(turn, verdict)):
-        _leave(occasion, "another topic" if verdict.examined else NOMEM)
+    if verdict.outcome in (NOMEM, PAUSED, OFF) or (verdict.examined is not None and not _goes_on(turn, verdict)):
+        _leave(occasion, "another topic" if verdict.examined else verdict.outcome)
         return None
     if verdict.examined is None or verdict.error is not None:
         return None

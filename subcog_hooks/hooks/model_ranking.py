@@ -9,13 +9,14 @@ from subcog_hooks.errors import ConfigError, ProviderError, StoreBusy
 from subcog_hooks.llm import breaker, disclosure, providers
 from subcog_hooks.llm.question import SHORT_ANSWER, Question
 from subcog_hooks.memory.model import now_ms
-from subcog_hooks.state import llm_calls
+from subcog_hooks.state import llm_calls, pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from subcog_hooks.hooks.occasion import Occasion
+    from subcog_hooks.memory.model import Memory
     from subcog_hooks.recall.hits import Hit
 
 MOST_RANKED = 15  # candidates that it is shown (S3)
@@ -61,10 +62,12 @@ def rank_hits(asked: str, hits: "Sequence[Hit]", occasion: "Occasion") -> Rankin
         return Ranking(None, f"no model is asked: {error.message}")
     if provider is None:
         return Ranking()
+    if pause.is_on(occasion.state, now_ms()):
+        return Ranking(None, "no model is asked: paused since")
     prompt = disclosure.shown(asked)
     if prompt is None:
         return Ranking(None, "no model is asked: the prompt may hold a secret")
-    shown = [(hit, text) for hit in hits[:MOST_RANKED] if (text := disclosure.shown(hit.memory.content[:LONGEST_SENT]))]
+    shown = [(hit, text) for hit in hits[:MOST_RANKED] if (text := text_shown_of(hit.memory))]
     left_ms = occasion.deadline.left_ms()
     if not shown or left_ms < LEAST_MS or not _may_ask(provider, occasion):
         return Ranking(None, f"{provider.name} is not asked: nothing to show, no time, or no call left")
@@ -79,6 +82,12 @@ def rank_hits(asked: str, hits: "Sequence[Hit]", occasion: "Occasion") -> Rankin
         return Ranking(None, f"{provider.name} answered in another form than was asked for")
     breaker.note_success(occasion.state, provider.identity)
     return Ranking([shown[number - 1][0] for number in numbers], f"chosen by {provider.name} ({provider.model})")
+
+
+def text_shown_of(memory: "Memory") -> str | None:
+    """Return what a model is shown of a memory, masked before it is cut; None where it may hold a secret."""
+    text = disclosure.shown(memory.content)
+    return text[:LONGEST_SENT] if text else None
 
 
 def _may_ask(provider: providers.Provider, occasion: "Occasion") -> bool:

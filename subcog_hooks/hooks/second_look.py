@@ -30,7 +30,9 @@ from subcog_hooks.paths import Home
 from subcog_hooks.recall import neural_relevance, pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.redaction.leaks import mask
-from subcog_hooks.state import decision_log, second_looks
+from subcog_hooks.settings.keys import NEVER
+from subcog_hooks.settings.keys import SECOND_LOOK as MODE
+from subcog_hooks.state import decision_log, pause, second_looks
 from subcog_hooks.state.decision import FAILED, FOUND, GATE, LLM, MODEL_LOADED, MOVED_ON, RECALL, WAITING, Decision
 from subcog_hooks.state.second_looks import LOOK_MS, Finding
 
@@ -78,6 +80,11 @@ def take(task: Task, home: Home) -> None:
     occasion = occasions.open_occasion(told, home, deadline)
     if occasion is None or not second_looks.session_of(occasion.state, task.decision):
         return  # the session has moved on
+    if not is_wanted(occasion):
+        occasion.state.begin(NOTING_WAIT_MS)
+        second_looks.end(occasion.state, task.decision, "", (), now_ms())
+        occasion.state.commit()
+        return
     try:
         answer, judged = look(task, occasion, _query_encoder(occasion))
     except Exception as error:
@@ -85,6 +92,13 @@ def take(task: Task, home: Home) -> None:
         keep(task, occasion, (), why=why[:MAX_WHY])
         raise
     keep(task, occasion, judged, answer)
+
+
+def is_wanted(occasion: "Occasion") -> bool:
+    """Return whether the person still wants second looks: nothing was switched off or paused since. Raises StoreError."""
+    settings = occasion.settings
+    is_on = settings["surfacing.enabled"] and settings["search_intent.enabled"] and settings[MODE] != NEVER
+    return bool(is_on) and not pause.is_on(occasion.state, now_ms())
 
 
 def _query_encoder(occasion: "Occasion") -> "Encode":

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subcog_hooks.cli.support import enriching
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import detached, pre_tool_use, second_look, user_prompt_submit
+from subcog_hooks.hooks import detached, model_ranking, pre_tool_use, second_look, user_prompt_submit
 from subcog_hooks.hooks.look_again import Task
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log, second_looks
+from subcog_hooks.state import decision_log, pause, second_looks
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.state.second_looks import Finding
@@ -230,6 +231,73 @@ def test_while_another_process_writes_a_prompt_gets_its_own_memories(home: Home)
     other.roll_back()
     other.close()
     assert "first" in shown(printed)
+
+
+@pytest.mark.usefixtures("lighthouse")
+def test_while_another_process_writes_a_call_leaves_it_waiting_and_it_comes_once(home: Home) -> None:
+    found(home, "cargo-1")
+    other = State.open(home, 1_000)
+    other.begin()
+    printed: list[bytes] = []
+    payload: dict[str, object] = {"session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    pre_tool_use.respond(payload, home, printed.append, Deadline(100.0, work_ms=5_000.0))
+    other.roll_back()
+    other.close()
+    assert printed == []
+    assert [call(home), call(home)] == [["cargo-1"], []]
+
+
+@pytest.mark.usefixtures("lighthouse")
+@pytest.mark.parametrize("switch", ["pause", "surfacing", "search_intent"])
+def test_what_is_typed_while_the_hook_is_silenced_leaves_nothing_for_later(home: Home, switch: str) -> None:
+    found(home, "cargo-1")
+    silence(home, switch)
+    assert ask(home, "Which colour does the gradient of the button have?") == []
+    speak_again(home)
+    assert call(home) == []
+    assert look(home).outcome == MOVED_ON
+
+
+@pytest.mark.usefixtures("lighthouse")
+@pytest.mark.parametrize("switch", ["pause", "surfacing", "search_intent", "second_look"])
+def test_one_that_is_silenced_meanwhile_finds_nothing(home: Home, switch: str) -> None:
+    state = State.open(home, 1_000)
+    state.begin()
+    assert second_looks.begin(state, "d", "s", now_ms())
+    state.commit()
+    state.close()
+    silence(home, switch)
+    task = Task("d", now_ms(), "s", "/", "", QUESTION, [], "howto", 0.9, 0.9, 1, is_enough=True, is_seeking=False)
+    second_look.take(task, home)
+    speak_again(home)
+    assert decisions(home) == []
+    assert call(home) == []
+
+
+def silence(home: Home, switch: str) -> None:
+    """Pause the hook, or switch off what one of its sections switches."""
+    if switch == "pause":
+        state = State.open(home, 1_000)
+        pause.begin(state, None)
+        state.close()
+    else:
+        off = 'mode = "off"' if switch == "second_look" else "enabled = false"
+        configure(home, f"[{switch}]\n{off}\n")
+
+
+def speak_again(home: Home) -> None:
+    state = State.open(home, 1_000)
+    pause.end(state, now_ms())
+    state.close()
+    configure(home, "")
+
+
+@pytest.mark.parametrize("shown_of", [model_ranking.text_shown_of, enriching.shown])
+@pytest.mark.parametrize("most", [model_ranking.LONGEST_SENT, enriching.MAX_TEXT])
+def test_a_model_is_shown_no_half_of_a_secret(make: Maker, most: int, shown_of: Callable[[Memory], str | None]) -> None:
+    url = "postgres://admin:Sup3rSecretPw9911@db.example.com/prod"
+    for cut in range(len(url)):
+        assert "Sup3r" not in (shown_of(make("y " * ((most - cut) // 2) + url)) or "")
 
 
 def test_a_pipe_that_has_no_room_starts_no_process(home: Home) -> None:

@@ -71,7 +71,8 @@ class Checked(NamedTuple):
 
 def shown(memory: Memory) -> str | None:
     """Return what a model is shown of a memory, None where it may hold a secret."""
-    return disclosure.shown(memory.content[:MAX_TEXT])
+    text = disclosure.shown(memory.content)  # before it is cut: half a secret may look like none
+    return text[:MAX_TEXT] if text else text
 
 
 def question_about(texts: Sequence[str]) -> Question:
