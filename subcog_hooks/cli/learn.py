@@ -14,7 +14,7 @@ from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES
 from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.state import learned
+from subcog_hooks.state import at_rest, learned
 from subcog_hooks.state.connection import State
 
 
@@ -36,9 +36,7 @@ def learn(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be proposed, and store nothing.")] = False,
     as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print what is proposed as JSON, a line each.")] = False,
-    forget: Annotated[
-        bool, typer.Option("--forget", help="Erase all that came from sessions, kept or not, and where it was read.")
-    ] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Erase all that came from sessions, kept or not.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget without a question.")] = False,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
@@ -66,6 +64,8 @@ def learn(
             report = sessions.learn(found, store, state, options, advance)
         if report.proposed and store and not dry_run:
             session.follow(store)
+        if state and not dry_run and not (transcripts or file or since):
+            at_rest.note_learnable(state, 0)  # all that there was is proposed
     for one in report.proposed:
         _print(one, as_jsonl=as_jsonl)
     learning.tell(report, dry_run=dry_run)
@@ -97,6 +97,7 @@ def _forget(*, is_sure: bool) -> None:
         state = State.open(home, learning.STATE_BUSY_MS)
         try:
             learned.forget_all(state)
+            at_rest.note_learnable(state, 0)
         finally:
             state.close()
         if not gone:

@@ -107,9 +107,9 @@ def find_proposed(state: "State") -> dict[str, Said]:
 
 
 def forget_all(state: "State") -> None:
-    """Forget what was read and heard."""
-    for table in ("transcripts", "heard", "proposed"):
-        state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these three
+    """Forget what was heard and proposed. How far was read stays: what was erased is not to be proposed again."""
+    for table in ("heard", "proposed"):
+        state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these two
 
 
 def _whole(value: object) -> int:

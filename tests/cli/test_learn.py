@@ -1,12 +1,13 @@
 """`subcog learn`: what was typed in sessions is proposed once, waits for the person, and can be taken back."""
 
 import json
+import os
 import time
 from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import learning
+from subcog_hooks.capture.sessions import learning, transcript
 from subcog_hooks.capture.sessions.learning import LearningOptions
 from subcog_hooks.cli.support import learning as support
 from subcog_hooks.deadline import Deadline
@@ -108,6 +109,67 @@ def test_what_was_said_before_is_left_out_by_its_age(subcog: Run, sessions: Path
     session(sessions, "one", RULE, day="2001-01-01")
     assert subcog("learn", "--since", "1y", "--dry-run").out == ""
     assert RULE in subcog("learn", "--dry-run").out
+
+
+def test_what_was_too_old_for_one_run_is_read_by_one_that_goes_further_back(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", RULE, day="2001-01-01").path.touch()
+    written = session(sessions, "two", RULE, day="2001-01-01")
+    written._day = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 2 * 86_400))
+    written.typed(STAGING)
+    subcog("learn", "--since", "30d")
+    assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
+    subcog("learn")
+    assert {memory["content"] for memory in waiting(subcog)} == {RULE, STAGING}
+
+
+def test_one_file_that_can_not_be_understood_does_not_cost_the_others(
+    subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(sessions, "one", RULE)
+    session(sessions, "two", STAGING)
+    read = transcript.read
+
+    def fail_once(path: str, start: int = 0) -> transcript.TranscriptReading:
+        if path.endswith("one.jsonl"):
+            raise TypeError("what is this")
+        return read(path, start)
+
+    monkeypatch.setattr(transcript, "read", fail_once)
+    done = subcog("learn")
+    assert "one.jsonl can not be read: an internal error: TypeError: what is this" in done.err
+    assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
+
+
+def test_what_was_dropped_is_not_proposed_in_other_words(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", RULE)
+    subcog("learn")
+    subcog("review", "--reject", *(str(memory["id"]) for memory in waiting(subcog)))
+    session(sessions, "two", AGAIN, day="2026-03-05")
+    subcog("learn")
+    assert subcog("review", "--list").code == 1
+
+
+def test_what_was_taken_back_does_not_come_back_from_another_session(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", RULE)
+    session(sessions, "two", RULE, day="2026-03-05")
+    subcog("learn")
+    subcog("learn", "--forget", "--yes")
+    subcog("learn")
+    assert subcog("review", "--list").code == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
+def test_the_place_of_an_imported_memory_is_no_path_to_be_opened(subcog: Run, home: Home, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    row = {"content": "The tide table rules.", "status": "pending", "source": f"session:{tmp_path / 'pipe'}:1"}
+    (tmp_path / "in.jsonl").write_text(json.dumps(row) + "\n")
+    subcog("import", str(tmp_path / "in.jsonl"))
+    (memory,) = waiting(subcog)
+    with Store.reader(home) as store:
+        (stored,) = store.by_ids([str(memory["id"])]).values()
+    assert support.turn_of(stored) is None
+    assert subcog("learn", "--forget", "--yes").code == 1
+    assert len(waiting(subcog)) == 1
 
 
 def test_what_two_sessions_said_is_one_proposal_and_the_first(subcog: Run, sessions: Path) -> None:

@@ -11,8 +11,9 @@ from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.capture.import_report import Options
 from subcog_hooks.capture.sessions import files, proposals, repetition, transcript
 from subcog_hooks.capture.sessions.proposals import Proposal
-from subcog_hooks.capture.sessions.turns import ANSWER
+from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER
 from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, PROPOSED_BAR, REPEATED_BAR, Fit
+from subcog_hooks.errors import SubcogError
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import audience_of
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
 
 MOST_HEARD = 3_000  # the latest unsure ones that are compared with each other: three seconds
+_NEVER = 2.0  # above any certainty
+BARS = {ANSWER: ANSWER_BAR, ACCEPTED: _NEVER}  # what the client suggested comes only where a session says it, too
+_READING_ORDER = ("deleted", "active", PENDING)  # in which memories stand for others of their meaning
 MOST_PROPOSED = 8  # of one session by themselves, the surest: a person reads them
 
 
@@ -77,7 +81,15 @@ def learn(
     report = LearningReport()
     places = _Places(options.left_out)
     for file in found:
-        _learn_from(file, store, state, options, places, report)
+        has_more = True
+        while has_more:
+            try:
+                has_more = _learn_from(file, store, state, options, places, report)
+            except SubcogError:
+                raise
+            except Exception as error:  # noqa: BLE001 - one file must not cost the others; it is told, and read again
+                report.problems.append(f"{file.path} can not be read: an internal error: {type(error).__name__}: {error}")
+                has_more = False
         progress(file.size)
     if report.turns or (state and not options.dry_run and not learned.is_compared(state)):
         _raise_repeated(store, state, options, places, report)
@@ -94,32 +106,35 @@ def _learn_from(
     options: LearningOptions,
     places: "_Places",
     report: LearningReport,
-) -> None:
+) -> bool:
+    """Read what is new in a transcript, as far as one reading goes, and store it. Return whether another one is to follow."""
     try:
         start = _start_of(file, learned.find_read(state, file.path) if state else None)
         if start is None:
             report.unchanged += 1
-            return
+            return False
         reading = transcript.read(file.path, start)
         digest = files.digest_before(file.path, reading.end)
     except OSError as error:
         report.problems.append(f"{file.path} can not be read: {error.strerror}")
-        return
+        return False
     report.read += 1
     report.damaged += reading.damaged
     report.turns += len(reading.turns)
     sure: list[Proposal] = []
     unsure: list[Proposal] = []
+    is_all = True
     for turn in reading.turns:
         owner = places.owner_of(turn.folder)
         if places.is_left_out(turn.folder, owner):
             report.left_out += 1
             continue
         if turn.at and turn.at < options.since:
+            is_all = False
             continue
         one = proposals.propose(turn, file.path, owner, options.fit)
         if one and one.certainty >= REPEATED_BAR:
-            bar = ANSWER_BAR if turn.kind == ANSWER else PROPOSED_BAR
+            bar = BARS.get(turn.kind, PROPOSED_BAR)
             (sure if one.certainty >= bar else unsure).append(one)
     sure.sort(key=lambda one: -one.certainty)
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
@@ -129,14 +144,17 @@ def _learn_from(
     repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
     listened_to = (*unsure, *rest, *repeats)
     heard = [learned.Heard(file.path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
-    if options.dry_run:
-        report.heard += heard
-    elif state:
+    if options.dry_run or not is_all:
+        report.heard += heard  # what is too old for this run is read by one that goes further back
+    if state and not options.dry_run and is_all:
         state.begin()
         for one in (one for one in sure if one.id in there):
             learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at))
-        learned.note_read(state, file.path, learned.ReadSoFar(file.size, reading.end, digest), heard)
+        size = reading.end if reading.has_more else file.size
+        learned.note_read(state, file.path, learned.ReadSoFar(size, reading.end, digest), heard)
         state.commit()
+        return reading.has_more
+    return False
 
 
 def _start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int | None:
@@ -186,9 +204,11 @@ def _raise_repeated(
     unsure = {one.id: one for one in _found_again(latest, state, options, places)}
     new = {one.id: one for one in report.proposed}
     stored = {
-        memory.id: memory for memory in (store.all((PENDING, "active")) if store else ()) if proposals.is_from_session(memory)
+        memory.id: memory
+        for memory in (store.all((PENDING, "active", "deleted")) if store else ())
+        if proposals.is_from_session(memory)
     }
-    known = sorted(stored.values(), key=lambda one: (one.status == PENDING, one.created_at, one.id))
+    known = sorted(stored.values(), key=lambda one: (_READING_ORDER.index(one.status), one.created_at, one.id))
     fresh = sorted((one for one in new.values() if one.id not in stored), key=lambda one: (one.turn.at, one.id))
     said = [
         *(_utterance_of_memory(memory, state) for memory in known),
@@ -197,6 +217,12 @@ def _raise_repeated(
     ]
     for group in repetition.find_repeated(said):
         first = group.said[0].key
+        if first in stored and stored[first].status == "deleted":  # the person has dropped it, in whatever words
+            if store and not options.dry_run:
+                _set_aside(store, [other.key for other in group.said[1:]], first)
+            dropped = {other.key for other in group.said}
+            report.proposed = [other for other in report.proposed if other.id not in dropped]
+            continue
         one = new.get(first) or unsure.get(first)
         if one and first not in new:
             one = _in_context(one, options)

@@ -13,7 +13,7 @@ from subcog_hooks.redaction.redact import redact
 
 ORIGIN = "session:"  # begins the source of what was said in one
 Removed = tuple[tuple[str, int], ...]
-TRANSCRIPT = "transcript"  # the trust of it
+TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of it; and that of what another program says came from one
 MOST_EVIDENCE = 500  # characters
 
 
@@ -100,7 +100,7 @@ class Proposal:
 
 def is_from_session(memory: Memory) -> bool:
     """Return whether a memory came from a session."""
-    return memory.source.startswith(ORIGIN)
+    return memory.source.startswith(ORIGIN) and memory.trust != IMPORTED
 
 
 def session_of(memory: Memory) -> str:

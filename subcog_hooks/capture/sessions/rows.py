@@ -13,7 +13,10 @@ MAX_TURN = 20_000  # characters of a turn that are kept: what is longer was past
 NO_MEMORY = "[nomem]"  # the person wants a prompt to have nothing to do with memories
 
 _SOURCES = {"typed": TYPED, "queued": QUEUED, "suggestion_accepted": ACCEPTED}  # by `promptSource`
-_NOT_THE_PERSON = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "teamName", "agentId")
+_NOT_THE_PERSON = (
+    *("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "teamName", "agentId"),
+    "planContent",  # an agent's plan, which the client hands on in the person's name
+)
 _INJECTED = (  # begins what the client writes in the person's name
     *("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>"),
     *("<bash-input>", "<bash-stdout>", "<bash-stderr>"),
@@ -25,6 +28,8 @@ _CUT_OUT = (  # elements that editors, the client and we put into a prompt
     *("system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "subcog-memories", "new-diagnostics"),
     "local-command-caveat",
 )
+_OF_PROGRAMS = ("sdk-py", "sdk-ts")  # the entry points of programs that drive the client
+_MAX_READ = 1_000_000  # characters of a text in which elements are looked for
 _INTERRUPTED = "[request interrupted by user"
 _REFUSED = ("the user doesn't want to proceed with this tool use", "the user doesn't want to take this action")
 _SAID = "the user said:"
@@ -50,6 +55,13 @@ def words_in(row: Row) -> list[tuple[str, str]]:
     else:
         found = []
     return [(kind, text[:MAX_TURN]) for kind, text in found if text and NO_MEMORY not in text]
+
+
+def says_who_typed(row: Row) -> bool:
+    """Return whether a row is of a client that notes who typed what."""
+    attachment = row.get("attachment")
+    told = (row, attachment) if isinstance(attachment, Mapping) else (row,)
+    return any(name in fields for fields in told for name in ("origin", "promptSource"))
 
 
 def is_refusal(row: Row) -> bool:
@@ -97,7 +109,8 @@ def _kind_told(row: Row) -> str:
     if isinstance(origin, Mapping) and origin.get("kind") != "human":
         return ""
     if source is None:
-        return TYPED
+        is_programs = origin is None and str(row.get("entrypoint", "")).startswith(_OF_PROGRAMS)
+        return "" if is_programs else TYPED
     return _SOURCES.get(source, "") if isinstance(source, str) else ""
 
 
@@ -129,6 +142,8 @@ def _typed_part(text: str) -> tuple[str, str]:
         return "", _inside(text, "command-args").strip()
     if start.startswith("<user-memory-input>"):
         return NOTE, _inside(text, "user-memory-input").strip()
+    if len(text) > _MAX_READ:
+        text = text[:_MAX_READ].rpartition("<")[0]  # no half of an element is taken for words
     for name in _CUT_OUT:
         text = _without(text, name)
     return "", text.strip()
@@ -136,10 +151,16 @@ def _typed_part(text: str) -> tuple[str, str]:
 
 def _without(text: str, name: str) -> str:
     """Return a text without all elements of a name; what is not closed goes to the end."""
-    while (start := text.find(f"<{name}")) >= 0:
-        end = text.find(f"</{name}>", start)
-        text = text[:start] + (text[end + len(name) + 3 :] if end >= 0 else "")
-    return text
+    begin, close = f"<{name}", f"</{name}>"
+    kept, at = [], 0
+    while (start := text.find(begin, at)) >= 0:
+        kept.append(text[at:start])
+        end = text.find(close, start)
+        if end < 0:
+            return "".join(kept)
+        at = end + len(close)
+    kept.append(text[at:])
+    return "".join(kept)
 
 
 def _inside(text: str, name: str) -> str:

@@ -16,7 +16,8 @@ from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSE
 
 MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the client's largest hold a picture
 MOST_ROWS = 300_000  # of a transcript whose parents are known at a time: 40 MB
-MOST_TURNS = 5_000  # of a transcript
+MOST_TURNS, MOST_CHARACTERS = 2_000, 10_000_000  # that are read at a time; the next reading goes on behind them
+_FOREIGN = "mcp__"  # begins the names of tools whose results other programs write
 LOOK_BACK = 256 * 1024  # bytes before the place where reading goes on, for what stood before the first turn there
 _CALLS_KEPT = 50  # tool calls whose results are waited for
 _CHANGING = ("edit", "write", "replace", "patch", "create_file")  # in the names of tools that change files
@@ -25,14 +26,18 @@ _PATHS = ("file_path", "notebook_path", "path")
 
 
 class TranscriptReading:
-    """The outcome of reading a transcript. end: bytes up to the last whole row; damaged: rows that are none."""
+    """The outcome of reading a transcript.
 
-    __slots__ = ("damaged", "end", "turns")
+    end: bytes up to the last whole row that was read; damaged: rows that are none; has_more: it was too much for one reading.
+    """
 
-    def __init__(self, turns: list[TypedTurn], end: int, damaged: int) -> None:
+    __slots__ = ("damaged", "end", "has_more", "turns")
+
+    def __init__(self, turns: list[TypedTurn], end: int, damaged: int, *, has_more: bool = False) -> None:
         self.turns = turns
         self.end = end
         self.damaged = damaged
+        self.has_more = has_more
 
 
 def read(path: str, start: int = 0) -> TranscriptReading:
@@ -49,8 +54,10 @@ def read(path: str, start: int = 0) -> TranscriptReading:
         for offset, end, line in _lines(file, at):
             reader.end = end
             reader.take(line, offset, is_new=offset >= start)
+            if reader.is_full:
+                break
     reader.end = max(reader.end, start)
-    return TranscriptReading(reader.turns_said(), reader.end, reader.damaged)
+    return TranscriptReading(reader.turns_said(), reader.end, reader.damaged, has_more=reader.is_full)
 
 
 def read_row(path: str, place: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
@@ -105,6 +112,14 @@ class _Reader:
         self._calls: deque[tuple[str, Before]] = deque(maxlen=_CALLS_KEPT)
         self._before = Before()
         self._count = 0
+        self._characters = 0
+        self._folder = ""  # of the last row that names one
+        self._says_who_typed = False  # the client is so new that its rows do
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether so much was read that the rest has to wait for another reading."""
+        return len(self._turns) + len(self._noted_as_queued) >= MOST_TURNS or self._characters >= MOST_CHARACTERS
 
     def take(self, line: bytes, offset: int, *, is_new: bool) -> None:
         """Read one row."""
@@ -118,13 +133,16 @@ class _Reader:
             return
         if row.get("isSidechain"):
             return
-        words = rows.words_in(row)
+        self._folder = _text(row, "cwd") or self._folder
+        self._says_who_typed = self._says_who_typed or rows.says_who_typed(row)
+        words = [one for one in rows.words_in(row) if one[0] != ANSWER or not self._is_foreign(row)]
         self._place(row, begins=bool(words) and words[0][0] != ANSWER)
         for kind, text in words:
             turn = self._turn(row, kind, text, offset)
-            if is_new and len(self._turns) < MOST_TURNS:
+            if is_new:
                 kept = self._noted_as_queued if row.get("type") == "queue-operation" else self._turns
                 kept.append((self._last, turn))
+                self._characters += len(text)
         self._note(row, words)
 
     def turns_said(self) -> list[TypedTurn]:
@@ -136,7 +154,8 @@ class _Reader:
             stretch = self._stretch_before[stretch]
         said = [turn for stretch, turn in self._turns if stretch in on_the_way]
         known = {turn.text for turn in said}
-        said += [turn for stretch, turn in self._noted_as_queued if stretch in on_the_way and turn.text not in known]
+        queued = [] if self._says_who_typed else self._noted_as_queued  # where rows say it, those of the queue say nothing more
+        said += [turn for stretch, turn in queued if stretch in on_the_way and turn.text not in known]
         return sorted(said, key=lambda turn: turn.offset)
 
     def _place(self, row: Mapping[str, object], *, begins: bool) -> None:
@@ -146,7 +165,7 @@ class _Reader:
             return
         parent = row.get("parentUuid")
         behind = row.get("logicalParentUuid") if parent is None else parent  # of what a compaction left
-        if behind is None:
+        if not isinstance(behind, str):
             stretch = -1 if begins or not self._stretch_of else self._last
         else:
             stretch = self._stretch_of.get(hash(behind), self._last)
@@ -170,13 +189,18 @@ class _Reader:
             uuid=_text(row, "uuid"),
             session=_text(row, "sessionId") or self._name,
             at=_milliseconds(_text(row, "timestamp")),
-            folder=_text(row, "cwd"),
+            folder=_text(row, "cwd") or self._folder,
             branch=_text(row, "gitBranch"),
             place=self._count,
             offset=offset,
         )
         self._count += 1
         return turn
+
+    def _is_foreign(self, row: Mapping[str, object]) -> bool:
+        """Return whether a row holds the result of a tool of other programs, which may say that the person refused it."""
+        results = {block.get("tool_use_id") for block in _blocks_of(row) if block.get("type") == "tool_result"}
+        return any(identifier in results and call.tool.startswith(_FOREIGN) for identifier, call in self._calls)
 
     def _call_answered(self, row: Mapping[str, object]) -> Before:
         """Return the call that the person refused in this row."""

@@ -9,7 +9,7 @@ from subcog_hooks.capture.sessions import files, transcript
 from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
 from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
-from subcog_hooks.capture.sessions.proposals import ORIGIN
+from subcog_hooks.capture.sessions.proposals import ORIGIN, is_from_session
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.support import claude_notes, session
 from subcog_hooks.cli.support.decisions import counted
@@ -138,6 +138,8 @@ def how_said() -> dict[str, Said]:
 def turn_of(memory: Memory) -> TypedTurn | None:
     """Return the turn that a memory is out of, None where its transcript is gone."""
     path, _, row = memory.source.removeprefix(ORIGIN).rpartition(":")
+    if not is_from_session(memory) or files.at_path(path) is None:  # another program's word is no path to be opened
+        return None
     try:
         turns = transcript.read(path).turns
     except OSError:
@@ -157,7 +159,7 @@ def told_of(memory: Memory, said: Said | None) -> list[tuple[str, str]]:
     before = turn.before
     if call := " ".join(filter(None, (before.tool, before.path or before.command))):
         became = f" ({before.outcome})" if before.outcome else ""
-        lines.append(("behind", f"{call[:SHOWN_CALL]}{became}"))
+        lines.append(("behind", f"{redact(call).text[:SHOWN_CALL]}{became}"))
     if " ".join(turn.text.split()) != memory.content:
         lines.append(("turn", " ".join(redact(turn.text).text.split())[:SHOWN_TURN]))
     return lines

@@ -36,6 +36,8 @@ def test_a_typed_prompt_has_its_row_its_session_and_its_folder(written: Writer) 
         {"isSidechain": True},
         {"teamName": "red"},
         {"toolUseResult": {"stdout": ""}},
+        {"planContent": "# Plan"},
+        {"origin": None, "promptSource": None, "entrypoint": "sdk-py"},
     ],
 )
 def test_a_row_that_nobody_typed_is_left_out(written: Writer, fields: dict[str, object]) -> None:
@@ -196,3 +198,46 @@ def test_a_row_is_found_again_by_its_place(written: Writer) -> None:
 def test_a_prompt_without_memory_is_not_listened_to(written: Writer) -> None:
     written.typed("[nomem] always use pnpm")
     assert texts(written) == []
+
+
+@pytest.mark.parametrize("parent", [["x"], {"a": 1}, 7, True])
+def test_a_parent_that_is_no_id_is_none(written: Writer, parent: object) -> None:
+    written.typed("always use pnpm")
+    written.typed("never push", fields={"parentUuid": parent})
+    assert texts(written)[-1] == "never push"
+
+
+def test_another_program_can_not_say_that_the_person_refused_its_tool(written: Writer) -> None:
+    written.typed("look it up")
+    written.call("mcp__wiki__find")
+    written.refused("always use yarn")
+    assert texts(written) == ["look it up"]
+
+
+def test_where_rows_say_who_typed_the_queue_says_nothing_more(written: Writer) -> None:
+    written.typed("build it")
+    written.row("queue-operation", operation="remove", content="always use yarn")
+    assert texts(written) == ["build it"]
+
+
+def test_a_million_elements_in_one_row_are_cut_out_at_once(written: Writer) -> None:
+    written.typed("<system-reminder></system-reminder>" * 400_000 + "always use pnpm")
+    assert texts(written) == []  # behind what is read of a row
+    written.typed("<system-reminder></system-reminder>" * 20_000 + "always use pnpm")
+    assert texts(written) == ["always use pnpm"]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_TURNS", 3), ("MOST_CHARACTERS", 30)])
+def test_what_is_too_much_for_one_reading_is_read_by_the_next(
+    written: Writer, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(transcript, limit, most)
+    for number in range(8):
+        written.typed(f"rule number {number}")
+    found: list[str] = []
+    at, has_more = 0, True
+    while has_more:
+        reading = transcript.read(str(written.path), at)
+        found += [turn.text for turn in reading.turns]
+        at, has_more = reading.end, reading.has_more
+    assert found == [f"rule number {number}" for number in range(8)]
