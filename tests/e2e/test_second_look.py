@@ -25,6 +25,7 @@ PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are pai
 WAGES = "When do employees receive their salary?"  # has no word of it
 FAR = "How are domain notifications passed on without a message broker?"  # nothing comes near it
 LONG_S = 20.0  # for the process on a busy machine
+TRIES = 8
 
 pytestmark = linux  # processes are looked for in /proc
 
@@ -54,6 +55,13 @@ def looking(machine: Machine) -> list[int]:
         if b"--second-look" in words and f"SUBCOG_HOME={machine.home}".encode() in environment:
             found.append(int(folder.name))
     return found
+
+
+def command_of(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:  # it is over
+        return b""
 
 
 def looked(machine: Machine) -> list[Decision]:
@@ -291,11 +299,16 @@ def test_nothing_is_left_behind(paid: Machine) -> None:
 
 def test_no_command_line_shows_the_prompt_and_without_records_no_file_does(paid: Machine) -> None:
     paid.run("config", "set", "surfacing.log_prompts", "false")
-    silent(paid)
-    (pid,) = looking(paid)
-    assert b"salary" not in Path(f"/proc/{pid}/cmdline").read_bytes()
-    looked(paid)
-    assert called(paid) == [LATE]
+    seen: list[bytes] = []
+    for number in range(TRIES):  # a look may be over before it could be seen
+        silent(paid, session=f"s{number}")
+        seen = [command for pid in looking(paid) if (command := command_of(pid))]
+        looked(paid)
+        assert called(paid, f"s{number}") == [LATE]
+        if seen:
+            break
+    assert seen
+    assert not any(b"salary" in command for command in seen)
     for path in paid.home.glob("state.db*"):
         assert b"salary" not in path.read_bytes()
 
