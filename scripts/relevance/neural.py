@@ -96,7 +96,8 @@ def main() -> None:
     weights[free] = fitted(evidence[:, free], others, answers, spread[free], towards[free])
     print(f"# {len(found)} candidates, {int(answers.sum())} of which answer")
     for name, weight in zip(names, weights, strict=True):
-        print(f'    "{name}": {round(float(weight), DIGITS if name in FITTED else 4)},')
+        if name in FITTED:
+            print(f'    "{name}": {round(float(weight), DIGITS)},')
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ LEAST_ROOM = 20  # UTF-16 units of text, in which hardly any fits
 FAIR_SHARE = 2 / 3  # of the room, for the project's memories and for those of all projects
 SIMILAR = 0.8  # the share of their words that two memories have in common which say nearly the same
 
-SOUGHT, KIND, AGE, BRANCH, BY_AGENT = 0.15, 2.0, 4.0, 2.0, 1.5  # weights
+SOUGHT, KIND, AGE, BRANCH, BY_AGENT = 0.15, 2.0, 4.0, 2.0, 1.5  # weights; for the first see tests/eval/test_sessions.py
 MOST_OF_BRANCH = 3.0  # times a word that no other memory has, whatever a branch is called
 LEAST_LETTERS = 3  # of a word of a branch
 MOST_BRANCH_WORDS = 8  # of its words that count: a repository may call it anything

@@ -2,7 +2,7 @@
 
 A memory comes when a glob of its paths matches the file, a trigger matches the command or the new text, its conditions name the
 tool or the file and hold, it names the thing exactly as few others do, or it is a rule about what is about to be done. At most
-three, none twice in a session.
+three, beside what a second look at the prompt has found; none twice in a session.
 """
 
 import os

@@ -175,7 +175,7 @@ class _OnlyNamed(gate.Threshold):
 
 def threshold_of(task: Task, occasion: "Occasion") -> gate.Threshold:
     """Return the relevance that a memory needs in a second look, by the settings."""
-    least = float(occasion.settings["surfacing.min_relevance"]) * neural_relevance.BAR_SHARE
+    least = float(occasion.settings["surfacing.min_relevance"])
     return gate.threshold(least, is_enough=task.is_enough, is_seeking=task.is_seeking)
 
 

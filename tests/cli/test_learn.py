@@ -118,6 +118,7 @@ def test_what_was_too_old_for_one_run_is_read_by_one_that_goes_further_back(subc
     written.typed(STAGING)
     subcog("learn", "--since", "30d")
     assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
+    assert len(support.how_said()) == 1
     subcog("learn")
     assert {memory["content"] for memory in waiting(subcog)} == {RULE, STAGING}
 

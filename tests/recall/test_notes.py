@@ -75,6 +75,14 @@ def test_nearer_notes_and_surer_prompts_weigh_more(shelf: Shelf) -> None:
     assert vague["near"].relevance < sure["near"].relevance
 
 
+@pytest.mark.parametrize("name", [one for one in OF_NOTES if one not in ("intercept", "intent", "begun")])
+def test_each_evidence_of_a_note_changes_its_relevance(name: str) -> None:
+    with_it, without = (notes.terms_of_note((*COMPARED, (name, value, 0.0)), 0.9, 1) for value in (1.0, 0.0))
+    difference = sum(adds for _, _, adds in with_it) - sum(adds for _, _, adds in without)
+    assert difference == pytest.approx(OF_NOTES[name])
+    assert difference != 0.0
+
+
 def test_weighing_twice_changes_nothing(shelf: Shelf) -> None:
     shelf.add(None, of_shop(id="note", keywords=("carts",)))
     hits = handed(shelf.placed({"note": 0.5}), "how long do carts live", PROJECT).hits

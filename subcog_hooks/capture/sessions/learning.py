@@ -146,14 +146,15 @@ def _learn_from(
     heard = [learned.Heard(file.path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
     if options.dry_run or not is_all:
         report.heard += heard  # what is too old for this run is read by one that goes further back
-    if state and not options.dry_run and is_all:
+    if state and not options.dry_run:
         state.begin()
         for one in (one for one in sure if one.id in there):
             learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at))
-        size = reading.end if reading.has_more else file.size
-        learned.note_read(state, file.path, learned.ReadSoFar(size, reading.end, digest), heard)
+        if is_all:
+            size = reading.end if reading.has_more else file.size
+            learned.note_read(state, file.path, learned.ReadSoFar(size, reading.end, digest), heard)
         state.commit()
-        return reading.has_more
+        return is_all and reading.has_more
     return False
 
 

@@ -140,11 +140,17 @@ def turn_of(memory: Memory) -> TypedTurn | None:
     path, _, row = memory.source.removeprefix(ORIGIN).rpartition(":")
     if not is_from_session(memory) or files.at_path(path) is None:  # another program's word is no path to be opened
         return None
-    try:
-        turns = transcript.read(path).turns
-    except OSError:
-        return None
-    return next((turn for turn in turns if row in (turn.uuid, str(turn.offset))), None)
+    at, has_more = 0, True
+    while has_more:
+        try:
+            reading = transcript.read(path, at)
+        except OSError:
+            return None
+        for turn in reading.turns:
+            if row in (turn.uuid, str(turn.offset)):
+                return turn
+        at, has_more = reading.end, reading.has_more
+    return None
 
 
 def told_of(memory: Memory, said: Said | None) -> list[tuple[str, str]]:
