@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.logit import Terms
 
 # What the query's vector changes is fitted by scripts/relevance/neural.py, to 9,990 candidates of 676 development prompts
-# of one half of the projects, and drawn towards recall.relevance; the rest is that. On the other half, at the same silence (.90), .19
-# of the prompts as people type them are answered and .52 of what comes first is right; with recall.relevance alone .17 and .44.
-# The bar is the usual one: with .9 of it one answer more comes with three wrong ones, with 1.25 a quarter of the gain is lost.
+# of one half of the projects, and drawn towards recall.relevance; the rest is that. On the other half, at the same silence
+# (.90), .19 of the prompts as people type them are answered and .52 of what comes first is right; with recall.relevance alone
+# .17 and .44. The bar is the usual one: with .9 of it one answer more comes with three wrong ones, with 1.25 a quarter of the
+# gain is lost.
 WITH_NEURAL_QUERY = relevance.WITH_MEANING | {
     "intercept": -4.828,
     "closeness": 2.392,
