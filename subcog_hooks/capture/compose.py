@@ -67,7 +67,7 @@ def _cleaned_questions(memory: Memory, clean: Callable[[str], str]) -> dict[str,
     """Return the memory's questions, of one line each, as a change; one of which nothing is left is left out."""
     if not memory.questions:
         return {}
-    made = [(AnsweredQuestion(" ".join(clean(one.text).split()), one.by), one) for one in memory.questions]
+    made = [(AnsweredQuestion(" ".join(clean(one.text).split()), one.by, one.decision), one) for one in memory.questions]
     return {"questions": distinct([new for new, old in made if new.text or not old.text])}
 
 

@@ -108,6 +108,12 @@ def for_colleagues(memory: Memory) -> Memory:
     return memory.replaced(trust=FILE, source="")
 
 
+def for_export(memory: Memory, *, with_learned: bool) -> Memory:
+    """Return a memory as it leaves this machine. with_learned: also the questions that were learned from prompts."""
+    kept = memory.questions if with_learned else questions.without_learned(memory.questions)
+    return memory.replaced(questions=questions.for_good(kept)) if memory.questions else memory
+
+
 def _parse_fields(line: str) -> "dict[str, Any]":
     """Return the fields that a line gives to a memory, by their names. Raises InvalidMemory."""
     try:
@@ -184,7 +190,7 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
 
 def _questions(value: object) -> tuple[AnsweredQuestion, ...]:
     try:
-        return questions.from_json(value)
+        return questions.for_good(questions.from_json(value))
     except ValueError as error:
         raise InvalidMemory(
             f"questions is {_shown(value)}", 'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}'

@@ -15,7 +15,7 @@ from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.llm import providers
 from subcog_hooks.paths import create_private_file
 from subcog_hooks.settings import files, loading
-from subcog_hooks.settings.keys import KEYS, PRESETS, Key, Value
+from subcog_hooks.settings.keys import KEYS, LEARN, PRESETS, Key, Value
 from subcog_hooks.state import decision_log, kept_texts, silent_calls
 from subcog_hooks.state.connection import delete_damaged
 from subcog_hooks.state.decision import SPOKE
@@ -118,6 +118,8 @@ def set_(
         return
     if key == LOG_PROMPTS and not new:
         _forget_prompts()
+    if key == LEARN and not new:
+        _forget_learned()
     if key.startswith("llm.") or key == "search_intent.use_llm":
         try:
             providers.provider_of(loading.load(session.home()), session.home())
@@ -142,9 +144,21 @@ def _forget_prompts() -> None:
     try:
         with decisions.opened() as state:
             kept_texts.forget_all(state)
+        _forget_learned()
         terminal.say("what was kept of earlier prompts is forgotten")
     except StoreError as error:
         terminal.say(f"what was kept of earlier prompts is forgotten with the next one ({error.message})")
+
+
+def _forget_learned() -> None:
+    """Take away what memories have learned from prompts without the person's word."""
+    from subcog_hooks.cli.support import teaching  # recall and all that it needs, for this and the one below alone
+
+    if not os.path.exists(session.home().state_db):
+        teaching.forget_all(None)
+        return
+    with decisions.opened() as state:
+        teaching.forget_all(state)
 
 
 def _preview(bar: float) -> None:

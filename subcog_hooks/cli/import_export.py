@@ -216,6 +216,10 @@ def _owners(report: Report) -> str:
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
     deleted: Annotated[bool, typer.Option("--deleted", help="Export the forgotten memories too.")] = False,
+    learned: Annotated[
+        bool,
+        typer.Option("--learned", help="Export also the questions that were learned from your prompts (surfacing.learn)."),
+    ] = False,
     project: Annotated[
         str | None,
         typer.Option(
@@ -238,7 +242,7 @@ def export(
     names = ownership.names_of(project) if project else None
     if names and os.path.isabs(names[0]):
         terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
-    source = _Source(names)
+    source = _Source(names, with_learned=learned)
     with session.reading() as store:
         if store is None:
             terminal.say("no memories")
@@ -258,22 +262,26 @@ def export(
 
 
 class _Source:
-    """The memories to be exported. names: of the one project that they are for; `is_damaged`: not all could be read."""
+    """The memories to be exported. names: of the one project that they are for; `is_damaged`: not all could be read.
 
-    __slots__ = ("_names", "is_damaged")
+    with_learned: also the questions that were learned from prompts.
+    """
 
-    def __init__(self, names: tuple[str, ...] | None) -> None:
+    __slots__ = ("_names", "_with_learned", "is_damaged")
+
+    def __init__(self, names: tuple[str, ...] | None, *, with_learned: bool) -> None:
         self.is_damaged = False
         self._names = names
+        self._with_learned = with_learned
 
     def memories(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
         """Yield the memories by id; of a damaged store those that can be read, and say so."""
-        if self._names is None:
-            yield from self._all(store, statuses)
-            return
-        for memory in self._all(store, ("active",)):
-            if memory.project in self._names and memory.is_live(now_ms()):
-                yield jsonl.for_colleagues(memory.replaced(project=self._names[0]))
+        for memory in self._all(store, statuses if self._names is None else ("active",)):
+            leaving = jsonl.for_export(memory, with_learned=self._with_learned)
+            if self._names is None:
+                yield leaving
+            elif memory.project in self._names and memory.is_live(now_ms()):
+                yield jsonl.for_colleagues(leaving.replaced(project=self._names[0]))
 
     def _all(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
         done: set[str] = set()

@@ -8,12 +8,13 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.sessions.proposals import is_from_session
-from subcog_hooks.cli.support import author, completion, embedding, learning, session, waiting
+from subcog_hooks.cli.support import author, completion, embedding, learning, session, suggested, waiting
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal, where
 from subcog_hooks.cli.support.similar import similar_to
+from subcog_hooks.cli.support.suggested import Open
 from subcog_hooks.cli.support.waiting import Settlement
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
 from subcog_hooks.memory.model import PENDING, Memory
@@ -24,6 +25,7 @@ KEYS = (
     "k keep, d drop, e edit and keep, r put it in the place of one that is like it, m merge it into that one",
     "K keep all of this source, D drop all of it, n leave it for later, u undo, q quit",
 )
+KEYS_OF_SUGGESTIONS = "suggested for your memories: k do it, d drop it for good, n leave it for later, q quit"
 ALL_OF_SOURCE, WITH_NEIGHBOUR = ("K", "D"), ("r", "m")  # keys
 MOST_PROMPTS = 3  # that are named, of those a memory would have come to
 LONGEST_SHOWN = 120  # characters of a neighbour or a prompt
@@ -55,6 +57,7 @@ def review(
     """Ask about each memory that waits for your word: keep, edit, drop or merge it. Until then none is given to the agent.
 
     Shown are where each comes from, what is nearly the same, and to which of your last hundred prompts it would have come.
+    Then come changes of memories that are suggested: questions out of your prompts, and what `subcog enrich` proposes.
     What is dropped is forgotten; `u` undoes the last step. The exit code is 1 when nothing waits.
 
     Example: subcog review --list
@@ -62,36 +65,45 @@ def review(
     if accept or reject:
         if as_list or as_jsonl:
             raise UsageError("--list and --jsonl settle nothing", "leave them out, or --accept and --reject")
-        _settle(accept or [], reject or [], as_user=as_user)
+        _settle_all(accept or [], reject or [], as_user=as_user)
         return
     is_in_terminal = terminal.interactive and not as_list and not as_jsonl
     if is_in_terminal and author.is_agent() and not as_user:
         raise author.needs_consent("what waits for review is the person's to settle")
-    with session.reading() as store:
-        found = waiting.find_waiting(store) if store else []
-        if not found:
-            terminal.say("nothing waits for review")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
-        if as_jsonl and store:
-            for memory in found:
-                _print_row(memory, store)
-            return
+    found, suggestions = _waiting()
+    if as_jsonl:
+        _print_rows(found, suggestions)
+        return
     if not is_in_terminal:
-        for memory in found:
-            terminal.pieces(
-                (memory.id, ACCENT), (f"  {day(memory.created_at)}  {_origin(memory)}  ", DIM), (safe(memory.content), "")
-            )
+        _print_lines(found, suggestions)
         if not as_list:
             terminal.say("`subcog review` asks for each in a terminal; --accept ID and --reject ID settle it here")
         return
     with single_keys():
-        _Session(found).run()
+        if not found or _Session(found).run():
+            _ask_about_suggestions(suggestions)
 
 
-def _settle(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:
-    """Keep and drop by ids. Nothing is done unless all of them wait. Raises NoMemory, UsageError."""
+def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:
+    """Keep and drop memories and suggestions by ids. Nothing is done unless all of them wait. Raises NoMemory, UsageError."""
     if author.is_agent() and not as_user:
         raise author.needs_consent("what waits for review is the person's to settle")
+    with suggested.opened() as state:
+        with session.reading() as store:
+            named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
+        if both := named.keys() & {*accepted} & {*rejected}:
+            raise UsageError(f"{', '.join(sorted(both))} can not be kept and dropped", "name it once")
+        _settle([id_ for id_ in accepted if id_ not in named], [id_ for id_ in rejected if id_ not in named])
+        for id_, one in named.items():
+            assert state is not None
+            terminal.say(suggested.accept(one, state) if id_ in accepted else suggested.drop(one, state))
+    embedding.afterwards()
+
+
+def _settle(accepted: Sequence[str], rejected: Sequence[str]) -> None:
+    """Keep and drop memories by ids. Nothing is done unless all of them wait. Raises NoMemory, UsageError."""
+    if not accepted and not rejected:
+        return
     with session.writing() as store:
         kept = [waiting.find_one(store, id_) for id_ in dict.fromkeys(accepted)]
         dropped = [waiting.find_one(store, id_) for id_ in dict.fromkeys(rejected)]
@@ -104,7 +116,37 @@ def _settle(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) 
     for said, memories in (("kept", kept), ("dropped", dropped)):
         for memory in memories:
             terminal.say(f"{said}: {memory.id} {safe(memory.content)[:80]}")
-    embedding.afterwards()
+
+
+def _waiting() -> tuple[list[Memory], list[Open]]:
+    """Return the memories that wait, and the suggestions. Raises Exit where there are none of either, StoreError."""
+    with session.reading() as store, suggested.opened() as state:
+        found = waiting.find_waiting(store) if store else []
+        suggestions = suggested.find_open(state, store) if store else []
+    if not found and not suggestions:
+        terminal.say("nothing waits for review")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    return found, suggestions
+
+
+def _print_rows(found: Sequence[Memory], suggestions: Sequence[Open]) -> None:
+    """Print what waits as JSON, a line each."""
+    with session.reading() as store:
+        for memory in found if store else ():
+            assert store is not None
+            _print_row(memory, store)
+    for one in suggestions:
+        terminal.json(suggested.described(one))
+
+
+def _print_lines(found: Sequence[Memory], suggestions: Sequence[Open]) -> None:
+    """Print what waits for people, a line each."""
+    for memory in found:
+        terminal.pieces(
+            (memory.id, ACCENT), (f"  {day(memory.created_at)}  {_origin(memory)}  ", DIM), (safe(memory.content), "")
+        )
+    for one in suggestions:
+        terminal.pieces((one.suggestion.id, ACCENT), (f"  {one.sentence}", ""))
 
 
 def _print_row(memory: Memory, store: Store) -> None:
@@ -131,8 +173,8 @@ class _Session:
         self._tried = 0
         self._would: Mapping[str, list[Decision]] = {}
 
-    def run(self) -> None:
-        """Ask about each, until none is left or the person has enough."""
+    def run(self) -> bool:
+        """Ask about each, until none is left or the person has enough. Return whether they have not."""
         _say_keys()
         try:
             with terminal.err.status(f"trying the last {waiting.PROMPTS_TRIED} prompts"):
@@ -142,17 +184,18 @@ class _Session:
         except (StoreError, OSError) as error:
             terminal.say(f"what they would have done is not known ({error})")
         try:
-            self._ask_about_each()
+            return self._ask_about_each()
         finally:  # Ctrl-C, too, leaves what was settled
             self._say_what_is_left()
 
-    def _ask_about_each(self) -> None:
+    def _ask_about_each(self) -> bool:
         while self._at < len(self._found):
             memory = self._found[self._at]
             if memory.id in self._settled:
                 self._at += 1
             elif not self._ask(memory):
-                break
+                return False
+        return True
 
     def _say_what_is_left(self) -> None:
         left = len(self._found) - len(self._settled)
@@ -255,6 +298,27 @@ class _Session:
             terminal.paragraph((said, DIM), indent=3)
             for one in came[-MOST_PROMPTS:]:
                 terminal.paragraph((safe(one.prompt or "")[:LONGEST_SHOWN], DIM), indent=5)
+
+
+def _ask_about_suggestions(waiting_ones: Sequence[Open]) -> None:
+    """Ask about each change of a memory that is suggested, until none is left or the person has enough."""
+    if waiting_ones:
+        terminal.say(KEYS_OF_SUGGESTIONS)
+    with suggested.opened() as state:
+        for place, one in enumerate(waiting_ones, 1):
+            assert state is not None
+            terminal.result("")
+            terminal.paragraph((f"{place} of {len(waiting_ones)}", ACCENT), (f"  {one.sentence}", ""))
+            while (key := next_key()) not in ("k", "d", "n", " ", "q"):
+                terminal.say(KEYS_OF_SUGGESTIONS)
+            if key == "q":
+                break
+            try:
+                if key in ("k", "d"):
+                    terminal.result(f"   {(suggested.accept if key == 'k' else suggested.drop)(one, state)}")
+            except SubcogError as error:
+                terminal.complain(str(error))
+    embedding.afterwards()
 
 
 def _edited(memory: Memory, store: Store) -> Settlement | None:

@@ -21,6 +21,7 @@ from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.look_again import Task
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.record import candidates
+from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.hooks.verdict import bars_of, chosen
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory.index import LexicalIndex
@@ -30,10 +31,23 @@ from subcog_hooks.paths import Home
 from subcog_hooks.recall import neural_relevance, pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.redaction.leaks import mask
-from subcog_hooks.settings.keys import NEVER
+from subcog_hooks.settings import loading
+from subcog_hooks.settings.keys import LEARN, NEVER
 from subcog_hooks.settings.keys import SECOND_LOOK as MODE
-from subcog_hooks.state import decision_log, pause, second_looks
-from subcog_hooks.state.decision import FAILED, FOUND, GATE, LLM, MODEL_LOADED, MOVED_ON, RECALL, WAITING, Decision
+from subcog_hooks.state import at_rest, decision_log, pause, second_looks
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import (
+    FAILED,
+    FOUND,
+    GATE,
+    LLM,
+    MODEL_CHOICE,
+    MODEL_LOADED,
+    MOVED_ON,
+    RECALL,
+    WAITING,
+    Decision,
+)
 from subcog_hooks.state.second_looks import LOOK_MS, Finding
 
 TYPE_CHECKING = False
@@ -63,8 +77,25 @@ def main() -> None:
     home = Home.find()
     try:
         occasions.with_sound_state(home, lambda: take(task, home))
+        _let_learn(home)
     except Exception as error:  # noqa: BLE001 - nobody sees this process: `doctor` and `why` tell it
         log.write(home, f"a second look failed: {type(error).__name__}: {error}")
+
+
+def _let_learn(home: Home) -> None:
+    """Start the work at rest, which learns from second looks, unless it was started a short while ago.
+
+    Raises StoreError, OSError.
+    """
+    state = State.open(home, NOTING_WAIT_MS)
+    try:
+        now = now_ms()
+        if not loading.load(home)[LEARN] or not at_rest.is_due(state, now):
+            return
+        at_rest.note(state, now)
+    finally:
+        state.close()
+    detached.start(home, [RESTING_COMMAND])
 
 
 def _end_in_time() -> None:
@@ -141,6 +172,8 @@ def judge(task: Task, occasion: "Occasion", hits: "Sequence[Hit]", numbers: tuni
     ranking = model_ranking.rank_hits(task.asked, [hit for hit in ordered if _is_new(hit, occasion)], occasion)
     if ranking.chosen is not None:
         occasion.stages.done(LLM)
+        for place, hit in enumerate(ranking.chosen, 1):
+            hit.ranks[MODEL_CHOICE] = place
         named = {hit.memory.id for hit in ranking.chosen}
         ordered = [*ranking.chosen, *(hit for hit in ordered if hit.memory.id not in named)]
         least = _OnlyNamed(named)

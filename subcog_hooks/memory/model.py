@@ -43,7 +43,7 @@ MAX_ENTRY = 1_000  # characters of one of them
 MAX_QUESTIONS = 8  # of one memory: each has a vector of its own
 MAX_QUESTION = 200  # characters
 PERSON = "person"
-LEARNED = "learned"  # from a prompt at which the memory was missed
+LEARNED = "learned"  # from a prompt at which the memory was missed, or was of use late
 MODEL = "model"  # written by one
 ORIGINS = (PERSON, AGENT, MODEL, LEARNED)  # of a question
 FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # milliseconds: the years 1 to 9999, what ISO 8601 can write
@@ -65,22 +65,27 @@ def is_loaded_by_client(source: str) -> bool:
 
 
 class AnsweredQuestion:
-    """A question that a memory answers. by: who put it, one of ORIGINS."""
+    """A question that a memory answers. by: who put it, one of ORIGINS.
 
-    __slots__ = ("by", "text")
+    decision: about the prompt from which it was learned without a person's word, whose record it goes with; "" for all others.
+    """
 
-    def __init__(self, text: str, by: str = PERSON) -> None:
+    __slots__ = ("by", "decision", "text")
+
+    def __init__(self, text: str, by: str = PERSON, decision: str = "") -> None:
         self.text = text
         self.by = by
+        self.decision = decision
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AnsweredQuestion) and (self.text, self.by) == (other.text, other.by)
+        mine = (self.text, self.by, self.decision)
+        return isinstance(other, AnsweredQuestion) and mine == (other.text, other.by, other.decision)
 
     def __hash__(self) -> int:
-        return hash((self.text, self.by))
+        return hash((self.text, self.by, self.decision))
 
     def __repr__(self) -> str:
-        return f"AnsweredQuestion({self.text!r}, {self.by!r})"
+        return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.decision!r}' if self.decision else ''})"
 
 
 class Memory:

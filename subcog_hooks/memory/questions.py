@@ -13,7 +13,12 @@ def to_json(questions: "Iterable[AnsweredQuestion]") -> list[object]:
     >>> to_json([AnsweredQuestion("who rotates the keys?"), AnsweredQuestion("key rotation", "agent")])
     ['who rotates the keys?', {'text': 'key rotation', 'by': 'agent'}]
     """
-    return [one.text if one.by == PERSON else {"text": one.text, "by": one.by} for one in questions]
+    return [one.text if one.by == PERSON else _described(one) for one in questions]
+
+
+def _described(question: AnsweredQuestion) -> dict[str, str]:
+    told = {"text": question.text, "by": question.by}
+    return told | {"decision": question.decision} if question.decision else told
 
 
 def from_json(values: object) -> tuple[AnsweredQuestion, ...]:
@@ -30,10 +35,10 @@ def from_json(values: object) -> tuple[AnsweredQuestion, ...]:
 def _question_of(value: object) -> AnsweredQuestion:
     if isinstance(value, str):
         return AnsweredQuestion(value)
-    if isinstance(value, dict) and value.keys() <= {"text", "by"} and isinstance(value.get("text"), str):
-        by = value.get("by", PERSON)
-        if by in ORIGINS:
-            return AnsweredQuestion(value["text"], by)
+    if isinstance(value, dict) and value.keys() <= {"text", "by", "decision"} and isinstance(value.get("text"), str):
+        by, decision = value.get("by", PERSON), value.get("decision", "")
+        if by in ORIGINS and isinstance(decision, str):
+            return AnsweredQuestion(value["text"], by, decision)
     raise ValueError(f"{value!r} is no question")
 
 
@@ -47,6 +52,24 @@ def distinct(questions: "Iterable[AnsweredQuestion]") -> tuple[AnsweredQuestion,
     for question in questions:
         found.setdefault(question.text, question)
     return tuple(found.values())
+
+
+def without_learned(questions: "Iterable[AnsweredQuestion]") -> tuple[AnsweredQuestion, ...]:
+    """Return the questions without those that were learned from prompts on nobody's word: what may leave this machine.
+
+    >>> without_learned([AnsweredQuestion("who?", "learned"), AnsweredQuestion("why?", "learned", "0b7")])
+    (AnsweredQuestion('who?', 'learned'),)
+    """
+    return tuple([question for question in questions if not question.decision])
+
+
+def for_good(questions: "Iterable[AnsweredQuestion]") -> tuple[AnsweredQuestion, ...]:
+    """Return the questions as they stay whatever becomes of the records of prompts.
+
+    >>> for_good([AnsweredQuestion("why?", "learned", "0b7")])
+    (AnsweredQuestion('why?', 'learned'),)
+    """
+    return tuple([AnsweredQuestion(question.text, question.by) for question in questions])
 
 
 def put_by(texts: "Iterable[str]", by: str, before: "Sequence[AnsweredQuestion]" = ()) -> tuple[AnsweredQuestion, ...]:

@@ -255,6 +255,12 @@ class Store:
         """Return how many memories have each status."""
         return dict(self._run("SELECT status, count(*) FROM memories GROUP BY status", ()))
 
+    def with_recorded_questions(self) -> list[Memory]:
+        """Return the memories with a question that goes with the record of a prompt, and some that only look so."""
+        if not self._has(QUESTIONS_SINCE):
+            return []
+        return list(self._memories("WHERE questions LIKE ?", ('%"decision":%',)))
+
     def count_pending(self) -> int:
         """Return how many memories wait for the person's word; 0 in a store of a version that would have to look at all."""
         if not self._has(PENDING_SINCE):

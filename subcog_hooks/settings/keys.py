@@ -23,6 +23,7 @@ NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 CLAUDE = "claude"  # and of llm.at_rest
 SECOND_LOOK = "second_look.mode"
 NEVER, UNSURE, ALWAYS = "off", "auto", "always"  # its values
+LEARN = "surfacing.learn"
 PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
     ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
@@ -352,6 +353,15 @@ KEYS = {
             "Whether prompts are kept for `why`, `replay` and follow-up questions; false also deletes the kept ones",
             is_personal=True,
         ),
+        Key(
+            LEARN,
+            True,
+            False,
+            True,
+            "Whether a memory learns questions from prompts at which a second look brought it: when that was of use twice, or "
+            "you say yes in `subcog review`. They go with the prompt's record; false takes them away",
+            is_personal=True,
+        ),
         ChoiceKey(
             "fusion.preset",
             "fixed-70-30",
@@ -575,6 +585,14 @@ KEYS = {
         ),
         PathKey(
             "llm.client", "", "that of a file, such as ~/bin/claude", "Claude Code's executable, where it is not on the PATH"
+        ),
+        Key(
+            "llm.enrich",
+            False,
+            False,
+            True,
+            "Whether what `remember` and `import` store gets its questions from that LLM by itself, in the background",
+            is_personal=True,
         ),
         Key(
             "llm.calls_a_day",

@@ -103,9 +103,19 @@ CREATE TABLE heard (
 CREATE TABLE proposed (memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL)
 STRICT, WITHOUT ROWID;
 """
+# changes of memories that wait for the person's word; `decision`: about the prompt that something was learned from, '' for none
+_VERSION_10 = """
+CREATE TABLE suggestions (
+  id TEXT PRIMARY KEY, memory TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, by TEXT NOT NULL, at INTEGER NOT NULL,
+  decision TEXT NOT NULL, is_dropped INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
+) STRICT, WITHOUT ROWID;
+"""
 
 SCHEMA = database.Schema(
-    migrations=(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8, _VERSION_9),
+    migrations=(
+        *(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8, _VERSION_9),
+        _VERSION_10,
+    ),
     synchronous="NORMAL",
 )
 

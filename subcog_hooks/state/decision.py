@@ -43,6 +43,7 @@ STALE = "stale"  # all files that it is about are gone
 BAD = "bad"  # a person has marked it as wrong for such prompts
 
 SECOND_LOOK = "second look"  # the channel of what one has found, in a candidate's ranks
+MODEL_CHOICE = "model's choice"  # and of what a language model has named in one
 
 # the stages, in the order in which they happen
 START = "start"  # of the process, until the prompt was read

@@ -86,6 +86,12 @@ def find(state: "State", id_or_prefix: str | None = None) -> "Decision | None":
     return found[0] if found else None
 
 
+def recorded_prompts(state: "State") -> set[str]:
+    """Return the ids of the decisions about prompts whose text is kept."""
+    rows = state.run("SELECT id FROM decisions WHERE json_valid(record) AND json_extract(record, '$.prompt') IS NOT NULL")
+    return {str(row[0]) for row in rows}
+
+
 def latest(state: "State", limit: int, since_ms: int = 0, event: str | None = None) -> "list[Decision]":
     """Return the latest decisions from a time on, the newest first, whatever a clock that was wrong has said of them.
 

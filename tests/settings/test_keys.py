@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.errors import ConfigError
-from subcog_hooks.settings.keys import KEYS, PRESETS, SECOND_LOOK, ChoiceKey, Key, NameKey, Value
+from subcog_hooks.settings.keys import KEYS, LEARN, PRESETS, SECOND_LOOK, ChoiceKey, Key, NameKey, Value
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: str(key.name))
@@ -132,7 +132,7 @@ def test_what_names_a_model_or_starts_a_process_is_for_the_user_alone() -> None:
         "capture.sessions",
         "capture.sessions_except",
     }
-    other = {"embedding.model", "embedding.background", "search_intent.use_llm", "surfacing.log_prompts", SECOND_LOOK}
+    other = {"embedding.model", "embedding.background", "search_intent.use_llm", "surfacing.log_prompts", LEARN, SECOND_LOOK}
     assert personal == capture | other | llm
     assert all(key.is_personal for key in KEYS.values() if isinstance(key, NameKey))
 

@@ -139,7 +139,7 @@ def test_a_variable_that_holds_something_else_is_named_and_left_out(
 
 
 def test_each_tuning_setting_has_the_variable_of_its_name_and_no_other_has_one() -> None:
-    personal = ("llm.", "embedding.", "capture.", "share.", "second_look.", "surfacing.log_prompts")
+    personal = ("llm.", "embedding.", "capture.", "share.", "second_look.", "surfacing.log_prompts", "surfacing.learn")
     assert {key.name: key.variable for key in keys.KEYS.values() if not key.name.startswith(personal)} == {
         name: "SUBCOG_" + name.replace(".", "_").upper() for name in variables.VARIABLES.values()
     }

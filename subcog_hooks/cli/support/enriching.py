@@ -14,7 +14,10 @@ from subcog_hooks.cli.support.trial import Trial
 from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.question import Question
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import MAX_QUESTION, MAX_QUESTIONS, MODEL, AnsweredQuestion, Memory
+from subcog_hooks.memory.model import MAX_QUESTION, MAX_QUESTIONS, MODEL, AnsweredQuestion, IdMaker, Memory, now_ms
+from subcog_hooks.state import suggestions
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.suggestions import Suggestion
 
 BATCH = 8  # memories that one call is about
 MAX_TEXT = 1_500  # characters of a memory that are sent
@@ -73,6 +76,11 @@ def shown(memory: Memory) -> str | None:
     """Return what a model is shown of a memory, None where it may hold a secret."""
     text = disclosure.shown(memory.content)  # before it is cut: half a secret may look like none
     return text[:MAX_TEXT] if text else text
+
+
+def suggest(state: State, memory: str, field: str, value: str, by: str, decision: str = "") -> bool:
+    """Let a change of a memory wait for the person's word. Return False where it waits already, or was turned down."""
+    return suggestions.add(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms(), decision))
 
 
 def question_about(texts: Sequence[str]) -> Question:

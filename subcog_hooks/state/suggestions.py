@@ -1,0 +1,93 @@
+"""Suggestions: changes of memories that wait for the person's word, and those that were turned down, which do not come again.
+
+No text of a prompt is in here: of what was learned from one only the decision is named, whose record has it. Every function
+raises StoreError.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from subcog_hooks.state.connection import State
+
+QUESTION, KEYWORD, GLOB, STANDING, CONFLICT = "question", "keyword", "path", "standing", "conflict"  # what is suggested
+
+
+class Suggestion:
+    """A change of a memory that somebody suggests.
+
+    field: one of the above; value: the word, the glob, yes or no, the id of the other memory; of a question the place among
+    the needs of the prompt that `decision` is about. by: who suggests it; at: when, milliseconds since the epoch.
+    """
+
+    __slots__ = ("at", "by", "decision", "field", "id", "memory", "value")
+
+    def __init__(self, id: str, memory: str, field: str, value: str, by: str, at: int, decision: str = "") -> None:
+        self.id = id
+        self.memory = memory
+        self.field = field
+        self.value = value
+        self.by = by
+        self.at = at
+        self.decision = decision
+
+
+_COLUMNS = "id, memory, field, value, by, at, decision"
+
+
+def add(state: "State", one: Suggestion) -> bool:
+    """Let a suggestion wait. Return False where it waits already, or was turned down."""
+    values = (one.id, one.memory, one.field, one.value, one.by, one.at, one.decision)
+    return bool(state.run("INSERT OR IGNORE INTO suggestions VALUES (?, ?, ?, ?, ?, ?, ?, 0) RETURNING 1", values))
+
+
+def find_open(state: "State") -> list[Suggestion]:
+    """Return those that wait, those of one memory together, the oldest first."""
+    rows = state.run(f"SELECT {_COLUMNS} FROM suggestions WHERE NOT is_dropped ORDER BY memory, at, id")  # noqa: S608 - constants
+    return [_suggestion(row) for row in rows]
+
+
+def find_with_prefix(state: "State", id_or_prefix: str) -> list[Suggestion]:
+    """Return those that wait whose id begins so."""
+    return [one for one in find_open(state) if id_or_prefix and one.id.startswith(id_or_prefix)]
+
+
+def drop(state: "State", id: str) -> None:
+    """Note that the person does not want it: it is not suggested again."""
+    state.run("UPDATE suggestions SET is_dropped = 1 WHERE id = ?", (id,))
+
+
+def remove(state: "State", id: str) -> None:
+    """Take one away: it is settled, or means nothing any more."""
+    state.run("DELETE FROM suggestions WHERE id = ?", (id,))
+
+
+def remove_of_prompt(state: "State", memory: str, decision: str) -> None:
+    """Take away what a memory was to learn from a prompt, which it knows by now."""
+    state.run("DELETE FROM suggestions WHERE memory = ? AND decision = ? AND NOT is_dropped", (memory, decision))
+
+
+def find_dropped_prompts(state: "State") -> set[tuple[str, str]]:
+    """Return the pairs of a memory and a prompt's decision from which it is to learn nothing."""
+    rows = state.run("SELECT memory, decision FROM suggestions WHERE is_dropped AND decision <> ''")
+    return {(str(memory), str(decision)) for memory, decision in rows}
+
+
+def remove_learned(state: "State") -> None:
+    """Take away what was to be learned from prompts, and what was turned down of that."""
+    state.run("DELETE FROM suggestions WHERE decision <> ''")
+
+
+def remove_unrecorded(state: "State", recorded: "Collection[str]") -> None:
+    """Take away what was to be learned from prompts that are not kept any more.
+
+    recorded: the decisions about those that are.
+    """
+    for (decision,) in state.run("SELECT DISTINCT decision FROM suggestions WHERE decision <> ''"):
+        if decision not in recorded:
+            state.run("DELETE FROM suggestions WHERE decision = ?", (decision,))
+
+
+def _suggestion(row: tuple[object, ...]) -> Suggestion:
+    id_, memory, field, value, by, at, decision = row
+    return Suggestion(str(id_), str(memory), str(field), str(value), str(by), at if isinstance(at, int) else 0, str(decision))

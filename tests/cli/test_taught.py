@@ -1,0 +1,172 @@
+"""What is learned from second looks without a word: when, what a yes and a no do, and that it goes with the prompt's record."""
+
+import json
+
+import pytest
+
+from subcog_hooks.cli.support import teaching
+from subcog_hooks.hooks.payload import TOOL_EVENT
+from subcog_hooks.memory.model import LEARNED, AnsweredQuestion
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import FOUND, HANDED_OVER, INJECTED, MODEL_CHOICE, MOVED_ON, Candidate, Decision
+from subcog_hooks.state.decision_log import LOOK_EVENT
+from tests.cli.conftest import Ask, Run
+
+RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."
+PROMPT = "how late on a Friday may we still ship a change?"
+NEAR = "May I still ship this change this Friday evening?"
+LIKE_BOTH = "how late on Friday evening may I still ship this change?"
+SECRET = f"{PROMPT} The token is ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
+
+
+@pytest.fixture
+def missed(ask: Ask, home: Home) -> Ask:
+    """A store with a rule, and two prompts of two sessions at which it was missed."""
+    ask.remember(rule=RULE, cookie="The session cookie is renewed every hour.")
+    for place, prompt in enumerate((NEAR, PROMPT)):
+        assert "rule" not in ask(prompt, f"before{place}")
+    return ask
+
+
+def opened(home: Home) -> State:
+    return State.open(home, 1_000)
+
+
+def found_late(home: Home, prompt: str, *, chosen: bool = False, used: bool = True) -> None:
+    """Record that the second look at a prompt has found the rule: chosen by a model, or handed over, and used."""
+    state = opened(home)
+    was = next(one for one in decision_log.latest(state, 100) if one.prompt is not None and one.prompt.startswith(prompt))
+    ranks = {MODEL_CHOICE: 1} if chosen else {}
+    late = [Candidate("rule", "learnings", 0.4, 0.4, FOUND, ranks)]
+    outcome = MOVED_ON if chosen else HANDED_OVER
+    call = f"call-{was.id}"
+    for decision in (
+        Decision(
+            f"look-{was.id}", was.at + 1, LOOK_EVENT, was.session, "", outcome, reason=call, candidates=late, looked_at=was.id
+        ),
+        Decision(call, was.at + 2, TOOL_EVENT, was.session, "", "spoke", candidates=[_of_rule(INJECTED)]),
+        *(
+            [Decision(f"later-{was.id}", was.at + 3, TOOL_EVENT, was.session, "", "repeated", candidates=[_of_rule("given")])]
+            * used
+        ),
+    ):
+        decision_log.keep(state, decision, decision.at)
+    state.close()
+
+
+def _of_rule(outcome: str) -> Candidate:
+    return Candidate("rule", "learnings", 0.4, 0.4, outcome)
+
+
+def taught(home: Home) -> list[AnsweredQuestion]:
+    """What the rule answers, once what was seen has been taught."""
+    state = opened(home)
+    state.run("DELETE FROM flags WHERE name = 'teaching'")
+    state.close()
+    teaching.at_rest(home)
+    return questions(home)
+
+
+def questions(home: Home) -> list[AnsweredQuestion]:
+    with Store.reader(home) as store:
+        return list(store.get("rule").questions)
+
+
+def suggested(subcog: Run) -> list[dict[str, str]]:
+    return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
+
+
+def test_two_prompts_that_one_question_serves_teach_it(missed: Ask, home: Home, subcog: Run) -> None:
+    found_late(home, PROMPT)
+    found_late(home, NEAR)
+    (question,) = taught(home)
+    assert (question.by, question.text in (PROMPT, NEAR), bool(question.decision)) == (LEARNED, True, True)
+    assert missed(LIKE_BOTH, "after") == ["rule"]
+    assert taught(home) == [question]
+    assert subcog("review").code == 1
+
+
+def test_what_a_model_ranked_first_counts_though_the_session_had_moved_on(missed: Ask, home: Home) -> None:
+    found_late(home, PROMPT, chosen=True, used=False)
+    found_late(home, NEAR)
+    assert len(taught(home)) == 1
+
+
+def test_one_prompt_waits_for_a_yes_which_keeps_it_for_good(missed: Ask, home: Home, subcog: Run) -> None:
+    found_late(home, PROMPT)
+    assert taught(home) == []
+    (one,) = suggested(subcog)
+    assert (one["memory"], one["suggests"], one["value"], one["by"]) == ("rule", "question", PROMPT, "second look")
+    done = subcog("review", "--accept", one["id"])
+    assert (done.code, done.err.startswith("done: rule answers the question")) == (0, True)
+    assert questions(home) == [AnsweredQuestion(PROMPT, LEARNED)]
+    subcog("config", "set", "surfacing.log_prompts", "false")
+    assert questions(home) == [AnsweredQuestion(PROMPT, LEARNED)]
+    assert PROMPT in subcog("export").out
+
+
+def test_a_no_holds(missed: Ask, home: Home, subcog: Run) -> None:
+    found_late(home, PROMPT)
+    taught(home)
+    (one,) = suggested(subcog)
+    assert subcog("review", "--accept", one["id"], "--reject", one["id"]).code == 2
+    assert subcog("review", "--reject", one["id"]).code == 0
+    found_late(home, NEAR)
+    assert taught(home) == []
+    assert [other["value"] for other in suggested(subcog)] == [NEAR]
+
+
+def test_what_was_not_used_or_was_called_wrong_teaches_nothing(missed: Ask, home: Home, subcog: Run) -> None:
+    found_late(home, PROMPT, used=False)
+    assert taught(home) == []
+    assert subcog("review").code == 1
+    found_late(home, NEAR)
+    assert subcog("why", "--bad", "rule", _decision(home, NEAR)).code == 0
+    assert taught(home) == []
+    assert subcog("review").code == 1
+
+
+def _decision(home: Home, prompt: str) -> str:
+    state = opened(home)
+    found = next(one.id for one in decision_log.latest(state, 100) if one.prompt == prompt)
+    state.close()
+    return found
+
+
+def test_a_prompt_that_held_a_secret_teaches_nothing(missed: Ask, home: Home, subcog: Run) -> None:
+    missed(SECRET, "secret")
+    found_late(home, f"{PROMPT} The token")
+    assert taught(home) == []
+    assert subcog("review").code == 1
+
+
+@pytest.mark.parametrize("setting", ["surfacing.learn", "surfacing.log_prompts"])
+def test_a_switch_takes_back_what_was_learned_and_waits(missed: Ask, home: Home, subcog: Run, setting: str) -> None:
+    found_late(home, PROMPT)
+    taught(home)
+    assert len(suggested(subcog)) == 1
+    found_late(home, NEAR)
+    assert len(taught(home)) == 1
+    assert subcog("config", "set", setting, "false").code == 0
+    assert questions(home) == []
+    assert taught(home) == []
+    assert subcog("review").code == 1
+
+
+def test_it_goes_with_the_record_and_leaves_this_machine_only_where_that_is_asked_for(
+    missed: Ask, home: Home, subcog: Run
+) -> None:
+    found_late(home, PROMPT)
+    found_late(home, NEAR)
+    (question,) = taught(home)
+    assert question.text not in subcog("export").out
+    line = json.loads(subcog("export", "--learned").out.splitlines()[-1])
+    assert line["questions"] == [{"text": question.text, "by": LEARNED}]
+    assert subcog("show", "rule").out.count(question.text) == 1
+    state = opened(home)
+    state.run("DELETE FROM decisions WHERE id = ?", (question.decision,))
+    state.close()
+    assert taught(home) == []
