@@ -5,7 +5,7 @@ import os
 import typer
 
 from subcog_hooks import log
-from subcog_hooks.cli.support import claude_notes, learning, session, teaching
+from subcog_hooks.cli.support import claude_notes, enrichment, learning, session, teaching
 from subcog_hooks.embed import background
 from subcog_hooks.errors import StoreBusy, SubcogError
 from subcog_hooks.hooks import detached
@@ -31,6 +31,7 @@ def at_rest() -> None:
             if session.settings()[learning.SESSIONS_SETTING] != NOT_LEARNED:
                 _learn()
             _teach()
+            _enrich()
     except StoreBusy:
         return  # another process is at it
     if background.is_allowed(session.settings()):
@@ -45,6 +46,15 @@ def _take_notes() -> None:
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         log.write(home, f"Claude Code's notes were not taken over: {why}")
         claude_notes.note_failure(home, why)
+
+
+def _enrich() -> None:
+    home = session.home()
+    try:
+        enrichment.at_rest(home)
+    except Exception as error:  # noqa: BLE001 - as above
+        why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
+        log.write(home, f"no questions were written: {why}")
 
 
 def _teach() -> None:

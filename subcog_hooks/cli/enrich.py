@@ -1,25 +1,24 @@
 """`subcog enrich`: a language model of the user's choice writes the questions that memories answer."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.support import author, completion, embedding, enriching, progress, session, trial
-from subcog_hooks.cli.support.amendment import amend, changed
+from subcog_hooks.cli.support import author, completion, embedding, enriching, enrichment, progress, session, trial
+from subcog_hooks.cli.support.conflicts import Pair, batches_of, find_pairs, question_about, read_answer
 from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.enriching import Checked
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.llm import providers
+from subcog_hooks.llm.providers import Provider
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.state import llm_calls
 from subcog_hooks.state.connection import State
+from subcog_hooks.state.suggestions import CONFLICT
 
-SECONDS = 120.0  # for one call
-CALLS_WAIT_MS = 2_000.0
 USUAL_LIMIT = 40  # memories: five calls
 
 
@@ -40,12 +39,17 @@ def enrich(
         int, typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=10_000, help="At most so many memories.")
     ] = USUAL_LIMIT,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask, show what would be stored, and store nothing.")] = False,
+    conflicts: Annotated[
+        bool,
+        typer.Option("--conflicts", help="Ask instead which memories contradict others that are near to them."),
+    ] = False,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Let a language model write the questions that memories answer, so that prompts in other words find them.
 
     `llm.at_rest` says which model; `claude` is your own Claude Code, with its login. It is sent the texts of the memories. A
-    question is stored only where a trial shows that it brings its memory, and takes none of another's away.
+    question is stored only where a trial shows that it brings its memory, and takes none of another's away. Keywords, files,
+    whether it is standing, and contradictions are proposed: they wait for `subcog review`.
 
     Example: subcog enrich --limit 8 --dry-run
     """
@@ -55,41 +59,94 @@ def enrich(
     provider = providers.provider_at_rest(settings, session.home())
     if provider is None:
         raise UsageError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
-    with _calls() as state:
-        memories = _chosen(ids or [], limit, state)
-        sent = [(memory, text) for memory in memories if (text := enriching.shown(memory)) is not None]
-        if len(sent) < len(memories):
-            terminal.say(f"left out {len(memories) - len(sent)}, which may hold a secret")
-        if not sent:
-            terminal.say("there is no memory to write questions for")
-            raise typer.Exit(EXIT_NOTHING_FOUND)
-        batches = [sent[start : start + enriching.BATCH] for start in range(0, len(sent), enriching.BATCH)]
-        terminal.say(
-            f"{safe(provider.name)} ({safe(provider.model)}) is sent the texts of {counted(len(sent), 'memory', 'memories')}, "
-            f"in {counted(len(batches), 'call')}"
-        )
-        most = int(settings["llm.calls_a_day"])
-        with trial.begun() as copy, progress.of_items("asking", len(sent)) as advance:
-            for batch in batches:
-                if not llm_calls.take(state, now_ms(), most):
-                    terminal.say(f"the {most} calls of today are made (llm.calls_a_day); the same command goes on tomorrow")
-                    break
-                for checked in _asked(batch, provider, copy):
-                    _settle(checked, state, dry_run=dry_run)
-                advance(len(batch))
+    with enrichment.opened_state() as state:
+        if conflicts:
+            _ask_for_conflicts(_named_or_newest(ids or [], limit), provider, state, dry_run=dry_run)
+        else:
+            _ask_for_questions(_chosen(ids or [], limit, state), provider, state, dry_run=dry_run)
     if not dry_run:
         embedding.afterwards()
 
 
-@contextmanager
-def _calls() -> Iterator[State]:
-    home = session.home()
-    home.create()
-    state = State.open(home, CALLS_WAIT_MS)
-    try:
-        yield state
-    finally:
-        state.close()
+def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: State, *, dry_run: bool) -> None:
+    """Ask for questions, and store those that hold. Raises ProviderError, StoreError, Exit where nobody can be asked."""
+    batches = enrichment.batches_of(memories)
+    count = sum(map(len, batches))
+    if count < len(memories):
+        terminal.say(f"left out {len(memories) - count}, which may hold a secret")
+    if not batches:
+        terminal.say("there is no memory to write questions for")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    _disclose(provider, counted(count, "memory", "memories"), len(batches))
+    with trial.begun() as copy, progress.of_items("asking", count) as advance:
+        for batch in batches:
+            if not _may_ask(state):
+                break
+            for checked in enrichment.ask_about(batch, provider, copy):
+                _tell(checked)
+                if not dry_run:
+                    enrichment.keep(checked, provider.name, state)
+            advance(len(batch))
+
+
+def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: State, *, dry_run: bool) -> None:
+    """Ask which memories contradict their neighbours; what is named waits for `review`. Raises as the one above."""
+    pairs: list[Pair] = []
+    if memories:
+        with trial.begun() as copy:
+            pairs = find_pairs(memories, copy, state)
+    if not pairs:
+        terminal.say("there are no two memories to compare")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    batches = list(batches_of(pairs))
+    _disclose(provider, counted(len(pairs), "pair") + " of memories", len(batches))
+    found = 0
+    with progress.of_items("asking", len(pairs)) as advance:
+        for batch in batches:
+            if not _may_ask(state):
+                break
+            numbers = read_answer(providers.ask(provider, question_about(batch), enrichment.CALL_S), len(batch))
+            if numbers is None:
+                raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
+            for number, pair in enumerate(batch, 1):
+                if number in numbers:
+                    found += 1
+                    _tell_conflict(pair)
+                    if not dry_run:
+                        enriching.suggest(state, pair.older.id, CONFLICT, pair.newer.id, provider.name)
+                if not dry_run:
+                    llm_calls.note_tried(state, pair.key, pair.digest)
+            advance(len(batch))
+    waits = "" if dry_run or not found else "; `subcog review` asks which of them hold"
+    terminal.say(f"{counted(found, 'contradiction')} in {counted(len(pairs), 'pair')}{waits}")
+
+
+def _tell_conflict(pair: Pair) -> None:
+    for memory in (pair.older, pair.newer):
+        terminal.result(f"{memory.id}  {safe(memory.content)[:80]}".replace("\n", " "))
+    terminal.result("   contradict each other")
+
+
+def _named_or_newest(ids: Sequence[str], limit: int) -> list[Memory]:
+    """Return the memories with these ids, without any the newest. Raises NoMemory, UsageError."""
+    with session.reading() as store:
+        if store is None:
+            return []
+        return _named(ids, store)[:limit] if ids else store.select(Filter(), limit)
+
+
+def _disclose(provider: Provider, what: str, calls: int) -> None:
+    who = f"{safe(provider.name)} ({safe(provider.model)})"
+    terminal.say(f"{who} is sent the texts of {what}, in {counted(calls, 'call')}")
+
+
+def _may_ask(state: State) -> bool:
+    """Return whether there may be one call more today, which is counted then; say it where not."""
+    most = int(session.settings()[enrichment.CALLS])
+    if llm_calls.take(state, now_ms(), most):
+        return True
+    terminal.say(f"the {most} calls of today are made (llm.calls_a_day); the same command goes on tomorrow")
+    return False
 
 
 def _chosen(ids: Sequence[str], limit: int, state: State) -> list[Memory]:
@@ -97,47 +154,24 @@ def _chosen(ids: Sequence[str], limit: int, state: State) -> list[Memory]:
     with session.reading() as store:
         if store is None:
             return []
-        if ids:
-            named = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
-            if away := [memory for memory in named if not memory.is_live(now_ms())]:
-                raise UsageError(f"{away[0].id} is {away[0].status}, so nothing brings it", "name others")
-            return named[:limit]
-        without = {memory.id: memory for memory in store.select(Filter()) if not memory.questions}
-        hashes = {id_: memory.content_hash for id_, memory in without.items()}
-        return [without[id_] for id_ in llm_calls.untried(state, hashes)[:limit]]
+        return _named(ids, store)[:limit] if ids else enrichment.find_without_questions(store, state, limit)
 
 
-def _asked(batch: Sequence[tuple[Memory, str]], provider: providers.Provider, copy: trial.Trial) -> Iterator[Checked]:
-    """Yield what a model has written for each memory, as far as it holds. Raises ProviderError, StoreError."""
-    question = enriching.question_about([text for _, text in batch])
-    answer = enriching.read_answer(providers.ask(provider, question, SECONDS), len(batch))
-    if answer is None:
-        raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
-    for (memory, _), questions in zip(batch, answer, strict=True):
-        yield enriching.check(memory, questions, copy)
+def _named(ids: Sequence[str], store: Store) -> list[Memory]:
+    """Return the memories with these ids, each once. Raises NoMemory, UsageError."""
+    named = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
+    if away := [memory for memory in named if not memory.is_live(now_ms())]:
+        raise UsageError(f"{away[0].id} is {away[0].status}, so nothing brings it", "name others")
+    return named
 
 
-def _settle(checked: Checked, state: State, *, dry_run: bool) -> None:
-    """Store the questions that hold, and say what becomes of all."""
+def _tell(checked: Checked) -> None:
+    """Say what was written for a memory, and what of it does not hold."""
     memory = checked.memory
     terminal.result(f"{memory.id}  {safe(memory.content)[:80]}".replace("\n", " "))
     for text in checked.kept:
         terminal.result(f"   {safe(text)}")
+    for field, value in checked.proposed:
+        terminal.result(f"   {field}: {safe(value)} (waits for `subcog review`)")
     for reason, count in checked.dropped.items():
         terminal.say(f"   {counted(count, 'question')} left out: they {reason}")
-    if dry_run:
-        return
-    if checked.kept:
-        with session.writing() as store:
-            _store(checked, store)
-    llm_calls.note_tried(state, memory.id, memory.content_hash)
-
-
-def _store(checked: Checked, store: Store) -> None:
-    def asked(stored: Memory) -> Memory:
-        if stored.content_hash != checked.memory.content_hash or stored.status != "active":
-            return stored  # another by now
-        return changed(stored, {"questions": enriching.with_written(stored, checked.kept)})
-
-    amend(store.get(checked.memory.id), asked, store, [])
-    session.follow(store)

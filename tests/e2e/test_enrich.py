@@ -1,13 +1,14 @@
 """Questions that a language model writes for memories: asked of a real server, tried on a copy, stored where they help."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.machine import Machine, assert_one_line_error
-from tests.llm_server import Behaviour, Handler, LlmServer
+from tests.llm_server import Behaviour, Handler, LlmServer, says_text
 
 CRANE = "The harbour crane is inspected on Mondays, before the first ship arrives."
 ROPE = "Ropes are replaced every spring, by the harbour's own people."
@@ -17,6 +18,7 @@ FILLERS = (
     "Release notes are written by hand.",
 )
 ABOUT_CRANE = "When do we look after the lifting gear of the crane?"
+LONG_S = 20.0  # for a process on a busy machine
 ABOUT_ROPE = "How old may the ropes of a mooring get?"
 ASKED = "we look after the lifting gear next week, when is that due?"
 
@@ -92,6 +94,84 @@ def test_a_question_that_does_not_hold_is_left_out_with_why(asking: Machine, ser
     said = done.stderr.decode()
     assert "left out: they repeat the memory or another question" in said
     assert said.count("left out: they") >= 2
+
+
+def proposes(**fields: object) -> Behaviour:
+    """Answers with these fields for the first note, and nothing for others."""
+    note = {"number": 1, "questions": [], "keywords": [], "files": [], "standing": "unclear"} | fields
+    return says_text(json.dumps({"notes": [note]}))
+
+
+def waiting(machine: Machine) -> dict[str, str]:
+    """What is suggested, by its id."""
+    rows = [json.loads(line) for line in machine.run("review", "--jsonl").stdout.splitlines()]
+    return {row["id"]: f"{row['suggests']} {row['value']}" for row in rows}
+
+
+def test_keywords_files_and_standing_are_proposed_and_wait_for_a_yes(asking: Machine, server: LlmServer) -> None:
+    words = ["hoist", "crane", "AKIAIOSFODNN7EXAMPLE", "ab", "lifting"]
+    server.play(proposes(keywords=words, files=["ops/crane/**", "/etc/passwd"], standing="yes"))
+    crane = ids(asking)[CRANE]
+    assert b"keyword: hoist (waits for `subcog review`)" in asking.run("enrich", crane, "--dry-run").stdout
+    assert waiting(asking) == {}
+    assert asking.run("enrich", crane).code == 0
+    found = waiting(asking)
+    assert set(found.values()) == {"keyword hoist", "path ops/crane/**", "standing yes"}
+    by_value = {value: id_ for id_, value in found.items()}
+    keep = ["--accept", by_value["keyword hoist"], "--accept", by_value["path ops/crane/**"]]
+    assert asking.run("review", *keep, "--reject", by_value["standing yes"]).code == 0
+    row = json.loads(asking.run("show", crane, "--json").stdout)
+    assert (row["keywords"], row["paths"], row.get("standing")) == (["hoist"], ["ops/crane/**"], None)
+    asking.run("enrich", crane)
+    assert waiting(asking) == {}  # what was turned down is not proposed again
+
+
+def test_contradictions_are_proposed_pair_by_pair_and_a_yes_supersedes_the_older(asking: Machine, server: LlmServer) -> None:
+    newer = "The harbour crane is looked at by the insurers alone, and never by us."
+    asking.run("remember", newer)
+    server.play(contradicts(CRANE, newer))
+    done = asking.run("enrich", "--conflicts", ids(asking)[CRANE])
+    assert done.code == 0, done.stderr
+    assert b"1 contradiction in 2 pairs; `subcog review` asks which of them hold" in done.stderr
+    (suggested,) = waiting(asking)
+    assert "which says otherwise" in asking.run("review", "--list").stdout.decode()
+    assert asking.run("enrich", "--conflicts", ids(asking)[CRANE]).code == 1  # these pairs were asked about
+    before = ids(asking)
+    assert asking.run("review", "--accept", suggested).code == 0
+    assert json.loads(asking.run("show", before[CRANE], "--json").stdout)["superseded_by"] == before[newer]
+
+
+def contradicts(*texts: str) -> Behaviour:
+    """Names the pairs in which all of these stand, and pairs that do not exist."""
+
+    def behave(handler: Handler) -> None:
+        asked = handler.server.owner.requests[-1].json["messages"][-1]["content"]
+        pairs = asked.split("Pair ")[1:]
+        named = [number for number, pair in enumerate(pairs, 1) if all(text in pair for text in texts)]
+        says_text(json.dumps({"pairs": [*named, 0, 99]}))(handler)
+
+    return behave
+
+
+def test_what_is_remembered_gets_its_questions_in_the_background_where_that_is_chosen(
+    asking: Machine, server: LlmServer
+) -> None:
+    server.play(writes({"The harbour": [ABOUT_CRANE], "Ropes": [ABOUT_ROPE]}))
+    del asking.environment["SUBCOG_BACKGROUND"]
+    asking.run("remember", "Tugs are booked by telephone.")
+    time.sleep(0.5)  # in which a process that should not be there would have asked
+    assert server.requests == []
+    asking.run("config", "set", "llm.enrich", "true")
+    asking.run("config", "set", "llm.calls_a_day", "1")
+    asking.run("remember", "Pilots come on board at buoy 4.")
+    deadline = time.monotonic() + LONG_S
+    while CRANE not in questions(asking):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert questions(asking)[CRANE] == [{"text": ABOUT_CRANE, "by": "model"}]
+    asking.run("remember", "Bollards are painted yellow.")
+    time.sleep(0.5)
+    assert len(server.requests) == 1  # the call of the day is made
 
 
 def ids(machine: Machine) -> dict[str, str]:

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from subcog_hooks.cli.support import decisions, session, teaching
 from subcog_hooks.cli.support.amendment import amend, changed, joined
+from subcog_hooks.cli.support.enriching import YES
 from subcog_hooks.cli.support.output import safe
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.state import suggestions
 from subcog_hooks.state.connection import State
-from subcog_hooks.state.suggestions import CONFLICT, KEYWORD, GLOB, QUESTION, STANDING, Suggestion
+from subcog_hooks.state.suggestions import CONFLICT, GLOB, KEYWORD, QUESTION, STANDING, Suggestion
 
-YES, NO = "yes", "no"  # values of STANDING
 PREFIX = "s-"  # of their ids
 SHOWN = 80  # characters of a memory
 _LISTS = {KEYWORD: "keywords", GLOB: "paths"}  # fields of a memory that take another entry
@@ -92,7 +92,7 @@ def find_named(ids: Sequence[str], waiting: Sequence[Open]) -> dict[str, Open]:
 
 
 def accept(one: Open, state: State) -> str:
-    """Make the change that is suggested, and return what was done. Raises StoreError, InvalidMemory, UsageError where it can not be done."""
+    """Make the change that is suggested, and return what was done. Raises StoreError, InvalidMemory, UsageError."""
     suggestion, memory = one.suggestion, one.memory
     if suggestion.field == QUESTION:
         if teaching.learn(memory.id, one.text, suggestion.decision, state, for_good=True) is None:

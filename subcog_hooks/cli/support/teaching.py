@@ -49,7 +49,10 @@ class Lesson(NamedTuple):
 
 
 def at_rest(home: Home) -> None:
-    """Learn from what was seen since, at most every half an hour, and forget what went with its record. Raises SubcogError."""
+    """Take up as questions what was seen since, and forget what went with its record; at most every half an hour.
+
+    Raises SubcogError.
+    """
     if not session.has_store(home):
         return
     state = State.open(home, decisions.WAIT_MS)
