@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMAND, QUIET, END = "search", "--quiet", "--"
-SWITCHES = ("--all-projects", "--explain", "--fast", "--no-tags", "--progressive")
+SWITCHES = ("--all-projects", "--explain", "--fast", "--no-tags", "--progressive", "--rank")
 TEXTS = ("--batch", "--mode", "--project", "--since")
 LISTS = ("--namespace", "--path", "--state", "--status", "--tag")
 NUMBERS = {"--limit": range(1, 1001), "--page": range(1, 1_000_001)}

@@ -112,6 +112,13 @@ def search(
         ),
     ] = None,
     no_tags: Annotated[bool, typer.Option("--no-tags", help="Give no bonus for tags that the query names.")] = False,
+    rank: Annotated[
+        bool,
+        typer.Option(
+            "--rank",
+            help="Let the language model of llm.at_rest order the first 15 results. It is sent the query and their texts.",
+        ),
+    ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say for each result how it got its place.")] = False,
     batch: Annotated[
         str | None,
@@ -145,6 +152,7 @@ def search(
     asked.state = state or ()
     asked.no_tags = no_tags
     asked.explain = explain
+    asked.rank = rank
     asked.batch = batch
 
     def show(found: results.ResultPage) -> None:

@@ -71,15 +71,11 @@ def rank_hits(asked: str, hits: "Sequence[Hit]", occasion: "Occasion") -> Rankin
     left_ms = occasion.deadline.left_ms()
     if not shown or left_ms < LEAST_MS or not _may_ask(provider, occasion):
         return Ranking(None, f"{provider.name} is not asked: nothing to show, no time, or no call left")
-    question = _question(prompt, [text for _, text in shown])
     try:
-        numbers = read_numbers(providers.ask(provider, question, left_ms / 1_000.0), len(shown))
+        numbers = ask(provider, _SYSTEM, "Prompt", prompt, [text for _, text in shown], left_ms / 1_000.0, MOST_CHOSEN)
     except ProviderError as error:
         breaker.note_failure(occasion.state, provider.identity, now_ms())
         return Ranking(None, f"{provider.name}: {error.message}")
-    if numbers is None:
-        breaker.note_failure(occasion.state, provider.identity, now_ms())
-        return Ranking(None, f"{provider.name} answered in another form than was asked for")
     breaker.note_success(occasion.state, provider.identity)
     return Ranking([shown[number - 1][0] for number in numbers], f"chosen by {provider.name} ({provider.model})")
 
@@ -99,11 +95,21 @@ def _may_ask(provider: providers.Provider, occasion: "Occasion") -> bool:
         return False
 
 
-def _question(prompt: str, texts: "Sequence[str]") -> Question:
+def ask(
+    provider: providers.Provider, system: str, what: str, asked: str, texts: "Sequence[str]", seconds: float, most: int
+) -> list[int]:
+    """Return the numbers of the notes that a model names, the best first. Raises ProviderError.
+
+    system: its instructions; what: that which it is shown is called; asked, texts: that, and the notes, free of secrets; most:
+    so many numbers are taken.
+    """
     notes = "\n\n".join([f"Note {number}:\n{text}" for number, text in enumerate(texts, 1)])
-    return Question(
-        _SYSTEM, f"Prompt:\n{prompt}\n\n{notes}", "notes", "The numbers of the notes that help.", _SCHEMA, SHORT_ANSWER
-    )
+    told = f"{what}:\n{asked}\n\n{notes}"
+    question = Question(system, told, "notes", "The numbers of the notes that help.", _SCHEMA, SHORT_ANSWER)
+    numbers = read_numbers(providers.ask(provider, question, seconds), len(texts))
+    if numbers is None:
+        raise ProviderError("it answered in another form than was asked for", "try it again")
+    return numbers[:most]
 
 
 def read_numbers(answer: str, count: int) -> list[int] | None:
@@ -120,4 +126,4 @@ def read_numbers(answer: str, count: int) -> list[int] | None:
     if not isinstance(numbers, list):
         return None
     named = [one for one in numbers if isinstance(one, int) and not isinstance(one, bool) and 1 <= one <= count]
-    return list(dict.fromkeys(named))[:MOST_CHOSEN]
+    return list(dict.fromkeys(named))

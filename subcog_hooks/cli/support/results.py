@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from subcog_hooks.cli.support.model_rank import ModelRanking
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.recall.hits import Answer, Hit
 
@@ -21,12 +22,21 @@ TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 class ResultPage:
     """One page of an answer. elapsed: milliseconds that it took; page: its number, from 1, with `offset` results before it;
-    is_empty: there are no memories at all; hidden: those that match and hold no more."""
+    is_empty: there are no memories at all; hidden: those that match and hold no more; ranked: by a model, None where nobody
+    asked for that."""
 
-    __slots__ = ("answer", "elapsed", "hidden", "is_empty", "offset", "page", "text")
+    __slots__ = ("answer", "elapsed", "hidden", "is_empty", "offset", "page", "ranked", "text")
 
     def __init__(
-        self, text: str, answer: "Answer", elapsed: float, page: int, offset: int, is_empty: bool, hidden: "Sequence[Memory]"
+        self,
+        text: str,
+        answer: "Answer",
+        elapsed: float,
+        page: int,
+        offset: int,
+        is_empty: bool,
+        hidden: "Sequence[Memory]",
+        ranked: "ModelRanking | None" = None,
     ) -> None:
         self.text = text
         self.answer = answer
@@ -35,6 +45,7 @@ class ResultPage:
         self.offset = offset
         self.is_empty = is_empty
         self.hidden = hidden
+        self.ranked = ranked
 
 
 def form(*, as_json: bool, jsonl: bool, ids: bool) -> str:
@@ -53,7 +64,8 @@ def show(found: ResultPage, shape: str, *, is_explained: bool) -> None:
         return
     say_remarks(found)
     if shape == JSONL:
-        terminal.raw("".join(to_json(result(answer, hit, explain=is_explained)) + "\n" for hit in answer.hits))
+        rows = [result(answer, hit, explain=is_explained) | _place_by_model(found.ranked, hit) for hit in answer.hits]
+        terminal.raw("".join(to_json(row) + "\n" for row in rows))
     else:
         terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
 
@@ -130,14 +142,23 @@ def _described(found: ResultPage, remarks: "Sequence[str]") -> dict[str, object]
         "total": answer.total,
         "page": found.page,
         "has_more": answer.has_more,
-        "results": [result(answer, hit, explain=True) for hit in hits],
+        **({"ranked_by": found.ranked.by or None} if found.ranked else {}),
+        "results": [result(answer, hit, explain=True) | _place_by_model(found.ranked, hit) for hit in hits],
     }
+
+
+def _place_by_model(ranked: "ModelRanking | None", hit: "Hit") -> dict[str, object]:
+    """Return the place that a model gave to a hit, None for none; nothing where nobody asked for that."""
+    return {"rank_by_model": ranked.places.get(hit.memory.id)} if ranked else {}
 
 
 def remarks_on(found: ResultPage) -> list[str]:
     """Return what there is to say about an answer beside its hits."""
     answer = found.answer
     remarks = [answer.note] if answer.note else []
+    if found.ranked and (found.ranked.by or found.ranked.note):
+        first = f"{found.ranked.by} has named {len(found.ranked.places) or 'none'} of the first results; they come first"
+        remarks.append(safe(found.ranked.note or first))
     if answer.corrections:
         remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
     if found.is_empty:

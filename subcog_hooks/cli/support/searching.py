@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from subcog_hooks.cli.support.model_rank import ModelRanking
     from subcog_hooks.settings.loading import Settings
 
     Meanwhile = Callable[["Look"], AbstractContextManager[None]]
@@ -44,6 +45,7 @@ class SearchOptions:
     state: "Sequence[str]" = ()
     no_tags = False
     explain = False
+    rank = False
     batch: str | None = None
 
 
@@ -85,7 +87,7 @@ def run(asked: SearchOptions, show: "Callable[[results.ResultPage], None]", mean
     """Answer what is asked and print it; return the exit code.
 
     show: prints an answer, but for those of a batch; meanwhile: what is done while it is looked for, as to show what words
-    find. Raises UsageError, StoreError, ConfigError, and what printing raises.
+    find. Raises UsageError, StoreError, ConfigError, ProviderError, and what printing raises.
     """
     settings = session.settings()
     count = asked.limit or int(settings["search.limit"])
@@ -99,15 +101,9 @@ def run(asked: SearchOptions, show: "Callable[[results.ResultPage], None]", mean
         statuses=inputs.statuses(asked.status),
     )
     text = inputs.readable(" ".join(asked.query))
-    if not asked.batch and not text.strip():
-        raise UsageError("no query was given", "for instance: subcog search token refresh")
-    if asked.batch and (asked.query or asked.shape in (results.IDS, results.JSON) or asked.page > 1 or asked.project):
-        raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
-    if asked.progressive and (asked.batch or asked.shape != results.JSONL):
-        raise UsageError("--progressive is for --jsonl and one query", "its first line is what words find, its last the answer")
+    _refuse_contradictory(asked, text)
+    ranking = _ranking_of(asked)
     facts = situation.stated(map(inputs.readable, asked.state)) if asked.state else None
-    if asked.mode not in MODES:
-        raise UsageError(f"--mode is {asked.mode!r}", "expected one of " + ", ".join(MODES))
     is_explained = asked.explain or asked.shape == results.JSON
     request = Request(
         text, wanted, mode=asked.mode, is_typed=True, by_labels=not asked.no_tags, is_explained=is_explained, facts=facts
@@ -121,17 +117,19 @@ def run(asked: SearchOptions, show: "Callable[[results.ResultPage], None]", mean
         answer = Answer([], ())
         answer.query_type = classify(text)
         if store:
-            look = Look(request, store, settings, count, offset)
+            look = Look(request, store, settings, max(count, ranking.depth) if ranking else count, offset)
             if asked.progressive:
                 results.show_stage(results.PRELIMINARY, look.by_words(), is_explained=is_explained)
             with meanwhile(look) if meanwhile else nullcontext():
                 answer = look.answer(fast=asked.fast)
+        if ranking:
+            ranking.order(text, answer, count)
         elapsed = (time.perf_counter() - started) * 1000
         is_empty = store is None or not any(store.counts().values())
         lost = []
         if store and not asked.status and not offset:
             lost = hidden.matching(text, wanted, store, session.index_of(store))
-        page = results.ResultPage(text, answer, elapsed, asked.page, offset, is_empty, lost)
+        page = results.ResultPage(text, answer, elapsed, asked.page, offset, is_empty, lost, ranking)
         if asked.progressive:
             results.say_remarks(page)
             results.show_stage(results.FINAL, answer, is_explained=is_explained)
@@ -141,6 +139,29 @@ def run(asked: SearchOptions, show: "Callable[[results.ResultPage], None]", mean
             session.note_unknown_project(store, asked.project)
             session.note_unknown_namespaces(store, asked.namespace)
     return 0 if answer.hits else EXIT_NOTHING_FOUND
+
+
+def _refuse_contradictory(asked: SearchOptions, text: str) -> None:
+    """Raise UsageError where options exclude each other, or nothing is asked."""
+    if not asked.batch and not text.strip():
+        raise UsageError("no query was given", "for instance: subcog search token refresh")
+    if asked.batch and (asked.query or asked.shape in (results.IDS, results.JSON) or asked.page > 1 or asked.project):
+        raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
+    if asked.progressive and (asked.batch or asked.shape != results.JSONL):
+        raise UsageError("--progressive is for --jsonl and one query", "its first line is what words find, its last the answer")
+    if asked.rank and (asked.batch or asked.progressive or asked.page > 1):
+        raise UsageError("--rank is for one query and its first page", "leave --batch, --progressive and --page out")
+    if asked.mode not in MODES:
+        raise UsageError(f"--mode is {asked.mode!r}", "expected one of " + ", ".join(MODES))
+
+
+def _ranking_of(asked: SearchOptions) -> "ModelRanking | None":
+    """Return by whom the answer is to be ordered, None where nobody asked for that. Raises ProviderError, ConfigError."""
+    if not asked.rank:
+        return None
+    from subcog_hooks.cli.support import model_rank  # with all that asks a model
+
+    return model_rank.ranking()
 
 
 def _search_ms(settings: "Settings") -> float:
