@@ -38,10 +38,12 @@ class LateAnswer:
         self.waiting = waiting
         self.hits = tuple(hits)
 
-    def added_to(self, offer: Offer | None) -> Offer:
-        """Return an offer with these behind its own memories, within the most that one may have at all. None: these alone."""
+    def added_to(self, offer: Offer | None, most: int | None = None) -> Offer:
+        """Return an offer with these behind its own memories. None: these alone.
+
+        most: so many come in all; None: as many as the offer has and these, within what a prompt may be given.
+        """
         settings = self._occasion.settings
-        most = int(settings["surfacing.max_memories"])
         if offer is None:
             offer = Offer(
                 self.hits,
@@ -56,7 +58,7 @@ class LateAnswer:
             late = [hit for hit in self.hits if hit.memory.id not in own]
             ids = {hit.memory.id for hit in late}
             offer.hits = [*(hit for hit in offer.hits if hit.memory.id not in ids), *late]
-            offer.most = min(most, offer.most + len(late))
+            offer.most = min(int(settings["surfacing.max_memories"]), offer.most + len(late)) if most is None else most
         offer.when_given = self._note_given
         return offer
 
@@ -69,9 +71,8 @@ class LateAnswer:
         return [hits[place] for place in diversity.distinct([hit.memory.content for hit in hits], nearly)]
 
     def _note_given(self, ids: "Sequence[str]") -> None:
-        given = any(finding.id in ids for finding in self.waiting.findings)
-        outcome, why = (HANDED_OVER, self._occasion.id) if given else (MOVED_ON, "others took the room")
-        second_looks.settle(self._occasion.state, self.waiting, outcome, why)
+        if any(finding.id in ids for finding in self.waiting.findings):
+            second_looks.settle(self._occasion.state, self.waiting, HANDED_OVER, self._occasion.id)
 
     def drop_after(self, delivery: "Delivery") -> None:
         """Note that it is not wanted any more where a delivery that it was added to has brought nothing. Raises StoreError.
@@ -89,6 +90,9 @@ def waiting_for(occasion: "Occasion", reads: str = "") -> LateAnswer | None:
     """
     waiting = second_looks.find(occasion.state, occasion.session, occasion.at)
     if waiting is None:
+        return None
+    if silent_calls.has_left(occasion.home, occasion.session, waiting.at):
+        _settle(occasion, waiting, "another topic")
         return None
     if occasion.settings[MODE] == NEVER:
         _settle(occasion, waiting, f"{MODE} is {NEVER}")
@@ -169,8 +173,8 @@ def _leave(occasion: "Occasion", why: str) -> None:
         occasion.state.begin_briefly()
         second_looks.leave(occasion.state, occasion.session, why)
         occasion.state.commit()
-    except StoreBusy:
-        pass  # somebody writes: rather may it come all the same than the prompt's own memories not
+    except StoreBusy:  # somebody writes: rather a note beside the file than none of the prompt's own memories
+        silent_calls.note_left(occasion.home, occasion.session, occasion.at)
 
 
 def _settle(occasion: "Occasion", waiting: "Waiting", why: str) -> None:

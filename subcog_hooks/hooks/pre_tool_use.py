@@ -2,7 +2,7 @@
 
 A memory comes when a glob of its paths matches the file, a trigger matches the command or the new text, its conditions name the
 tool or the file and hold, it names the thing exactly as few others do, or it is a rule about what is about to be done. At most
-three, beside what a second look at the prompt has found; none twice in a session.
+three, with what a second look at the prompt has found; none twice in a session.
 """
 
 import os
@@ -80,7 +80,7 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     verdict = offer_exact(occasion, Exact(channels, search.note), terms, tool)
     assert verdict.offer is not None
     if late is not None:
-        verdict.offer = late.added_to(verdict.offer)
+        verdict.offer = late.added_to(verdict.offer, terms.most)
     delivery = deliver(occasion, TOOL_EVENT, verdict.offer, write)
     if late is not None:
         late.drop_after(delivery)

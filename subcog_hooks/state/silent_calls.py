@@ -9,8 +9,13 @@ from subcog_hooks import wire
 from subcog_hooks.errors import StoreError
 from subcog_hooks.paths import Home
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 MAX_CALL_BYTES = 128 * 1024  # bytes of each file; the hook goes on to a new one at a quarter of that
 _BEFORE = ".before"
+_LEFT = "left"  # the name of no tool: its session has gone on to another topic
 
 
 class SilentCall:
@@ -32,15 +37,36 @@ class SilentCall:
 
 def latest(home: Home, limit: int) -> list[SilentCall]:
     """Return the last silent calls, the newest first; none where nothing can be read."""
-    lines: list[bytes] = []
+    lines = list(_lines(home))[-2 * limit :]
+    found = [call for line in lines if (call := _call(line)) is not None and call.tool != _LEFT]
+    return sorted(found, key=lambda call: -call.at)[:limit]
+
+
+def _lines(home: Home) -> "Iterator[bytes]":
     for path in (home.silent_calls + _BEFORE, home.silent_calls):
         try:
             with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-                lines += file.read(MAX_CALL_BYTES).splitlines()
+                yield from file.read(MAX_CALL_BYTES).splitlines()
         except OSError:
             continue
-    found = [call for line in lines[-2 * limit :] if (call := _call(line)) is not None]
-    return sorted(found, key=lambda call: -call.at)[:limit]
+
+
+def note_left(home: Home, session: str, at: int) -> None:
+    """Note that a session has gone on to another topic, where state.db can not be written. A full disk is no failure."""
+    row = wire.dumps({"at": at, "tool": _LEFT, "about": [], "given": [], "session": session})
+    try:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(home.silent_calls, flags, 0o600)
+        os.write(descriptor, row.encode() + b"\n")
+        os.close(descriptor)
+    except OSError:
+        pass
+
+
+def has_left(home: Home, session: str, since: int) -> bool:
+    """Return whether it was noted so since then."""
+    calls = (_call(line) for line in _lines(home) if _LEFT.encode() in line)
+    return any(call is not None and call.tool == _LEFT and call.session == session and call.at > since for call in calls)
 
 
 def _call(line: bytes) -> SilentCall | None:

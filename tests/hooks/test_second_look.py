@@ -17,7 +17,7 @@ from subcog_hooks.hooks.look_again import Task
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log, pause, second_looks
+from subcog_hooks.state import decision_log, pause, second_looks, silent_calls
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.state.second_looks import Finding
@@ -185,6 +185,13 @@ def test_it_comes_with_a_call_and_once(home: Home) -> None:
 
 
 @pytest.mark.usefixtures("lighthouse")
+def test_a_call_carries_no_more_than_three_with_it(home: Home) -> None:
+    found(home, *(f"cargo-{number}" for number in range(1, 6)))
+    assert call(home) == ["cargo-1", "cargo-2", "cargo-3"]
+    assert call(home) == []
+
+
+@pytest.mark.usefixtures("lighthouse")
 def test_it_comes_behind_what_a_prompt_brings_within_the_most(home: Home) -> None:
     first = ask(home, QUESTION, "other")
     found(home, "cargo-1")
@@ -231,6 +238,9 @@ def test_while_another_process_writes_a_prompt_gets_its_own_memories(home: Home)
     other.roll_back()
     other.close()
     assert "first" in shown(printed)
+    assert call(home) == []  # that was another topic
+    assert (look(home).outcome, look(home).reason) == (MOVED_ON, "another topic")
+    assert silent_calls.latest(home, 10) == []
 
 
 @pytest.mark.usefixtures("lighthouse")
