@@ -273,7 +273,7 @@ def begin(
     detection = Detection(prompt)
     if settings["llm.provider"] == NO_LLM or not settings["search_intent.use_llm"] or detection.reading.prompt is None:
         return detection
-    detection.reason = _needless(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"]))
+    detection.reason = why_needless(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"]))
     if detection.reason:
         detection.status = SKIPPED
         return detection
@@ -293,7 +293,7 @@ def begin(
     return detection
 
 
-def _needless(reading: keywords.Reading, prompt: str, skip_confidence: float) -> str:
+def why_needless(reading: keywords.Reading, prompt: str, skip_confidence: float) -> str:
     """Return why no LLM need be asked, "" when one should be."""
     if reading.intent.confidence >= skip_confidence:
         return "the words are sure"

@@ -16,6 +16,8 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.encoder.build_document_model": "",
     "scripts.encoder.build_query_encoder": "",
     "scripts.intent.fit": "scipy",
+    "scripts.intent.hybrid": "",
+    "scripts.intent.record": "",
     "scripts.learn.fit": "numpy",
     "scripts.redaction.catalogue": "kingfisher_sdk",
     "scripts.relevance.fit": "scipy",
