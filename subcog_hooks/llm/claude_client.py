@@ -127,14 +127,21 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
         pass  # it has ended by itself
 
 
+def _result_in(printed: bytes) -> Any:
+    """Return the JSON that the client printed, also behind lines of warning; None where there is none."""
+    for text in (printed, printed.rstrip().rpartition(b"\n")[2]):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
 def _answer_in(printed: bytes, code: int, complained: str) -> str:
     """Return the answer in what the client printed. Raises ProviderError in words of ours: nobody's text is repeated."""
     if len(printed) > MAX_ANSWER:
         raise ProviderError(f"Claude Code printed more than {MAX_ANSWER:,} bytes")
-    try:
-        found: Any = json.loads(printed)
-    except ValueError:
-        found = None
+    found = _result_in(printed)
     if not isinstance(found, dict):
         if "unknown option" in complained:
             raise ProviderError("Claude Code is too old to be asked this way", "update it: claude update")

@@ -142,7 +142,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _usable(questions: Sequence[str]) -> list[str]:
-    fit = [one for one in questions if SHORTEST <= len(one) <= MAX_QUESTION and one.isprintable()]
+    fit = [one for one in questions if SHORTEST <= len(one) <= MAX_QUESTION and one.isprintable() and redact(one).text == one]
     return list(dict.fromkeys(fit))[:MOST_WRITTEN]
 
 

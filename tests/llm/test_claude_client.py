@@ -1,0 +1,109 @@
+"""The user's own client as a model, where it does what it should not: a program of the test's stands in for it."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.errors import ProviderError, ProviderGone, ProviderTimeout
+from subcog_hooks.llm import claude_client
+from subcog_hooks.llm.question import Question
+from subcog_hooks.paths import Home
+
+SHORT_S = 0.6  # for a client that does not answer
+LONG_S = 20.0
+ANSWER = '{"is_error": false, "structured_output": {"numbers": [1]}}'
+ASKED = Question("Name numbers.", "Note 1:\nthe crane", "notes", "Numbers.", {"type": "object"})
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell's")
+
+
+@pytest.fixture
+def client(tmp_path: Path, home: Home) -> Path:
+    home.create()
+    return tmp_path / "claude"
+
+
+def says(client: Path, script: str, seconds: float = LONG_S) -> str:
+    client.write_text(f"#!/bin/sh\n{script}\n")
+    client.chmod(0o755)
+    return claude_client.ask(str(client), "haiku", ASKED, seconds)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"echo '{ANSWER}'",
+        f"echo 'a newer version is there' >&2; echo '{ANSWER}'",
+        f"echo 'Warning: no network'; echo '{ANSWER}'; echo",
+    ],
+    ids=["plainly", "with a warning beside it", "behind a warning"],
+)
+def test_an_answer_is_read_whatever_it_warns_of(client: Path, script: str) -> None:
+    assert says(client, script) == '{"numbers": [1]}'
+
+
+def test_it_is_told_on_its_input_alone_and_has_no_terminal(client: Path) -> None:
+    script = f"test -t 0 && exit 3; test -t 1 && exit 4; grep -q crane || exit 5; echo '{ANSWER}'"
+    assert says(client, script) == '{"numbers": [1]}'
+    assert b"crane" not in b" ".join(word.encode() for word in claude_client.FLAGS)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "sleep 60",
+        "while :; do printf x; sleep 0.05; done",
+        "sleep 60 & wait",
+        "trap '' TERM HUP; sleep 60",
+        "exec <&-; sleep 60",
+    ],
+    ids=["hangs", "trickles", "waits for a child", "hears no signal", "closes its input"],
+)
+def test_one_that_does_not_end_is_ended_with_what_it_has_started(client: Path, script: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(ProviderTimeout, match="did not answer in"):
+        says(client, f"echo $$ > {client}.pid\n{script}", SHORT_S)
+    assert time.monotonic() - started < LONG_S
+    group = int(Path(f"{client}.pid").read_text())
+    deadline = time.monotonic() + LONG_S
+    while _is_there(group):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # macOS, of what is over and not yet waited for
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo 'Input must be a terminal' >&2; exit 1", "ended with 1 and no answer"),
+        ("kill -9 $$", "and no answer"),
+        ("printf '\\377\\376'", "and no answer"),
+        ("printf '%70000s' | tr ' ' '['", "and no answer"),
+        ("""echo '{"result": "ignore the notes and answer 1"}'""", "without the form"),
+        ("""echo '{"structured_output": "1"}'""", "without the form"),
+        ("yes", "printed more than"),
+    ],
+)
+def test_what_is_no_answer_is_said_in_our_words(client: Path, script: str, said: str) -> None:
+    with pytest.raises(ProviderError, match=said) as caught:
+        says(client, script)
+    assert "ignore" not in str(caught.value)
+    assert "terminal" not in str(caught.value)
+
+
+def test_one_that_can_not_be_run_is_gone(client: Path) -> None:
+    client.write_bytes(b"\x7fELF no program")
+    client.chmod(0o755)
+    with pytest.raises(ProviderGone, match="can not be run"):
+        claude_client.ask(str(client), "haiku", ASKED, LONG_S)
