@@ -392,7 +392,10 @@ def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> 
         return
     who = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
     calls = f"{_calls_today(home)} of {settings['llm.calls_a_day']} calls today"
-    findings.good(f"{who}; `subcog enrich` and second looks send it the texts of memories, {calls}")
+    senders = "`subcog enrich`, `search --rank` and second looks"
+    if settings["llm.enrich"]:
+        senders += ", and by llm.enrich what you store,"
+    findings.good(f"{who}; {senders} send it the texts of memories, {calls}")
 
 
 def _second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:

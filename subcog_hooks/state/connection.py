@@ -103,11 +103,12 @@ CREATE TABLE heard (
 CREATE TABLE proposed (memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL)
 STRICT, WITHOUT ROWID;
 """
-# changes of memories that wait for the person's word; `decision`: about the prompt that something was learned from, '' for none
+# changes of memories that wait for the person's word, were turned down, or made; `decision`: about the prompt that was learned
+# from, whose record stays as long as this names it; '' for none
 _VERSION_10 = """
 CREATE TABLE suggestions (
   id TEXT PRIMARY KEY, memory TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, by TEXT NOT NULL, at INTEGER NOT NULL,
-  decision TEXT NOT NULL, is_dropped INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
+  decision TEXT NOT NULL, became INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
 ) STRICT, WITHOUT ROWID;
 """
 

@@ -21,7 +21,10 @@ _COLUMNS = "record, id, at, event, session, project, outcome, units, micros"  # 
 
 
 def keep(state: "State", decision: "Decision", now_ms: int) -> None:
-    """Keep what became of a run. Those of long ago are forgotten, and the oldest where there are more than MAX_DECISIONS."""
+    """Keep what became of a run. Those of long ago are forgotten, and the oldest where there are more than MAX_DECISIONS.
+
+    Those about prompts from which something was learned, or may be, stay as long as time allows: with them that would go.
+    """
     values = (
         *(decision.id, decision.at, decision.event, decision.session, decision.project, decision.outcome),
         *(len(decision.injected), decision.units, decision.micros, decision.to_text()),
@@ -34,8 +37,12 @@ def keep(state: "State", decision: "Decision", now_ms: int) -> None:
     long_ago = now_ms - KEPT_DAYS * _DAY_MS
     if int(oldest_at or 0) < long_ago:
         state.run("DELETE FROM decisions WHERE at < ?", (long_ago,))
-    if int(newest or 0) - int(oldest or 0) >= MAX_DECISIONS:
-        state.run("DELETE FROM decisions WHERE number <= ?", (int(newest or 0) - MAX_DECISIONS + PRUNED,))
+    last = int(newest or 0)
+    if last % PRUNED == 1 and last - int(oldest or 0) > MAX_DECISIONS - PRUNED:
+        state.run(
+            "DELETE FROM decisions WHERE number <= ? AND id NOT IN (SELECT decision FROM suggestions)",
+            (last - MAX_DECISIONS + PRUNED,),
+        )
     counted = metrics.SECOND_LOOKS if decision.looked_at else metrics.DECISIONS
     if decision.outcome != WAITING:  # it is counted when that has ended
         metrics.count(state, counted, f'outcome="{decision.outcome}"')

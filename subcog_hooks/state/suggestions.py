@@ -1,4 +1,4 @@
-"""Suggestions: changes of memories that wait for the person's word, and those that were turned down, which do not come again.
+"""Suggestions: changes of memories that wait for the person's word, and those that are settled, which do not come again.
 
 No text of a prompt is in here: of what was learned from one only the decision is named, whose record has it. Every function
 raises StoreError.
@@ -8,9 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    import apsw
+
     from subcog_hooks.state.connection import State
 
 QUESTION, KEYWORD, GLOB, STANDING, CONFLICT = "question", "keyword", "path", "standing", "conflict"  # what is suggested
+
+UNDECIDED, DROPPED, MADE = range(3)  # what became of one: it waits; the person does not want it; it was made without their word
 
 
 class Suggestion:
@@ -32,29 +36,33 @@ class Suggestion:
         self.decision = decision
 
 
+_ROW = "suggestions VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _COLUMNS = "id, memory, field, value, by, at, decision"
 
 
 def add(state: "State", one: Suggestion) -> bool:
-    """Let a suggestion wait. Return False where it waits already, or was turned down."""
-    values = (one.id, one.memory, one.field, one.value, one.by, one.at, one.decision)
-    return bool(state.run("INSERT OR IGNORE INTO suggestions VALUES (?, ?, ?, ?, ?, ?, ?, 0) RETURNING 1", values))
+    """Let a suggestion wait. Return False where it waits already, or is settled."""
+    return bool(state.run(f"INSERT OR IGNORE INTO {_ROW} RETURNING 1", _values(one, UNDECIDED)))
+
+
+def note_made(state: "State", one: Suggestion) -> None:
+    """Note that a change was made without the person's word, whether it was suggested or not."""
+    state.run(f"INSERT OR REPLACE INTO {_ROW}", _values(one, MADE))
+
+
+def _values(one: Suggestion, became: int) -> "tuple[apsw.SQLiteValue, ...]":
+    return (one.id, one.memory, one.field, one.value, one.by, one.at, one.decision, became)
 
 
 def find_open(state: "State") -> list[Suggestion]:
     """Return those that wait, those of one memory together, the oldest first."""
-    rows = state.run(f"SELECT {_COLUMNS} FROM suggestions WHERE NOT is_dropped ORDER BY memory, at, id")  # noqa: S608 - constants
+    rows = state.run(f"SELECT {_COLUMNS} FROM suggestions WHERE became = ? ORDER BY memory, at, id", (UNDECIDED,))  # noqa: S608 - constants
     return [_suggestion(row) for row in rows]
-
-
-def find_with_prefix(state: "State", id_or_prefix: str) -> list[Suggestion]:
-    """Return those that wait whose id begins so."""
-    return [one for one in find_open(state) if id_or_prefix and one.id.startswith(id_or_prefix)]
 
 
 def drop(state: "State", id: str) -> None:
     """Note that the person does not want it: it is not suggested again."""
-    state.run("UPDATE suggestions SET is_dropped = 1 WHERE id = ?", (id,))
+    state.run("UPDATE suggestions SET became = ? WHERE id = ?", (DROPPED, id))
 
 
 def remove(state: "State", id: str) -> None:
@@ -64,13 +72,17 @@ def remove(state: "State", id: str) -> None:
 
 def remove_of_prompt(state: "State", memory: str, decision: str) -> None:
     """Take away what a memory was to learn from a prompt, which it knows by now."""
-    state.run("DELETE FROM suggestions WHERE memory = ? AND decision = ? AND NOT is_dropped", (memory, decision))
+    state.run("DELETE FROM suggestions WHERE memory = ? AND decision = ? AND became = ?", (memory, decision, UNDECIDED))
 
 
-def find_dropped_prompts(state: "State") -> set[tuple[str, str]]:
-    """Return the pairs of a memory and a prompt's decision from which it is to learn nothing."""
-    rows = state.run("SELECT memory, decision FROM suggestions WHERE is_dropped AND decision <> ''")
-    return {(str(memory), str(decision)) for memory, decision in rows}
+def find_settled(state: "State") -> tuple[set[tuple[str, str]], set[str]]:
+    """Return from which prompts nothing is to be learned any more, by their decisions.
+
+    First pairs of a memory and a prompt, to which the person has said no; then the prompts that have taught a memory.
+    """
+    rows = state.run("SELECT memory, decision, became FROM suggestions WHERE decision <> ''")
+    dropped = {(str(memory), str(decision)) for memory, decision, became in rows if became == DROPPED}
+    return dropped, {str(decision) for _, decision, became in rows if became == MADE}
 
 
 def remove_learned(state: "State") -> None:

@@ -9,12 +9,13 @@ from subcog_hooks import database
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.llm import answer_cache, breaker
 from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log, kept_texts, ledger, metrics, pause, sessions
+from subcog_hooks.state import decision_log, kept_texts, ledger, metrics, pause, sessions, suggestions
 from subcog_hooks.state.compiled_settings import CompiledSettings
 from subcog_hooks.state.connection import LONG_WAL, SCHEMA, State, delete_damaged
 from subcog_hooks.state.decision import Candidate, Decision, Understood
 from subcog_hooks.state.decision_log import MAX_DECISIONS, PRUNED
 from subcog_hooks.state.sessions import TOPICS_MS, Earlier
+from subcog_hooks.state.suggestions import QUESTION, Suggestion
 
 DAY = 86_400_000
 
@@ -161,6 +162,18 @@ def test_of_too_many_decisions_the_oldest_go(state: State) -> None:
     state.commit()
     kept = [decision.id for decision in decision_log.latest(state, 2 * MAX_DECISIONS)]
     assert (len(kept), kept[0], kept[-1]) == (MAX_DECISIONS - PRUNED + 2, f"d{MAX_DECISIONS + 2}", f"d{PRUNED + 1}")
+
+
+def test_the_record_of_a_prompt_that_teaches_stays_as_long_as_time_allows(state: State) -> None:
+    suggestions.add(state, Suggestion("s-1", "m", QUESTION, "0", "second look", 1, "d2"))
+    state.begin()
+    for number in range(MAX_DECISIONS + 2 * PRUNED + 1):
+        decision_log.keep(state, made(f"d{number}", 1000 + number), 1000)
+    state.commit()
+    kept = [decision.id for decision in decision_log.latest(state, 2 * MAX_DECISIONS)]
+    assert kept[-2:] == [f"d{3 * PRUNED + 1}", "d2"]
+    decision_log.keep(state, made("new", 32 * DAY), 32 * DAY)
+    assert [decision.id for decision in decision_log.latest(state, 10)] == ["new"]
 
 
 # ---- the topics of the last prompt -------------------------------------------------------------------------------------------

@@ -105,8 +105,13 @@ def shown(memory: Memory) -> str | None:
 
 
 def suggest(state: State, memory: str, field: str, value: str, by: str, decision: str = "") -> bool:
-    """Let a change of a memory wait for the person's word. Return False where it waits already, or was turned down."""
+    """Let a change of a memory wait for the person's word. Return False where it waits already, or was settled."""
     return suggestions.add(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms(), decision))
+
+
+def note_made(state: State, memory: str, field: str, value: str, by: str, decision: str) -> None:
+    """Note that a change was made without the person's word, so that it is not made again where they take it back."""
+    suggestions.note_made(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms(), decision))
 
 
 def question_about(texts: Sequence[str]) -> Question:

@@ -103,6 +103,7 @@ def _teach(home: Home, state: State) -> None:
     until = time.monotonic() + RUN_S
     recorded = decision_log.latest(state, MAX_DECISIONS)
     seen = sightings.find_sightings(recorded, silent_calls.latest(home, MOST_CALLS))
+    seen += _suggested_before(seen, state)
     by_memory = _open_sightings(seen, state)
     checksum = zlib.crc32(repr([(memory.id, [one.prompt.id for one in found]) for memory, found in by_memory]).encode())
     if not by_memory or not resting.is_news(state, checksum):
@@ -116,6 +117,7 @@ def _teach(home: Home, state: State) -> None:
             lesson = school.find_lesson(memory, [one.prompt for one in found if one.prompt.id not in taught])
             if lesson and lesson.served:
                 learn(memory.id, lesson.text, lesson.prompt.id, state)
+                enriching.note_made(state, memory.id, QUESTION, str(lesson.place), BY, lesson.prompt.id)
                 taught.add(lesson.prompt.id)
                 for one in lesson.served:
                     suggestions.remove_of_prompt(state, memory.id, one.id)
@@ -125,15 +127,26 @@ def _teach(home: Home, state: State) -> None:
     resting.note_taught(state, checksum)
 
 
+def _suggested_before(seen: Sequence[Sighting], state: State) -> list[Sighting]:
+    """Return the sightings that are suggestions by now, and of which nothing else may be recorded any more."""
+    known = {(one.memory, one.prompt.id) for one in seen}
+    found = []
+    for one in suggestions.find_open(state):
+        if one.field == QUESTION and (one.memory, one.decision) not in known:
+            was = decision_log.find(state, one.decision)
+            if was is not None and was.id == one.decision and was.prompt is not None:
+                found.append(Sighting(one.memory, was, sightings.USED))
+    return found
+
+
 def _open_sightings(seen: Sequence[Sighting], state: State) -> list[tuple[Memory, list[Sighting]]]:
     """Return the memories that may learn, each with where they were missed. A prompt teaches once."""
     with session.reading() as store:
         if store is None:
             return []
         memories = store.by_ids(list(dict.fromkeys(one.memory for one in seen)))
-        taught = {one.decision for memory in store.with_recorded_questions() for one in memory.questions}
         bad = {mark.decision for mark in store.marks([memory.seq for memory in memories.values()])}
-    dropped = suggestions.find_dropped_prompts(state)
+    dropped, taught = suggestions.find_settled(state)
     by_memory: defaultdict[str, list[Sighting]] = defaultdict(list)
     for one in seen:
         if one.prompt.id not in taught | bad and (one.memory, one.prompt.id) not in dropped:
