@@ -17,7 +17,8 @@ from tests.e2e.subcog_client import initialised
 CRANE = "The harbour crane is inspected on Mondays, before the first ship arrives."
 ABOUT_CRANE = "When do we look after the lifting gear of the crane?"
 OTHERS = ("Nightly Postgres backups go to the cold bucket.", "Feature flags live in the admin service.")
-WRITTEN = ToolCall("StructuredOutput", {"notes": [{"number": 1, "questions": [ABOUT_CRANE]}]})
+ABOUT_NOTE = {"number": 1, "questions": [ABOUT_CRANE], "keywords": ["hoist"], "files": [], "standing": "unclear"}
+WRITTEN = ToolCall("StructuredOutput", {"notes": [ABOUT_NOTE]})
 
 
 @pytest.fixture
@@ -51,6 +52,8 @@ def test_the_users_own_client_writes_questions_and_hears_of_nothing_else(
     assert not {tool["name"] for tool in tools} & {"Bash", "Read", "Edit", "Write"}
     stored = [json.loads(line) for line in sandbox.run(subcog_command, "list", "--jsonl").splitlines()]
     assert [row["questions"] for row in stored if "questions" in row] == [[{"text": ABOUT_CRANE, "by": "model"}]]
+    (proposed,) = [json.loads(line) for line in sandbox.run(subcog_command, "review", "--jsonl").splitlines()]
+    assert (proposed["suggests"], proposed["value"], proposed["by"]) == ("keyword", "hoist", "claude")
     assert not (sandbox.config / "projects").exists() or not os.listdir(sandbox.config / "projects")
     state = State.open(Home(str(sandbox.memories)), 1_000)
     assert decision_log.latest(state, 10) == []  # our own hook did not run inside

@@ -293,7 +293,7 @@ def files(machine: Machine) -> set[str]:
 def test_nothing_is_left_behind(paid: Machine) -> None:
     silent(paid, WAGES, "first")
     looked(paid)
-    before = files(paid) | {str(paid.home / "at-rest.lock")}
+    before = files(paid) | {str(paid.home / "at-rest.lock")}  # of the work at rest, which the first has started
     for number in range(3):
         silent(paid, WAGES, f"s{number}")
         looked(paid)

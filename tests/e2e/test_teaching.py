@@ -1,14 +1,13 @@
 """What only second looks found becomes a question of the memory: when it was of use twice, or the person says yes to it."""
 
 import json
-import time
 
 import pytest
 
 from subcog_hooks.paths import Home
 from subcog_hooks.state.connection import State
 from tests.e2e.machine import Machine, linux
-from tests.e2e.test_second_look import LATE, LONG_S, PAYROLL, WAGES, called, looked, paid, silent
+from tests.e2e.test_second_look import LATE, PAYROLL, WAGES, called, looked, paid, silent
 
 AGAIN = "when do our employees receive the salary?"
 ALIKE = "When will employees receive their salaries?"
@@ -70,11 +69,3 @@ def test_of_use_twice_it_is_learned_and_the_first_look_finds_it_until_the_record
     (at_work.home / "state.db").unlink()
     assert taught(at_work) == []
     assert b"employees" not in (at_work.home / "memories.db").read_bytes()
-
-
-def test_a_second_look_starts_the_teaching_itself(paid: Machine) -> None:
-    used(paid, WAGES, "one")
-    deadline = time.monotonic() + LONG_S
-    while not (paid.home / "at-rest.lock").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

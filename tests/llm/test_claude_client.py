@@ -11,7 +11,7 @@ from subcog_hooks.llm import claude_client
 from subcog_hooks.llm.question import Question
 from subcog_hooks.paths import Home
 
-SHORT_S = 0.6  # for a client that does not answer
+SHORT_S = 0.3  # for a client that does not answer
 LONG_S = 20.0
 ANSWER = '{"is_error": false, "structured_output": {"numbers": [1]}}'
 ASKED = Question("Name numbers.", "Note 1:\nthe crane", "notes", "Numbers.", {"type": "object"})
