@@ -9,6 +9,10 @@ import time
 
 import pytest
 
+from subcog_hooks.paths import Home
+from subcog_hooks.state import suggestions
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.suggestions import KEYWORD, Suggestion
 from tests.e2e.machine import Machine, assert_one_line_error, posix
 from tests.e2e.screen import OnTerminal, Screen
 
@@ -52,6 +56,25 @@ def test_what_waits_is_listed_with_where_it_comes_from_and_is_not_handed_over(ba
     assert (second["content"], second["near"]) == (APART, [])
     assert waiting[0] not in bare.recall(ASKED)
     assert b"but is pending" in bare.run("search", "ropes spring").stderr
+
+
+@posix
+def test_what_is_suggested_for_memories_is_asked_about_in_a_terminal_too(bare: Machine) -> None:
+    crane = bare.run("remember", OLD).stdout.decode().strip()
+    bare.prompt(ASKED)
+    state = State.open(Home(str(bare.home)), 1_000)
+    for place, word in enumerate(("hoist", "gantry", "derrick")):
+        suggestions.add(state, Suggestion(f"s-{place}", crane, KEYWORD, word, "claude", place))
+    state.close()
+    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    for place, key in enumerate("kxdq", 1):
+        if key != "x":
+            asked.read_until(f"{place - (place > 2)} of 3")
+        asked.type(key)
+    assert asked.end() == 0
+    assert json.loads(bare.run("show", crane, "--json").stdout)["keywords"] == ["hoist"]
+    (left,) = [json.loads(line) for line in bare.run("review", "--jsonl").stdout.splitlines()]
+    assert left == {"id": "s-2", "memory": crane, "suggests": "keyword", "value": "derrick", "by": "claude"}
 
 
 def test_it_is_settled_by_id_all_or_nothing(bare: Machine, waiting: list[str]) -> None:
