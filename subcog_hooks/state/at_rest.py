@@ -34,30 +34,6 @@ def take_learning(state: "State", now_ms: int) -> bool:
     return True
 
 
-TEACH_EVERY_MS = 30 * 60_000
-
-
-def take_teaching(state: "State", now_ms: int) -> bool:
-    """Return whether memories may be taught, since that was last begun a while ago; it is noted as begun then."""
-    if state.run("SELECT 1 FROM flags WHERE name = 'teaching' AND until BETWEEN ? AND ?", (now_ms, now_ms + TEACH_EVERY_MS)):
-        return False
-    state.run(
-        "INSERT INTO flags VALUES ('teaching', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
-        (now_ms + TEACH_EVERY_MS,),
-    )
-    return True
-
-
-def is_news(state: "State", seen: int) -> bool:
-    """Return whether what could be taught is other than when it was last gone through. seen: a checksum of it."""
-    return not state.run("SELECT 1 FROM flags WHERE name = 'taught' AND until = ?", (seen,))
-
-
-def note_taught(state: "State", seen: int) -> None:
-    """Note that what could be taught was gone through."""
-    state.run("INSERT INTO flags VALUES ('taught', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (seen,))
-
-
 def note_learnable(state: "State", count: int) -> None:
     """Note how much of what was said in sessions could be proposed."""
     state.run("INSERT INTO flags VALUES ('learnable', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (count,))

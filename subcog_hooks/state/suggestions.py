@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 QUESTION, KEYWORD, GLOB, STANDING, CONFLICT = "question", "keyword", "path", "standing", "conflict"  # what is suggested
 
+TEACH_EVERY_MS = 30 * 60_000  # however often it could be begun
 UNDECIDED, DROPPED, MADE = range(3)  # what became of one: it waits; the person does not want it; it was made without their word
 
 
@@ -103,3 +104,27 @@ def remove_unrecorded(state: "State", recorded: "Collection[str]") -> None:
 def _suggestion(row: tuple[object, ...]) -> Suggestion:
     id_, memory, field, value, by, at, decision = row
     return Suggestion(str(id_), str(memory), str(field), str(value), str(by), at if isinstance(at, int) else 0, str(decision))
+
+
+# when memories were last taught, and what that went through
+
+
+def take_teaching(state: "State", now_ms: int) -> bool:
+    """Return whether memories may be taught, since that was last begun a while ago; it is noted as begun then."""
+    if state.run("SELECT 1 FROM flags WHERE name = 'teaching' AND until BETWEEN ? AND ?", (now_ms, now_ms + TEACH_EVERY_MS)):
+        return False
+    state.run(
+        "INSERT INTO flags VALUES ('teaching', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
+        (now_ms + TEACH_EVERY_MS,),
+    )
+    return True
+
+
+def is_news(state: "State", seen: int) -> bool:
+    """Return whether what could be taught is other than when it was last gone through. seen: a checksum of it."""
+    return not state.run("SELECT 1 FROM flags WHERE name = 'taught' AND until = ?", (seen,))
+
+
+def note_taught(state: "State", seen: int) -> None:
+    """Note that what could be taught was gone through."""
+    state.run("INSERT INTO flags VALUES ('taught', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (seen,))

@@ -26,7 +26,7 @@ from unittest.mock import patch
 from subcog_hooks.cli.support import teaching
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.state import at_rest, decision_log
+from subcog_hooks.state import decision_log, suggestions
 from tests.eval import homes
 from tests.eval.collection import SHARED, rows
 from tests.eval.second_looks import GATE, REAL, Player, Shown
@@ -92,8 +92,8 @@ def _remembering(home: Home) -> Iterator[None]:
     with (
         patch.dict(os.environ, {"SUBCOG_HOME": home.root}),
         patch.object(decision_log, "MAX_DECISIONS", MANY),
-        patch.object(at_rest, "take_teaching", lambda *_: True),
-        patch.object(at_rest, "is_news", lambda *_: True),
+        patch.object(suggestions, "take_teaching", lambda *_: True),
+        patch.object(suggestions, "is_news", lambda *_: True),
     ):
         yield
 

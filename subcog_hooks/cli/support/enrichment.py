@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from subcog_hooks.cli.support import enriching, resting, session, trial
+from subcog_hooks.cli.support import enriching, left_behind, session, trial
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.enriching import Checked
 from subcog_hooks.errors import ProviderError, SubcogError
@@ -87,7 +87,7 @@ def at_rest(home: Home) -> None:
     It ends when the calls of the day are made, or at the first failure.
     """
     settings = session.settings()
-    provider = providers.provider_at_rest(settings, home) if settings[resting.ENRICH] else None
+    provider = providers.provider_at_rest(settings, home) if settings[left_behind.ENRICH] else None
     if provider is None or not session.has_store(home):
         return
     with opened_state() as state:

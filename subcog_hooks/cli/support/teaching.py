@@ -21,7 +21,6 @@ from subcog_hooks.memory.model import LEARNED, MAX_QUESTIONS, AnsweredQuestion, 
 from subcog_hooks.paths import Home
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings.keys import LEARN
-from subcog_hooks.state import at_rest as resting
 from subcog_hooks.state import decision_log, silent_calls, suggestions
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import INJECTED, Decision
@@ -57,7 +56,7 @@ def at_rest(home: Home) -> None:
         return
     state = State.open(home, decisions.WAIT_MS)
     try:
-        if resting.take_teaching(state, now_ms()):
+        if suggestions.take_teaching(state, now_ms()):
             forget_unrecorded(state)
             if session.settings()[LEARN]:
                 _teach(home, state)
@@ -106,7 +105,7 @@ def _teach(home: Home, state: State) -> None:
     seen += _suggested_before(seen, state)
     by_memory = _open_sightings(seen, state)
     checksum = zlib.crc32(repr([(memory.id, [one.prompt.id for one in found]) for memory, found in by_memory]).encode())
-    if not by_memory or not resting.is_news(state, checksum):
+    if not by_memory or not suggestions.is_news(state, checksum):
         return
     taught: set[str] = set()
     with trial.begun() as copy:
@@ -124,7 +123,7 @@ def _teach(home: Home, state: State) -> None:
             elif lesson:
                 copy.change(memory.id, {"questions": memory.questions})  # the others are tried without it
                 enriching.suggest(state, memory.id, QUESTION, str(lesson.place), BY, lesson.prompt.id)
-    resting.note_taught(state, checksum)
+    suggestions.note_taught(state, checksum)
 
 
 def _suggested_before(seen: Sequence[Sighting], state: State) -> list[Sighting]:
