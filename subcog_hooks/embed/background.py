@@ -142,7 +142,7 @@ def _finish(home: Home, store: Store, space: "Space") -> bool:
     """Make a space's pending vectors. Return whether the model has shown that it works, or had nothing to do."""
     from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
 
-    with spaces.open_following(home, store, space, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+    with spaces.open_following(home, store, space, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         done = catch_up.embed_pending(
             home,
             store,

@@ -33,7 +33,7 @@ def now(store: Store, *, afresh: bool = False) -> int:
 def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
     from subcog_hooks.embed.documents import DocumentEmbedder, cores  # pulls in nothing heavy until a text is embedded
 
-    with spaces.open_following(home, store, space, anew=afresh, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+    with spaces.open_following(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
         with progress.of_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
