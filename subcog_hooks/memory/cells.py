@@ -1,8 +1,8 @@
 """The cells that the codes of an audience with very many memories are parted into, so that a search reads some of them alone.
 
 An inverted file over the binary codes: k-means on a sample of the vectors gives the pivots, each code lies with the pivot that
-its vector is nearest to, and a search reads the cells whose pivots are nearest to the query. Below LARGE active codes an
-audience stays whole, and a search is exact up to the codes; every other status is always read whole.
+its vector is nearest to, and a search reads the cells whose pivots are nearest to the query. In a file of fewer than LARGE
+active codes all is whole, and a search is exact up to the codes; so are small audiences of a larger one, and other statuses.
 
 Measured on 603,000 notes (documentation of Debian packages) and 376 questions: all codes bring .874 of the ten nearest vectors,
 64 of 512 cells, an eighth of the codes, .822.
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     Progress = Callable[[int], None]
 
-LARGE = 100_000  # active codes from which an audience is parted
+LARGE = 100_000  # active codes of a file from which on its audiences are parted
+LARGE_AUDIENCE = 20_000  # those with more, that is
 A_CELL = 1_000  # codes of a cell, about
 MOST_CELLS = 2_048
 PROBED = 64  # cells that a search reads
@@ -46,7 +47,7 @@ def near_sql(count: int) -> str:
     marks = ",".join("?" * count)
     return (
         "SELECT placed.key, placed.code FROM (SELECT reach, cell FROM cells "  # noqa: S608 - marks and a constant
-        f"WHERE reach IN ({marks}) ORDER BY vec_distance_cosine(vec_int8(pivot), vec_int8(?)) LIMIT {PROBED * count}) AS near "
+        f"WHERE reach IN ({marks}) ORDER BY vec_distance_cosine(vec_int8(pivot), vec_int8(?)) LIMIT {PROBED}) AS near "
         "CROSS JOIN placed ON placed.reach = near.reach AND placed.cell = near.cell"
     )
 
@@ -71,7 +72,7 @@ def part(connection: "apsw.Connection", progress: "Progress | None" = None) -> i
     due = _due(connection)
     for reach, count in due:
         _forget(connection, reach)
-        if count > LARGE:
+        if count > LARGE_AUDIENCE:
             _part(connection, reach, count, progress)
     connection.execute("UPDATE space SET counted = (SELECT coalesce(max(key), 0) / ? FROM vectors)", (PASSAGES,))
     return len(due)
@@ -91,11 +92,12 @@ def _due(connection: "apsw.Connection") -> list[tuple[int, int]]:
     counted = dict(_rows(connection, "SELECT reach, count(*) FROM codes WHERE status = ? GROUP BY reach", (ACTIVE,)))
     known = {reach: (count, done) for reach, count, done in _rows(connection, "SELECT reach, codes, is_complete FROM parted")}
     due = []
+    is_large = sum(counted.values()) > LARGE
     for reach, count in counted.items():
         before, done = known.get(reach, (0, 0))
-        if count > LARGE and (not done or count > GROWTH * before):
+        if is_large and count > LARGE_AUDIENCE and (not done or count > GROWTH * before):
             due.append((reach, count))
-    return due + [(reach, counted.get(reach, 0)) for reach in known if counted.get(reach, 0) <= LARGE // GROWTH]
+    return due + [(reach, counted.get(reach, 0)) for reach in known if counted.get(reach, 0) <= LARGE_AUDIENCE // GROWTH]
 
 
 def _forget(connection: "apsw.Connection", reach: int) -> None:

@@ -31,7 +31,7 @@ def of_topic(seed: int) -> bytes:
 @pytest.fixture(autouse=True)
 def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with hundreds of memories."""
-    for name, value in (("LARGE", LARGE), ("A_CELL", 10), ("PROBED", 12), ("LOOK_EVERY", 50)):
+    for name, value in (("LARGE", 600), ("LARGE_AUDIENCE", LARGE), ("A_CELL", 10), ("PROBED", 12), ("LOOK_EVERY", 50)):
         monkeypatch.setattr(cells, name, value)
 
 
