@@ -17,6 +17,7 @@ from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
+from subcog_hooks.state import rest_record
 from subcog_hooks.state.connection import State
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
@@ -80,6 +81,7 @@ OF_TOOLS = OF_ANY | {
 }
 OF_STARTS = OF_ANY | {
     "hooks.session_start",
+    "hooks.detached",  # work at rest is due
     "recall",
     "recall.eligibility",
     "recall.hits",
@@ -87,6 +89,7 @@ OF_STARTS = OF_ANY | {
     "state.pause",
     "state.sessions",
     "state.reminder",
+    "state.rest_record",
     "state.sought",
 }
 HANDED_OVER = (RECORDED - {"hooks.turn"}) | {  # by these two
@@ -267,6 +270,14 @@ def test_a_brief_loads_neither_re2_nor_tantivy() -> None:
     assert done.own == OF_STARTS | HANDED_OVER | {"hooks.brief", "memory.outlines"}
     assert_lean(done.modules)
     assert not {"tantivy", "re2"} & done.modules
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_session_that_begins_while_nothing_is_due_at_rest_looks_into_a_file_alone(home: Home) -> None:
+    asked: dict[str, object] = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"}
+    run(asked)
+    rest_record.write(home, rest_record.RestRecord({}, now_ms() + HOUR_MS, 0))
+    assert "hooks.detached" not in run({**asked, "session_id": "t"}).own
 
 
 @pytest.mark.usefixtures("remembered")
