@@ -37,10 +37,10 @@ def _take_notes(home: Home, breath: Breath) -> str:
     return claude_notes.at_rest(home, breath)
 
 
-def _learn(_: Home, breath: Breath) -> str:
+def _learn(home: Home, breath: Breath) -> str:
     from subcog_hooks.cli.support import learning  # as above
 
-    return learning.at_rest(breath)
+    return learning.at_rest(home, breath)
 
 
 def _embed(home: Home, breath: Breath) -> str:

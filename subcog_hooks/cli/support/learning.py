@@ -18,6 +18,7 @@ from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.pace import Pace
+from subcog_hooks.paths import Home
 from subcog_hooks.redaction.redact import describe, redact
 from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING
 from subcog_hooks.state import learnable, learned
@@ -94,7 +95,7 @@ def opened(*, dry_run: bool) -> Iterator[tuple[Store | None, State | None]]:
             state.close()
 
 
-def at_rest(breath: Pace) -> str:
+def at_rest(home: Home, breath: Pace) -> str:
     """Look at the sessions that are over, and return what came of it, "" where none has anything new. Raises SubcogError.
 
     Where the setting says no more than that it is to be asked, what could be proposed is counted.
@@ -106,14 +107,22 @@ def at_rest(breath: Pace) -> str:
     with opened(dry_run=only_counts) as (store, noted):
         asked = options(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
         report = sessions.learn(transcripts, store, noted, asked, lambda _: None, breath)
-        if noted and not report.is_cut_short:
-            learnable.note(noted, len(report.proposed) if only_counts else 0)
         if report.proposed and store and not only_counts:
             session.follow(store)
+    if not report.is_cut_short:
+        _note_learnable(home, len(report.proposed) if only_counts else 0)
     if not report.read:
         return ""
     verb = "could be proposed" if only_counts else "proposed"
     return f"{len(report.proposed)} {verb}, of {counted(report.turns, 'prompt')} in {counted(report.read, 'session')}"
+
+
+def _note_learnable(home: Home, count: int) -> None:
+    state = State.open(home, STATE_BUSY_MS)
+    try:
+        learnable.note(state, count)
+    finally:
+        state.close()
 
 
 def how_said() -> dict[str, Said]:
