@@ -18,6 +18,7 @@ from tests.e2e.screen import OnTerminal
 from tests.e2e.test_import_from import SHOP, notes_of, rows, topic
 
 LONG_S = 20.0  # for the process on a busy machine
+MANY = [{"content": f"Pier {number} is closed for the winter, and the crane with it."} for number in range(1_500)]
 OLD, NEW = "Prices are in cents.", "Prices are in tenths of a cent."
 
 
@@ -83,7 +84,7 @@ def test_nothing_starts_while_nothing_is_due_and_no_process_is_left(bare: Machin
 
 @linux
 def test_a_process_that_is_killed_leaves_nothing_behind_and_the_next_session_goes_on(bare: Machine, noted: Path) -> None:
-    bare.imports(*({"content": f"Pier {number} is closed for the winter, and the crane with it."} for number in range(1_500)))
+    bare.imports(*MANY)
     bare.hook(bare.beginning("startup"))
     wait_for_vectors(bare, 1)
     (process,) = running(bare)
@@ -92,11 +93,40 @@ def test_a_process_that_is_killed_leaves_nothing_behind_and_the_next_session_goe
     wait_until_ended(bare)
     assert set(os.listdir(bare.home)) <= files
     before = vectors_of(bare)
-    assert 0 < before < 1_500
+    assert 0 < before < len(MANY)
     bare.hook(bare.beginning("startup"))
     wait_for_vectors(bare, before + 1)
     assert len(running(bare)) == 1
     os.kill(int(running(bare)[0]), signal.SIGKILL)
+
+
+@linux
+def test_nothing_is_embedded_while_hooks_come_and_it_goes_on_behind_them(bare: Machine, noted: Path) -> None:
+    bare.imports(*MANY)
+    bare.hook(bare.beginning("startup"))
+    wait_for_vectors(bare, 1)
+    bare.prompt("Which pier is closed?")
+    bare.prompt("Which pier is closed?")  # what was under way when the first one came is written by now
+    before = vectors_of(bare)
+    for _ in range(8):
+        bare.prompt("Which pier is closed?")
+    assert vectors_of(bare) == before
+    wait_for_vectors(bare, before + 1)
+    os.kill(int(running(bare)[0]), signal.SIGKILL)
+
+
+@linux
+def test_two_sessions_and_a_command_leave_their_work_to_one_process(bare: Machine, noted: Path) -> None:
+    bare.imports(*MANY[:600])
+    bare.hook(bare.beginning("startup"))
+    wait_for_vectors(bare, 1)
+    (process,) = running(bare)
+    bare.hook(bare.beginning("startup"))
+    assert bare.run("remember", "The gate is shut.").code == 0
+    time.sleep(0.5)  # in which a second process would have begun
+    assert running(bare) == [process]
+    wait_for_vectors(bare, 603)  # what came meanwhile as well, with what the fixture has stored
+    wait_until_ended(bare)
 
 
 def vectors_of(machine: Machine) -> int:
@@ -109,7 +139,7 @@ def vectors_of(machine: Machine) -> int:
 
 
 def wait_for_vectors(machine: Machine, count: int) -> None:
-    deadline = time.monotonic() + LONG_S
+    deadline = time.monotonic() + 4 * LONG_S  # others come first
     while vectors_of(machine) < count:
         assert time.monotonic() < deadline, (vectors_of(machine), running(machine))
         time.sleep(0.02)
