@@ -211,7 +211,9 @@ def _measure_embedding(plan: Plan, size: int, folder: str) -> dict[str, object]:
 @contextmanager
 def _embedding(subcog: Subcog, home: str, environment: dict[str, str]) -> Iterator[None]:
     """Embed meanwhile, in the process that works at rest, which has begun with it and does not end before. Raises Failed."""
-    at_rest = subprocess.Popen([subcog.command, "at-rest"], env=environment | {"SUBCOG_BACKGROUND": "1"}, cwd=home)
+    at_rest = subprocess.Popen(
+        [subcog.command, "at-rest"], env=environment | {"SUBCOG_BACKGROUND": "1"}, cwd=home, start_new_session=True
+    )
     try:
         folder = os.path.join(home, "index")
         before = _newest_vectors(folder)

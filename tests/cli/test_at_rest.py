@@ -279,12 +279,16 @@ def test_it_takes_the_least_of_the_processor_and_the_disk(home: Home) -> None:
     code = (
         "import os, psutil\nfrom subcog_hooks.cli import at_rest\nat_rest.at_rest()\n"
         "own = psutil.Process()\n"
-        "print(own.nice(), os.sched_getscheduler(0) == os.SCHED_IDLE, own.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE)"
+        "print(own.nice(), os.sched_getscheduler(0) == os.SCHED_IDLE, own.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE)\n"
+        "shares = os.path.exists('/proc/self/autogroup')\n"
+        "print(open('/proc/self/autogroup').read().split()[-1] if shares else 19)"
         if sys.platform == "linux"
         else "import os\nfrom subcog_hooks.cli import at_rest\nat_rest.at_rest()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
-    assert (done.stdout, done.stderr) == ("19 True True\n" if sys.platform == "linux" else "19\n", "")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=True
+    )
+    assert (done.stdout, done.stderr) == ("19 True True\n19\n" if sys.platform == "linux" else "19\n", "")
 
 
 def test_psutil_is_loaded_by_that_process_alone() -> None:
