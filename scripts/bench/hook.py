@@ -186,11 +186,12 @@ def _measure_embedding(plan: Plan, size: int, folder: str) -> dict[str, object]:
     shutil.copytree(os.path.join(home, "index"), provisional)
     single: dict[bool, list[float]] = {False: [], True: []}
     series: dict[bool, list[float]] = {False: [], True: []}
+    shares: list[float] = []  # of a processor, which the process at rest had
     for number in range(-1, plan.runs):  # the first is the warm-up
         for embeds in (number % 2 == 0, number % 2 == 1):
             shutil.rmtree(os.path.join(home, "index"))
             shutil.copytree(provisional, os.path.join(home, "index"))  # so that there is always enough to embed
-            with _embedding(plan.subcog, home, environment) if embeds else nullcontext():
+            with _embedding(plan.subcog, home, environment, shares) if embeds else nullcontext():
                 time.sleep(QUIET_S)
                 ms = [_hook(plan.hook, case, f"{number}-{embeds}-{at}", project, environment).ms for at in range(1 + IN_A_ROW)]
             if number >= 0:
@@ -199,7 +200,7 @@ def _measure_embedding(plan: Plan, size: int, folder: str) -> dict[str, object]:
         show_progress(f"{size:,} memories: run {number + 1} of {plan.runs}")
     shutil.rmtree(home)
     shutil.rmtree(provisional)
-    figures: dict[str, object] = {"memories": size}
+    figures: dict[str, object] = {"memories": size, "share": round(quantile(shares, 0.5), 2)}
     for key, found in (("single", single), ("series", series)):
         quiet, beside = (quantile(found[embeds], 0.5) for embeds in (False, True))
         figures |= {f"{key}_quiet_median_ms": round(quiet, 2), f"{key}_median_ms": round(beside, 2)}
@@ -209,8 +210,12 @@ def _measure_embedding(plan: Plan, size: int, folder: str) -> dict[str, object]:
 
 
 @contextmanager
-def _embedding(subcog: Subcog, home: str, environment: dict[str, str]) -> Iterator[None]:
-    """Embed meanwhile, in the process that works at rest, which has begun with it and does not end before. Raises Failed."""
+def _embedding(subcog: Subcog, home: str, environment: dict[str, str], shares: list[float]) -> Iterator[None]:
+    """Embed meanwhile, in the process that works at rest, which has begun with it and does not end before. Raises Failed.
+
+    shares: takes how much of a processor it had, pauses counted in.
+    """
+    began = time.monotonic()
     at_rest = subprocess.Popen(
         [subcog.command, "at-rest"], env=environment | {"SUBCOG_BACKGROUND": "1"}, cwd=home, start_new_session=True
     )
@@ -226,7 +231,10 @@ def _embedding(subcog: Subcog, home: str, environment: dict[str, str]) -> Iterat
             raise Failed("the process at rest ended too early: take more memories")
     finally:
         at_rest.kill()
-        at_rest.wait()
+        if at_rest.returncode is None:
+            _, status, usage = os.wait4(at_rest.pid, 0)
+            at_rest.returncode = os.waitstatus_to_exitcode(status)
+            shares.append((usage.ru_utime + usage.ru_stime) / (time.monotonic() - began))
 
 
 def _newest_vectors(folder: str) -> float:
@@ -378,6 +386,7 @@ COLUMNS = (
 
 EMBEDDING_COLUMNS = (
     ("memories", "memories", ",d"),
+    ("share of a processor", "share", ".2f"),
     *(
         (f"{title}{more}", f"{key}_{figure}", form)
         for title, key in (("after a while", "single"), ("in a row", "series"))

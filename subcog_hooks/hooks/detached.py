@@ -96,8 +96,8 @@ def yield_to_others() -> None:
 def _yield_to_other_sessions() -> None:
     """Let processes of other sessions have the processor first, on Linux, for a process with a session of its own.
 
-    Linux shares the processor out among sessions before it looks at what each process says of itself. Of two busy processes, one
-    idle by nice and policy in a session of its own, each had half; with the session's own nice the idle one had 2 %.
+    Linux shares the processor out among sessions before it looks at what each process says of itself. Of two busy processes,
+    one idle by nice and policy in a session of its own, each had half; with the session's own nice the idle one had 2 %.
     """
     if not hasattr(os, "getsid") or os.getsid(0) != os.getpid():
         return
