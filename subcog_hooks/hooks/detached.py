@@ -90,19 +90,3 @@ def yield_to_others() -> None:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         except OSError:
             pass  # a system that allows it to nobody but root
-    _yield_to_other_sessions()
-
-
-def _yield_to_other_sessions() -> None:
-    """Let processes of other sessions have the processor first, on Linux, for a process with a session of its own.
-
-    Linux shares the processor out among sessions before it looks at what each process says of itself. Of two busy processes,
-    one idle by nice and policy in a session of its own, each had half; with the session's own nice the idle one had 2 %.
-    """
-    if not hasattr(os, "getsid") or os.getsid(0) != os.getpid():
-        return
-    try:
-        with open("/proc/self/autogroup", "w", encoding="ascii") as file:
-            file.write(str(_LEAST_URGENT))
-    except OSError:
-        pass  # another system, or one that shares in no such way

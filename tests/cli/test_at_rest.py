@@ -130,7 +130,7 @@ def quiet(home: Home, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A home whose process at rest keeps the test's own priority."""
     from subcog_hooks.cli.support import machine
 
-    monkeypatch.setattr(machine, "yield_to_others", lambda: None)
+    monkeypatch.setattr(machine, "yield_to_others", lambda **_: None)
 
 
 @pytest.mark.usefixtures("quiet")
@@ -273,22 +273,32 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
     assert lines[1].endswith(", 0.3 s)")
 
 
-@posix
-@pytest.mark.usefixtures("pending")
-def test_it_takes_the_least_of_the_processor_and_the_disk(home: Home) -> None:
-    code = (
-        "import os, psutil\nfrom subcog_hooks.cli import at_rest\nat_rest.at_rest()\n"
-        "own = psutil.Process()\n"
-        "print(own.nice(), os.sched_getscheduler(0) == os.SCHED_IDLE, own.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE)\n"
-        "shares = os.path.exists('/proc/self/autogroup')\n"
-        "print(open('/proc/self/autogroup').read().split()[-1] if shares else 19)"
-        if sys.platform == "linux"
-        else "import os\nfrom subcog_hooks.cli import at_rest\nat_rest.at_rest()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
-    )
+PRIORITIES = """
+import os, psutil
+from subcog_hooks.cli.support import machine
+machine.yield_to_others(wholly={wholly})
+own = psutil.Process()
+print(own.nice(), os.sched_getscheduler(0) == os.SCHED_IDLE, own.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE)
+shares = os.path.exists("/proc/self/autogroup")
+print(open("/proc/self/autogroup").read().split()[-1] if shares else {else_said})
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux says of processes")
+@pytest.mark.parametrize(("wholly", "session"), [(True, 19), (False, 0)])
+def test_it_takes_the_least_of_the_processor_and_the_disk(*, wholly: bool, session: int) -> None:
+    code = PRIORITIES.format(wholly=wholly, else_said=session)
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=True
     )
-    assert (done.stdout, done.stderr) == ("19 True True\n19\n" if sys.platform == "linux" else "19\n", "")
+    assert (done.stdout, done.stderr) == (f"19 True True\n{session}\n", "")
+
+
+@posix
+def test_a_process_at_rest_has_the_lowest_priority(home: Home, store: Store) -> None:
+    code = "import os\nfrom subcog_hooks.cli import at_rest\nat_rest.at_rest()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
+    assert (done.stdout, done.stderr) == ("19\n", "")
 
 
 def test_psutil_is_loaded_by_that_process_alone() -> None:

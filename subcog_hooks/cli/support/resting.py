@@ -107,8 +107,9 @@ def work(home: Home, jobs: Sequence[Job]) -> None:
     """
     from subcog_hooks.cli.support import machine  # 20 ms, in this process alone
 
-    machine.yield_to_others()
-    look = None if os.environ.get(detached.SWITCH_OFF) else machine.Machine().look
+    goes_by_machine = not os.environ.get(detached.SWITCH_OFF)
+    machine.yield_to_others(wholly=goes_by_machine)
+    look = machine.Machine().look if goes_by_machine else None
     taken: set[str] = set()
     while True:
         try:
