@@ -27,7 +27,7 @@ LARGE = 100_000  # active codes of a file from which on its audiences are parted
 LARGE_AUDIENCE = 20_000  # those with more, that is
 A_CELL = 250  # codes of a cell, about
 MOST_CELLS = 4_096
-PROBED = 256  # cells that a search reads
+PROBED = 192  # cells that a search reads
 GROWTH = 2  # times as many codes as when it was parted: it is parted anew
 LOOK_EVERY = 1_000  # memories: whoever brings the next thousand counts
 
@@ -65,7 +65,7 @@ def is_to_be_looked_at(connection: "apsw.Connection") -> bool:
 
 
 def part(connection: "apsw.Connection", progress: "Progress | None" = None) -> int:
-    """Part the audiences that have grown large, and make those whole again that are no longer; return how many it were.
+    """Put the audiences that have grown large in cells, make those whole that are no longer; return how many it were.
 
     One transaction for every _PLACED_AT_ONCE codes, and until the last of them searches read the audience whole. A kill loses
     what was begun: the next one begins again. progress: told how many codes have been placed.

@@ -345,7 +345,7 @@ class VectorStore:
         self._run("UPDATE space SET watermark = -1")
 
     def part(self, progress: "Callable[[int], None] | None" = None) -> int:
-        """Part the audiences that have grown large into cells; return how many it were. Some 60 s for 1,000,000 memories.
+        """Put the audiences that have grown large in cells; return how many it were. Some 15 to 45 s for 1,000,000 memories.
 
         progress: told how many codes have been placed.
         """
