@@ -10,7 +10,7 @@ import typer
 from subcog_hooks.capture import import_files, importing, jsonl
 from subcog_hooks.capture.import_report import Options, Report
 from subcog_hooks.capture.sources import catalogue, commit_reasons
-from subcog_hooks.cli.support import author, completion, embedding, import_from, left_behind, ownership, progress, session
+from subcog_hooks.cli.support import author, completion, embedding, import_from, ownership, progress, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.memory import sync
@@ -164,7 +164,6 @@ def _embed(*, wait: bool) -> None:
             embedding.now(store)
     else:
         embedding.afterwards()
-    left_behind.enrich_afterwards()
 
 
 def _tell(report: Report, *, dry_run: bool) -> None:

@@ -9,7 +9,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
 from subcog_hooks.capture.duplicates import Near
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, conditions, embedding, left_behind, moments, session
+from subcog_hooks.cli.support import author, completion, conditions, embedding, moments, session
 from subcog_hooks.cli.support.amendment import amend, changed, joined
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.cli.support.similar import similar_to
@@ -204,7 +204,6 @@ def remember(
     else:
         terminal.result(memory.id)
     embedding.afterwards()
-    left_behind.enrich_afterwards()
 
 
 def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:

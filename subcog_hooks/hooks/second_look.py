@@ -25,6 +25,7 @@ from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.hooks.verdict import bars_of, chosen
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.memory.lock import is_held
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
@@ -34,7 +35,7 @@ from subcog_hooks.redaction.leaks import mask
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.keys import LEARN, NEVER
 from subcog_hooks.settings.keys import SECOND_LOOK as MODE
-from subcog_hooks.state import at_rest, decision_log, pause, second_looks
+from subcog_hooks.state import decision_log, pause, second_looks, suggestions
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import (
     FAILED,
@@ -83,19 +84,19 @@ def main() -> None:
 
 
 def _let_learn(home: Home) -> None:
-    """Start the work at rest, which learns from second looks, unless it was started a short while ago.
+    """Start the work at rest, which learns from second looks, unless that was done a short while ago.
 
     Raises StoreError, OSError.
     """
+    if not loading.load(home)[LEARN] or is_held(home.at_rest_lock):
+        return
     state = State.open(home, NOTING_WAIT_MS)
     try:
-        now = now_ms()
-        if not loading.load(home)[LEARN] or not at_rest.is_due(state, now):
-            return
-        at_rest.note(state, now)
+        is_due = suggestions.is_teaching_due(state, now_ms())
     finally:
         state.close()
-    detached.start(home, [RESTING_COMMAND])
+    if is_due:
+        detached.start(home, [RESTING_COMMAND])
 
 
 def _end_in_time() -> None:

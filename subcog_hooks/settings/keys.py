@@ -18,12 +18,14 @@ WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
 ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are notes
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # what an agent stores, beside NO_NOTES
+NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"  # what is taken over at rest
 NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST = "off", "ask", "on"  # what was said in sessions
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 CLAUDE = "claude"  # and of llm.at_rest
 SECOND_LOOK = "second_look.mode"
 NEVER, UNSURE, ALWAYS = "off", "auto", "always"  # its values
 LEARN = "surfacing.learn"
+AT_REST, ENRICH = "llm.at_rest", "llm.enrich"
 PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
     ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
@@ -510,7 +512,7 @@ KEYS = {
             is_personal=True,
         ),
         Key(
-            "capture.claude_memory",
+            NOTES_SETTING,
             False,
             False,
             True,
@@ -519,7 +521,7 @@ KEYS = {
             is_personal=True,
         ),
         ChoiceKey(
-            "capture.sessions",
+            SESSIONS_SETTING,
             NOT_LEARNED,
             (NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST),
             "Whether what you typed in sessions is looked at for memories when another session begins, in the background: off "
@@ -576,7 +578,7 @@ KEYS = {
             "OPENAI_API_KEY is used, and only for the provider's own address",
         ),
         ChoiceKey(
-            "llm.at_rest",
+            AT_REST,
             NO_LLM,
             (NO_LLM, CLAUDE, ANTHROPIC, OPENAI),
             "The LLM that writes questions for your memories (`subcog enrich`) and chooses in second looks; claude is your own "
@@ -587,7 +589,7 @@ KEYS = {
             "llm.client", "", "that of a file, such as ~/bin/claude", "Claude Code's executable, where it is not on the PATH"
         ),
         Key(
-            "llm.enrich",
+            ENRICH,
             False,
             False,
             True,

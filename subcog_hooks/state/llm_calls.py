@@ -31,6 +31,19 @@ def untried(state: "State", texts: "Mapping[str, str]") -> list[str]:
     return [id_ for id_, content_hash in texts.items() if tried.get(id_) != content_hash]
 
 
+def find_asked_revision(state: "State") -> int:
+    """Return the store's revision up to which an LLM was asked about everything, 0 for never."""
+    rows = state.run("SELECT until FROM flags WHERE name = 'asked revision'")
+    return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
+
+
+def note_asked_revision(state: "State", revision: int) -> None:
+    """Note that an LLM was asked about everything that the store held at this revision."""
+    state.run(
+        "INSERT INTO flags VALUES ('asked revision', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (revision,)
+    )
+
+
 def note_tried(state: "State", id: str, content_hash: str) -> None:
     """Note that an LLM was asked about a memory's text, whatever came of it."""
     state.run("INSERT OR REPLACE INTO enriched VALUES (?, ?)", (id, content_hash))

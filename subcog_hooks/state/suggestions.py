@@ -109,9 +109,23 @@ def _suggestion(row: tuple[object, ...]) -> Suggestion:
 # when memories were last taught, and what that went through
 
 
+def is_teaching_due(state: "State", now_ms: int) -> bool:
+    """Return whether memories may be taught, since that was last begun a while ago, and there is something to go through."""
+    return not _is_recent(state, now_ms) and bool(
+        state.run(
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM second_looks) OR EXISTS (SELECT 1 FROM suggestions WHERE decision <> '')"
+        )
+    )
+
+
+def _is_recent(state: "State", now_ms: int) -> bool:
+    sql = "SELECT 1 FROM flags WHERE name = 'teaching' AND until BETWEEN ? AND ?"
+    return bool(state.run(sql, (now_ms, now_ms + TEACH_EVERY_MS)))
+
+
 def take_teaching(state: "State", now_ms: int) -> bool:
     """Return whether memories may be taught, since that was last begun a while ago; it is noted as begun then."""
-    if state.run("SELECT 1 FROM flags WHERE name = 'teaching' AND until BETWEEN ? AND ?", (now_ms, now_ms + TEACH_EVERY_MS)):
+    if _is_recent(state, now_ms):
         return False
     state.run(
         "INSERT INTO flags VALUES ('teaching', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",

@@ -3,14 +3,16 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from subcog_hooks.cli.support import enriching, left_behind, session, trial
+from subcog_hooks.cli.support import enriching, session, trial
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.enriching import Checked
 from subcog_hooks.errors import ProviderError, SubcogError
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store
+from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
+from subcog_hooks.settings.keys import ENRICH
 from subcog_hooks.state import llm_calls
 from subcog_hooks.state.connection import State
 
@@ -81,24 +83,31 @@ def _store_questions(checked: Checked, store: Store) -> None:
     session.follow(store)
 
 
-def at_rest(home: Home) -> None:
+def at_rest(home: Home, pace: Pace = FULL_PACE) -> str:
     """Let the model of `llm.at_rest` write questions for what is new, where the person has chosen that. Raises SubcogError.
 
-    It ends when the calls of the day are made, or at the first failure.
+    Returns what came of it, "" for nothing. It ends when the calls of the day are made, or at the first failure.
     """
     settings = session.settings()
-    provider = providers.provider_at_rest(settings, home) if settings[left_behind.ENRICH] else None
+    provider = providers.provider_at_rest(settings, home) if settings[ENRICH] else None
     if provider is None or not session.has_store(home):
-        return
+        return ""
+    asked = 0
     with opened_state() as state:
         with Store.reader(home) as store:
+            revision = store.revision()
             batches = batches_of(find_without_questions(store, state, MOST_AT_REST))
-        if not batches or not breaker.may_call(state, provider.identity, now_ms()):
-            return
+        if not batches:
+            llm_calls.note_asked_revision(state, revision)
+            return ""
+        if not breaker.may_call(state, provider.identity, now_ms()):
+            return f"{provider.name} has failed a short while ago"
         with trial.begun() as copy:
             for batch in batches:
+                if not pace.goes_on():
+                    break
                 if not llm_calls.take(state, now_ms(), int(settings[CALLS])):
-                    return
+                    return f"{_asked(asked)}; the calls of the day are made"
                 try:
                     for checked in ask_about(batch, provider, copy):
                         keep(checked, provider.name, state)
@@ -106,3 +115,9 @@ def at_rest(home: Home) -> None:
                     breaker.note_failure(state, provider.identity, now_ms())
                     raise
                 breaker.note_success(state, provider.identity)
+                asked += len(batch)
+    return _asked(asked)
+
+
+def _asked(count: int) -> str:
+    return f"{count} {'memory' if count == 1 else 'memories'} asked about"

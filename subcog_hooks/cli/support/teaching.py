@@ -4,7 +4,6 @@ It takes two prompts of two sessions that one question serves, or the person's y
 the record of its prompt. Nothing here is done while somebody waits.
 """
 
-import time
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from subcog_hooks.cli.support.sightings import Sighting
 from subcog_hooks.cli.support.trial import Trial
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.memory.model import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
+from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings.keys import LEARN
@@ -27,7 +27,6 @@ from subcog_hooks.state.decision import INJECTED, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
 from subcog_hooks.state.suggestions import QUESTION, Suggestion
 
-RUN_S = 60.0  # of a run; the rest is for the next
 MOST_NEEDS = 4  # texts of a prompt that are tried as a question
 MOST_PROMPTS = 6  # at which a memory was missed, the latest
 MOST_TEACHING = 3  # of them whose texts are tried
@@ -47,21 +46,21 @@ class Lesson(NamedTuple):
     served: Sequence[Decision]
 
 
-def at_rest(home: Home) -> None:
+def at_rest(home: Home, pace: Pace = FULL_PACE) -> str:
     """Take up as questions what was seen since, and forget what went with its record; at most every half an hour.
 
-    Raises SubcogError.
+    Returns what came of it, "" for nothing. Raises SubcogError.
     """
     if not session.has_store(home):
-        return
+        return ""
     state = State.open(home, decisions.WAIT_MS)
     try:
         if suggestions.take_teaching(state, now_ms()):
             forget_unrecorded(state)
             if session.settings()[LEARN]:
-                _teach(home, state)
-            else:
-                forget_all(state)
+                return _teach(home, state, pace)
+            forget_all(state)
+        return ""
     finally:
         state.close()
 
@@ -97,22 +96,22 @@ def _forget(kept: AbstractSet[str]) -> None:
             session.follow(store)
 
 
-def _teach(home: Home, state: State) -> None:
-    """Store the questions that two prompts speak for, and suggest those that one does."""
-    until = time.monotonic() + RUN_S
+def _teach(home: Home, state: State, pace: Pace) -> str:
+    """Store the questions that two prompts speak for, and suggest those that one does. Return how many it were."""
     recorded = decision_log.latest(state, MAX_DECISIONS)
     seen = sightings.find_sightings(recorded, silent_calls.latest(home, MOST_CALLS))
     seen += _suggested_before(seen, state)
     by_memory = _open_sightings(seen, state)
     checksum = zlib.crc32(repr([(memory.id, [one.prompt.id for one in found]) for memory, found in by_memory]).encode())
     if not by_memory or not suggestions.is_news(state, checksum):
-        return
+        return ""
+    suggested = 0
     taught: set[str] = set()
     with trial.begun() as copy:
         school = _School(home, copy, recorded, state)
         for memory, found in by_memory:
-            if time.monotonic() > until:
-                return
+            if not pace.goes_on():
+                return _told(len(taught), suggested)
             lesson = school.find_lesson(memory, [one.prompt for one in found if one.prompt.id not in taught])
             if lesson and lesson.served:
                 learn(memory.id, lesson.text, lesson.prompt.id, state)
@@ -123,7 +122,15 @@ def _teach(home: Home, state: State) -> None:
             elif lesson:
                 copy.change(memory.id, {"questions": memory.questions})  # the others are tried without it
                 enriching.suggest(state, memory.id, QUESTION, str(lesson.place), BY, lesson.prompt.id)
+                suggested += 1
     suggestions.note_taught(state, checksum)
+    return _told(len(taught), suggested)
+
+
+def _told(learned: int, suggested: int) -> str:
+    parts = [f"{learned} learned"] if learned else []
+    parts += [f"{suggested} for `subcog review`"] if suggested else []
+    return ", ".join(parts)
 
 
 def _suggested_before(seen: Sequence[Sighting], state: State) -> list[Sighting]:
