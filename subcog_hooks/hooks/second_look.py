@@ -88,14 +88,15 @@ def _let_learn(home: Home) -> None:
 
     Raises StoreError, OSError.
     """
-    if not loading.load(home)[LEARN] or is_held(home.at_rest_lock):
+    if not loading.load(home)[LEARN]:
         return
     state = State.open(home, NOTING_WAIT_MS)
     try:
+        suggestions.note_look(state, now_ms())
         is_due = suggestions.is_teaching_due(state, now_ms())
     finally:
         state.close()
-    if is_due:
+    if is_due and not is_held(home.at_rest_lock):
         detached.start(home, [RESTING_COMMAND])
 
 

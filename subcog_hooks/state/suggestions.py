@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 QUESTION, KEYWORD, GLOB, STANDING, CONFLICT = "question", "keyword", "path", "standing", "conflict"  # what is suggested
 
 TEACH_EVERY_MS = 30 * 60_000  # however often it could be begun
+LOOK_TEACHES_MS = 24 * 3_600_000  # for how long a second look is gone through again
 UNDECIDED, DROPPED, MADE = range(3)  # what became of one: it waits; the person does not want it; it was made without their word
 
 
@@ -111,10 +112,16 @@ def _suggestion(row: tuple[object, ...]) -> Suggestion:
 
 def is_teaching_due(state: "State", now_ms: int) -> bool:
     """Return whether memories may be taught, since that was last begun a while ago, and there is something to go through."""
-    return not _is_recent(state, now_ms) and bool(
-        state.run(
-            "SELECT 1 WHERE EXISTS (SELECT 1 FROM second_looks) OR EXISTS (SELECT 1 FROM suggestions WHERE decision <> '')"
-        )
+    looks = "SELECT 1 FROM flags WHERE name = 'looked again' AND until > ?"
+    sql = f"SELECT 1 WHERE EXISTS ({looks}) OR EXISTS (SELECT 1 FROM suggestions WHERE decision <> '')"  # noqa: S608 - constants
+    return not _is_recent(state, now_ms) and bool(state.run(sql, (now_ms,)))
+
+
+def note_look(state: "State", now_ms: int) -> None:
+    """Note that a second look was taken, which the session may use in the next hours."""
+    state.run(
+        "INSERT INTO flags VALUES ('looked again', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
+        (now_ms + LOOK_TEACHES_MS,),
     )
 
 
