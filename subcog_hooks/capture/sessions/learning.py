@@ -10,11 +10,11 @@ from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.capture.import_report import Options
 from subcog_hooks.capture.sessions import files, proposals, repetition, transcript
+from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER
 from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, PROPOSED_BAR, REPEATED_BAR, Fit
 from subcog_hooks.errors import SubcogError
-from subcog_hooks.memory import project
 from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import audience_of
 from subcog_hooks.state import learned
@@ -79,7 +79,7 @@ def learn(
     store, state: None where there is none yet and nothing will be written. Raises StoreError; what was stored before stays.
     """
     report = LearningReport()
-    places = _Places(options.left_out)
+    places = Places(options.left_out)
     for file in found:
         has_more = True
         while has_more:
@@ -104,7 +104,7 @@ def _learn_from(
     store: "Store | None",
     state: "State | None",
     options: LearningOptions,
-    places: "_Places",
+    places: Places,
     report: LearningReport,
 ) -> bool:
     """Read what is new in a transcript, as far as one reading goes, and store it. Return whether another one is to follow."""
@@ -172,7 +172,7 @@ def _store_new(
     found: "Sequence[Proposal]",
     store: "Store | None",
     options: LearningOptions,
-    places: "_Places",
+    places: Places,
     report: LearningReport,
 ) -> list[Proposal]:
     """Store the proposals that are not known yet, and return them. Raises StoreError."""
@@ -197,7 +197,7 @@ def _store_new(
 
 
 def _raise_repeated(
-    store: "Store | None", state: "State | None", options: LearningOptions, places: "_Places", report: LearningReport
+    store: "Store | None", state: "State | None", options: LearningOptions, places: Places, report: LearningReport
 ) -> None:
     """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning."""
     heard = [*report.heard, *(learned.find_heard(state, MOST_HEARD) if state else [])]
@@ -227,6 +227,7 @@ def _raise_repeated(
         one = new.get(first) or unsure.get(first)
         if one and first not in new:
             one = _in_context(one, options)
+            one.known_at = group.repeated_at
             report.proposed += _store_new([one], store, options, places, report)
         if one:
             one.sessions, one.since, one.certainty = group.sessions, group.since, group.certainty
@@ -238,7 +239,7 @@ def _raise_repeated(
 
 
 def _found_again(
-    heard: "Sequence[learned.Heard]", state: "State | None", options: LearningOptions, places: "_Places"
+    heard: "Sequence[learned.Heard]", state: "State | None", options: LearningOptions, places: Places
 ) -> list[Proposal]:
     """Return what was heard, out of the transcripts that are still there."""
     found = []
@@ -296,37 +297,3 @@ def _utterance_of_memory(memory: "Memory", state: "State | None") -> repetition.
         at=memory.created_at,
         certainty=known.certainty if known else PROPOSED_BAR,
     )
-
-
-class _Places:
-    """The folders in which sessions ran, and whose they are."""
-
-    __slots__ = ("_found", "_left_out")
-
-    def __init__(self, left_out: "Sequence[str]") -> None:
-        self._left_out = {project.identity_of(os.path.expanduser(name)) for name in left_out}
-        self._found: dict[str, project.Project | None] = {}
-
-    def owner_of(self, folder: str) -> str | None:
-        """Return the identity of a folder's project; None outside of any, and the folder itself where that is gone."""
-        if not folder:
-            return None
-        if at := self._project(folder):
-            return at.identity
-        return None if os.path.isdir(folder) else os.path.normpath(folder)
-
-    def root_of(self, folder: str) -> str | None:
-        at = self._project(folder) if folder else None
-        return at.root if at else None
-
-    def is_left_out(self, folder: str, owner: str | None) -> bool:
-        """Return whether the person wants nothing learned from what is said in a folder."""
-        at = self._project(folder) if folder else None
-        names = {owner, *(at.names if at else ())}
-        path = os.path.join(os.path.normpath(folder), "") if folder else ""
-        return bool(names & self._left_out) or any(path.startswith(os.path.join(name, "")) for name in self._left_out)
-
-    def _project(self, folder: str) -> project.Project | None:
-        if folder not in self._found:
-            self._found[folder] = project.find(folder) if os.path.isdir(folder) else None
-        return self._found[folder]

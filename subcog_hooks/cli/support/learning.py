@@ -44,14 +44,22 @@ def found(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], i
         if one is None:
             raise UsageError(f"{file} is no file", "name a transcript: subcog learn --session FILE")
         return [one], 0
-    at = os.path.abspath(folder) if folder is not None else os.path.join(claude_notes.config_folder(), "projects")
-    if folder is None and not os.path.isdir(at):
-        return [], 0  # the client has not been used yet
-    if not os.path.isdir(at):
-        raise UsageError(f"{at} is no folder", "name the folder of the transcripts: subcog learn --transcripts DIR")
-    every = files.find(at)
+    every = found_all(folder)
     idle = [one for one in every if one.changed <= now_ms() - files.IDLE_MS]
     return idle, len(every) - len(idle)
+
+
+def found_all(folder: str | None) -> list[TranscriptFile]:
+    """Return all transcripts of a folder, None for all of the client's, also of sessions that go on.
+
+    Raises UsageError, ConfigError.
+    """
+    at = os.path.abspath(folder) if folder is not None else os.path.join(claude_notes.config_folder(), "projects")
+    if folder is None and not os.path.isdir(at):
+        return []  # the client has not been used yet
+    if not os.path.isdir(at):
+        raise UsageError(f"{at} is no folder", "name the folder of the transcripts, as --transcripts DIR")
+    return files.find(at)
 
 
 def age(text: str | None, now: int) -> int:
@@ -70,8 +78,13 @@ def age(text: str | None, now: int) -> int:
 
 def options(since: str | None, *, dry_run: bool) -> LearningOptions:
     """Return what a run may read and write. Raises UsageError, ConfigError."""
+    return LearningOptions(since=age(since, now_ms()), left_out=left_out(), dry_run=dry_run)
+
+
+def left_out() -> list[str]:
+    """Return the projects and folders to which nobody is to listen. Raises ConfigError."""
     names = [name.strip() for name in str(session.settings()[LEFT_OUT]).split(",")]
-    return LearningOptions(since=age(since, now_ms()), left_out=[name for name in names if name], dry_run=dry_run)
+    return [name for name in names if name]
 
 
 @contextmanager
