@@ -15,7 +15,9 @@ from subcog_hooks.cli.support.output import safe
 from subcog_hooks.hooks.sanitise import cut
 
 MOST_ROWS = 10_000  # of a table; a browser sorts so many in a blink
-MOST_SHOWN = 240  # characters of a cell
+MOST_BYTES = 4_000_000  # of a table's rows, whatever stands in them
+MOST_SHOWN, SHOWN_OF_MANY = 240, 120  # characters of a cell, and of one among many rows
+MANY_ROWS = 2_000
 MOST_MASKED = 4_000  # characters of a text that are looked through for secrets, of which the first ones are shown
 LEAST_FILTERED = 20  # rows from which on a table has a field to filter it
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -60,17 +62,26 @@ class Page:
         self._parts.append(f"<h2>{shown(title)}</h2>" + (f"<p>{shown(note)}</p>" if note else ""))
 
     def add_table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-        """Add a table, of at most MOST_ROWS rows. Said is how many are left out."""
+        """Add a table, of at most MOST_ROWS rows and MOST_BYTES. Said is how many are left out."""
         if not rows:
             self._parts.append("<p>None.</p>")
             return
         head = "".join(f'<th scope="col"{_class_of(column)}><button>{shown(column.title)}</button></th>' for column in columns)
-        body = "".join("<tr>" + "".join(map(_cell, row, columns)) + "</tr>\n" for row in rows[:MOST_ROWS])
+        most = SHOWN_OF_MANY if len(rows) > MANY_ROWS else MOST_SHOWN
+        lines, size = [], 0
+        for row in rows[:MOST_ROWS]:
+            line = (
+                "<tr>" + "".join([_cell(value, column, most) for value, column in zip(row, columns, strict=True)]) + "</tr>\n"
+            )
+            size += len(line.encode())
+            if size > MOST_BYTES:
+                break
+            lines.append(line)
         field = '<input type="search" placeholder="filter" aria-label="filter">' if len(rows) >= LEAST_FILTERED else ""
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
         self._parts.append(f'{field}<div class="wide">{table}</div>')
-        if len(rows) > MOST_ROWS:
-            self._parts.append(f"<p>Of {len(rows):,} the first {MOST_ROWS:,} are shown.</p>")
+        if len(rows) > len(lines):
+            self._parts.append(f"<p>Of {len(rows):,} the first {len(lines):,} are shown.</p>")
 
     def add_time_line(self, moments: Sequence[Moment]) -> None:
         """Add bars side by side, the oldest first."""
@@ -120,14 +131,14 @@ def shown(text: str) -> str:
     return escape(safe(text))
 
 
-def _cell(value: Cell, column: Column) -> str:
-    """Return a cell. Numbers are shown short, and sorted by what they are."""
+def _cell(value: Cell, column: Column, most: int) -> str:
+    """Return a cell. Numbers are shown short, and sorted by what they are. most: characters of a text."""
     if isinstance(value, float):
         return f'<td class="n" data-v="{value!r}">{value:,.2f}</td>'
     if isinstance(value, int):
         return f'<td class="n">{value:,}</td>'
     text = safe(value[:MOST_MASKED])  # masked before it is cut
-    return f"<td{_class_of(column)}>{escape(cut(text, MOST_SHOWN))}</td>"
+    return f"<td{_class_of(column)}>{escape(cut(text, most))}</td>"
 
 
 def _class_of(column: Column) -> str:

@@ -101,7 +101,7 @@ def figures(audit: Audit) -> list[tuple[str, str]]:
         ("said more than once", f"{len(audit.said_again):,}"),
     ]
     if later := audit.noted_later():
-        found.append(("of memories noted later", f"{later:,}"))
+        found.insert(3, ("of these noted after the prompt", f"{later:,}"))
     return found
 
 

@@ -46,6 +46,7 @@ DECIDING_MS = 10_000.0  # nobody waits for a prompt here
 MOST_COMPARED = 4_000  # of the latest questions, and of the latest sentences, that are compared with each other
 LEAST_QUESTION = 4  # words of a question that can be told from others
 STATE_WAIT_MS = 2_000.0
+_ASKING_WORDS = frozenset(("how", "what", "why", "where", "which", "who", "whose"))
 
 
 class Replayed(NamedTuple):
@@ -258,12 +259,12 @@ def _utterance(key: str, text: str, turn: TypedTurn, owner: str) -> Utterance:
 def _question_in(prompt: str) -> str:
     """Return what a prompt asks, "" where it asks nothing that could be told from other questions."""
     text = asked_in(redact(prompt).text)
-    return " ".join(part for part in needs.parts_of(text) if len(part.split()) >= LEAST_QUESTION and _is_question(part))
+    return " ".join(part for part in needs.sentences(text) if len(part.split()) >= LEAST_QUESTION and _is_question(part))
 
 
 def _is_question(part: str) -> bool:
-    """Return whether a sentence asks, which one that begins with `when` only does with a mark: else it is a condition."""
-    return needs.asks(part) and ("?" in part or not part.lower().startswith("when "))
+    """Return whether a sentence asks. "Do it when …" and "when it is done, …" are none without a mark."""
+    return needs.asks(part) and ("?" in part or part.split(None, 1)[0].lower() in _ASKING_WORDS)
 
 
 def _copy_flags(home: Home, state: State) -> None:
