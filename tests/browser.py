@@ -5,12 +5,18 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WAIT_S = 30.0
+# The browser reads from 3 and writes to 4. Both are moved away first: either may be the other's number by now.
+_WITH_PIPE = (
+    "import fcntl, os, sys; read, write = (fcntl.fcntl(int(n), fcntl.F_DUPFD, 10) for n in sys.argv[1:3]); "
+    "os.dup2(read, 3); os.dup2(write, 4); os.execv(sys.argv[3], sys.argv[3:])"
+)
 CAN_RUN = CHROMIUM is not None and os.name == "posix"  # the pipe is handed on by its numbers
 
 
@@ -25,7 +31,7 @@ class Browser:
         quiet = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-extensions")
         command = [CHROMIUM, *options, *quiet, f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" 3<&{theirs} 4>&{to_us}', "sh", *command],
+            [sys.executable, "-c", _WITH_PIPE, str(theirs), str(to_us), *command],
             pass_fds=(theirs, to_us),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

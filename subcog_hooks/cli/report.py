@@ -98,10 +98,8 @@ def _view(found: Inventory) -> RenderableType:
         table.add_row("by month", f"{bars.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}")
     parts: list[RenderableType] = [table, "", _groups("project", found.by_project()), ""]
     parts.append(_groups("namespace", found.by_namespace()))
-    often = sorted(found.live, key=lambda one: -found.sessions_of(one))
-    parts += _some(
-        "handed over most often", [(f"{found.sessions_of(one):>5}  ", one) for one in often if found.sessions_of(one)]
-    )
+    given = sorted((one for one in found.live if found.sessions_of(one)), key=lambda one: -found.sessions_of(one))
+    parts += _some("handed over, the most often", [(f"{found.sessions_of(one):>5}  ", one) for one in given])
     parts += _some("stale; `subcog doctor --memories` says more", [(f"{why}  ", one) for why, one in found.stale()])
     parts += _some("wait for `subcog review`", [("", one) for one in found.waiting])
     parts += ["", Text(_since(found), style=DIM)]

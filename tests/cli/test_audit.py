@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,10 +38,10 @@ def listed(tmp_path: Path, *rows: dict[str, object]) -> None:
     (tmp_path / "claude" / history.HISTORY).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def audited(subcog: Run, *options: str) -> dict[str, object]:
+def audited(subcog: Run, *options: str) -> dict[str, Any]:
     done = subcog("audit", "--json", *options)
     assert done.code == 0, done.err
-    found: dict[str, object] = json.loads(done.out)
+    found: dict[str, Any] = json.loads(done.out)
     return found
 
 
@@ -51,11 +52,11 @@ def test_it_speaks_where_the_hook_speaks_and_says_what_that_costs(
     session(sessions, "one", ASKED, "make it blue")
     found = audited(subcog)
     assert (found["prompts"], found["sessions"], found["spoke"], found["injected"]) == (2, 1, 1, 1)
-    (spoken,) = found["spoken"]  # type: ignore[misc]
+    (spoken,) = found["spoken"]
     assert (spoken["prompt"], spoken["memories"]) == (ASKED, ["login"])
-    assert spoken["characters"] == found["characters"] > len(LOGIN)  # type: ignore[operator]
-    assert "never" in found["never"]  # type: ignore[operator]
-    assert "login" not in found["never"]  # type: ignore[operator]
+    assert spoken["characters"] == found["characters"] > len(LOGIN)
+    assert "never" in found["never"]
+    assert "login" not in found["never"]
     assert ask(ASKED, cwd=str(tmp_path)) == ["login"]
     assert ask("make it blue", cwd=str(tmp_path)) == []
 
@@ -67,7 +68,7 @@ def test_a_session_is_given_a_memory_once(subcog: Run, sessions: Path, ask: Ask)
     found = audited(subcog)
     assert (found["spoke"], found["memories"]) == (2, [{"id": "login", "times": 2, "content": LOGIN}])
     assert found["outcomes"] == {"spoke": 2, "repeated": 1}
-    (again,) = found["asked_again"]  # type: ignore[misc]
+    (again,) = found["asked_again"]
     assert (again["text"], again["sessions"]) == (ASKED, 2)
 
 
@@ -80,7 +81,7 @@ def test_nothing_is_kept_of_it(subcog: Run, sessions: Path, ask: Ask, home: Home
     assert before == {path: (sessions / path).read_bytes() for path in before}
     state = State.open(home, 1_000)
     for table in ("ledger", "decisions", "sessions", "topics", "sought", "heard", "transcripts"):
-        assert state.run(f"SELECT count(*) FROM {table}") == [(0,)], table  # noqa: S608 - names of ours
+        assert state.run(f"SELECT count(*) FROM {table}") == [(0,)], table
     state.close()
     assert audited(subcog)["spoke"] == 1  # as before: no session was given anything
 
@@ -94,9 +95,7 @@ def test_it_says_first_what_it_reads(subcog: Run, sessions: Path, ask: Ask, tmp_
     assert "history.jsonl" in lines[1]
 
 
-def test_the_list_of_prompts_tells_what_transcripts_no_longer_do(
-    subcog: Run, sessions: Path, ask: Ask, tmp_path: Path
-) -> None:
+def test_the_list_of_prompts_tells_what_transcripts_no_longer_do(subcog: Run, sessions: Path, ask: Ask, tmp_path: Path) -> None:
     ask.remember(login=LOGIN)
     session(sessions, "one", ASKED)
     at = 1_772_445_600_000  # that of the transcript
@@ -133,9 +132,9 @@ def test_against_what_was_learned_a_rule_comes_to_later_sessions_only(subcog: Ru
     session(sessions, "two", "how do I use npm here, or is it pnpm?", day="2026-03-05")
     found = audited(subcog, "--learned")
     assert found["against"] == "learned"
-    (spoken,) = found["spoken"]  # type: ignore[misc]
+    (spoken,) = found["spoken"]
     assert spoken["session"] == "two"
-    assert [one["content"] for one in found["memories"]] == [RULE]  # type: ignore[attr-defined]
+    assert [one["content"] for one in found["memories"]] == [RULE]
     assert not os.path.exists(home.memories_db)
 
 
@@ -147,7 +146,7 @@ def test_a_correction_given_twice_is_told(subcog: Run, sessions: Path) -> None:
     written.typed("install the types")
     written.call("Bash", command="npm install -D @types/node")
     written.refused(AGAIN)
-    (again,) = audited(subcog, "--learned")["said_again"]  # type: ignore[misc]
+    (again,) = audited(subcog, "--learned")["said_again"]
     assert (again["kind"], again["sessions"], again["said"]) == ("correction", 2, [RULE, AGAIN])
 
 

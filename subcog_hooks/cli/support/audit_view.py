@@ -23,6 +23,7 @@ MOST_WEEKS = 60  # of a time line
 SHOWN = 100  # characters of a prompt or memory in a terminal
 PROMPT_SHOWN = 500  # characters of a prompt as JSON
 WEEK_MS = 7 * 86_400_000
+_MONDAY_MS = 4 * 86_400_000  # the first one after the epoch, a Thursday
 
 
 def described(audit: Audit, against: str) -> dict[str, object]:
@@ -227,8 +228,12 @@ def by_week(prompts: Sequence[Replayed]) -> list[Moment]:
     timed = [one for one in prompts if one.turn.at]
     if not timed:
         return []
-    whole = Counter(one.turn.at // WEEK_MS for one in timed)
-    marked = Counter(one.turn.at // WEEK_MS for one in timed if one.speaks)
+    whole = Counter(_week_of(one) for one in timed)
+    marked = Counter(_week_of(one) for one in timed if one.speaks)
     last = max(whole)
     first = max(min(whole), last - MOST_WEEKS + 1)
-    return [Moment(day(week * WEEK_MS), whole[week], marked[week]) for week in range(first, last + 1)]
+    return [Moment(day(week * WEEK_MS + _MONDAY_MS), whole[week], marked[week]) for week in range(first, last + 1)]
+
+
+def _week_of(one: Replayed) -> int:
+    return (one.turn.at - _MONDAY_MS) // WEEK_MS
