@@ -298,3 +298,23 @@ def test_at_rest_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog:
     session_start.respond(payload, home, written.append, Deadline(10_000))
     told = json.loads(written[0])["systemMessage"]
     assert told == "subcog: 1 thing that you said in a session may be worth remembering: `subcog learn`"
+
+
+def rejecting(ids: list[str]) -> list[str]:
+    return [word for id_ in ids for word in ("--reject", id_)]
+
+
+def test_five_refusals_in_a_row_of_a_kind_are_told_and_what_is_kept_begins_the_row_anew(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", *(f"from now on, never use tool{number}, please remember this rule" for number in range(11)))
+    subcog("learn")
+    ids = [str(memory["id"]) for memory in waiting(subcog)]
+    assert len(ids) == learning.MOST_PROPOSED
+    assert "in a row" not in subcog("review", *rejecting(ids[:4])).err
+    subcog("review", "--accept", ids[4])
+    assert "in a row" not in subcog("review", *rejecting(ids[5:])).err
+    others = ("every test must use real files, never mocks", "never use emoji in your answers")
+    session(sessions, "two", *others)
+    subcog("learn")
+    told = subcog("review", *rejecting([str(memory["id"]) for memory in waiting(subcog)])).err
+    assert "5 times in a row you refused each preference that is said in sessions" in told
+    assert "`subcog config set capture.sessions_never preference`" in told

@@ -37,15 +37,23 @@ MOST_PROPOSED = 8  # of one session by themselves, the surest: a person reads th
 
 class LearningOptions:
     """since: nothing said before is looked at, milliseconds since the epoch; left_out: projects and folders to which nobody
-    listens; dry_run: nothing is stored or noted; fit: the weights by which turns are judged."""
+    listens; never: kinds that are not proposed; dry_run: nothing is stored or noted; fit: the weights that turns are judged by.
+    """
 
-    __slots__ = ("dry_run", "fit", "left_out", "since")
+    __slots__ = ("dry_run", "fit", "left_out", "never", "since")
 
     def __init__(
-        self, *, since: int = 0, left_out: "Sequence[str]" = (), dry_run: bool = False, fit: Fit = PACKAGED_FIT
+        self,
+        *,
+        since: int = 0,
+        left_out: "Sequence[str]" = (),
+        never: "Sequence[str]" = (),
+        dry_run: bool = False,
+        fit: Fit = PACKAGED_FIT,
     ) -> None:
         self.since = since
         self.left_out = tuple(left_out)
+        self.never = frozenset(never)
         self.dry_run = dry_run
         self.fit = fit
 
@@ -133,7 +141,7 @@ def _learn_from(
             is_all = False
             continue
         one = proposals.propose(turn, file.path, owner, options.fit)
-        if one and one.certainty >= REPEATED_BAR:
+        if one and one.certainty >= REPEATED_BAR and one.kind not in options.never:
             bar = BARS.get(turn.kind, PROPOSED_BAR)
             (sure if one.certainty >= bar else unsure).append(one)
     sure.sort(key=lambda one: -one.certainty)
@@ -253,7 +261,7 @@ def _found_again(
         for turn in turns:
             owner = places.owner_of(turn.folder)
             again = None if places.is_left_out(turn.folder, owner) else proposals.propose(turn, one.path, owner, options.fit)
-            if again:
+            if again and again.kind not in options.never:
                 again.certainty = one.certainty  # with what stood before it
                 found.append(again)
     return found

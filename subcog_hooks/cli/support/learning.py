@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from subcog_hooks.capture.sessions import files, transcript
 from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
+from subcog_hooks.capture.sessions.kinds import KINDS
 from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
 from subcog_hooks.capture.sessions.proposals import ORIGIN, is_from_session
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.support import claude_notes, session
 from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.output import day, safe, terminal
-from subcog_hooks.errors import StoreError, UsageError
+from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
@@ -25,7 +26,7 @@ from subcog_hooks.state import learned
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.learned import Said
 
-SESSIONS_SETTING, LEFT_OUT = "capture.sessions", "capture.sessions_except"
+SESSIONS_SETTING, LEFT_OUT, NEVER = "capture.sessions", "capture.sessions_except", "capture.sessions_never"
 DAY_MS = 86_400_000
 COUNTED_SINCE = "30d"  # what is older is swept by the client
 SHOWN_FAULTS = 10
@@ -78,12 +79,24 @@ def age(text: str | None, now: int) -> int:
 
 def options(since: str | None, *, dry_run: bool) -> LearningOptions:
     """Return what a run may read and write. Raises UsageError, ConfigError."""
-    return LearningOptions(since=age(since, now_ms()), left_out=left_out(), dry_run=dry_run)
+    return LearningOptions(since=age(since, now_ms()), left_out=left_out(), never=_never(), dry_run=dry_run)
 
 
 def left_out() -> list[str]:
     """Return the projects and folders to which nobody is to listen. Raises ConfigError."""
-    names = [name.strip() for name in str(session.settings()[LEFT_OUT]).split(",")]
+    return _names_in(LEFT_OUT)
+
+
+def _never() -> list[str]:
+    """Return the kinds that are not to be proposed. Raises ConfigError."""
+    for kind in (names := _names_in(NEVER)):
+        if kind not in KINDS:
+            raise ConfigError(f"{NEVER} has {safe(kind)!r}", f"the kinds are {', '.join(KINDS)}")
+    return names
+
+
+def _names_in(setting: str) -> list[str]:
+    names = [name.strip() for name in str(session.settings()[setting]).split(",")]
     return [name for name in names if name]
 
 
