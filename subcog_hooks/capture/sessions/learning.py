@@ -61,7 +61,7 @@ class LearningOptions:
 class LearningReport:
     """The outcome of a run: how much was read, and the proposals that are new."""
 
-    __slots__ = ("damaged", "heard", "left_out", "problems", "proposed", "read", "removed", "turns", "unchanged")
+    __slots__ = ("damaged", "heard", "heard_now", "left_out", "problems", "proposed", "read", "removed", "turns", "unchanged")
 
     def __init__(self) -> None:
         self.read = 0  # transcripts
@@ -73,6 +73,7 @@ class LearningReport:
         self.proposed: list[Proposal] = []
         self.removed: Removed = ()
         self.heard: list[learned.Heard] = []  # in a run that notes nothing
+        self.heard_now: set[tuple[str, int]] = set()  # the places of what was heard in this run
 
 
 def learn(
@@ -88,6 +89,7 @@ def learn(
     """
     report = LearningReport()
     places = Places(options.left_out)
+    was_compared = learned.is_compared(state) if state else True
     for file in found:
         has_more = True
         while has_more:
@@ -100,7 +102,7 @@ def learn(
                 has_more = False
         progress(file.size)
     if report.turns or (state and not options.dry_run and not learned.is_compared(state)):
-        _raise_repeated(store, state, options, places, report)
+        _raise_repeated(store, state, options, places, report, was_compared=was_compared)
         if state and not options.dry_run:
             learned.note_compared(state)
     report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
@@ -152,6 +154,7 @@ def _learn_from(
     repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
     listened_to = (*unsure, *rest, *repeats)
     heard = [learned.Heard(file.path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
+    report.heard_now.update((one.path, one.place) for one in heard)
     if options.dry_run or not is_all:
         report.heard += heard  # what is too old for this run is read by one that goes further back
     if state and not options.dry_run:
@@ -205,12 +208,24 @@ def _store_new(
 
 
 def _raise_repeated(
-    store: "Store | None", state: "State | None", options: LearningOptions, places: Places, report: LearningReport
+    store: "Store | None",
+    state: "State | None",
+    options: LearningOptions,
+    places: Places,
+    report: LearningReport,
+    *,
+    was_compared: bool,
 ) -> None:
-    """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning."""
+    """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning.
+
+    was_compared: no run before this one was ended between reading and comparing. Then nothing comes of what was only heard
+    before: it has been proposed already, and where it is gone the person has erased it.
+    """
     heard = [*report.heard, *(learned.find_heard(state, MOST_HEARD) if state else [])]
     latest = sorted(heard, key=lambda one: (-one.at, one.path, one.place))[:MOST_HEARD]
     unsure = {one.id: one for one in _found_again(latest, state, options, places)}
+    for erased in store.purged_sections(list(unsure)) if store else ():
+        del unsure[erased]
     new = {one.id: one for one in report.proposed}
     stored = {
         memory.id: memory
@@ -234,6 +249,8 @@ def _raise_repeated(
             continue
         one = new.get(first) or unsure.get(first)
         if one and first not in new:
+            if was_compared and not any(_is_heard_now(unsure.get(other.key), report) for other in group.said):
+                continue
             one = _in_context(one, options)
             one.known_at = group.repeated_at
             report.proposed += _store_new([one], store, options, places, report)
@@ -265,6 +282,11 @@ def _found_again(
                 again.certainty = one.certainty  # with what stood before it
                 found.append(again)
     return found
+
+
+def _is_heard_now(one: Proposal | None, report: LearningReport) -> bool:
+    """Return whether this run has read what was said."""
+    return one is not None and (one.path, one.turn.offset) in report.heard_now
 
 
 def _in_context(one: Proposal, options: LearningOptions) -> Proposal:

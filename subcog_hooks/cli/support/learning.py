@@ -1,5 +1,6 @@
 """The transcripts that `subcog learn` reads, and what it says of them: how many, how old, and what was proposed."""
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,7 @@ from subcog_hooks.state.learned import Said
 SESSIONS_SETTING, LEFT_OUT, NEVER = "capture.sessions", "capture.sessions_except", "capture.sessions_never"
 DAY_MS = 86_400_000
 COUNTED_SINCE = "30d"  # what is older is swept by the client
+MOST_COUNTED = 100_000_000  # bytes that are read to count what could be proposed: five seconds at rest
 SHOWN_FAULTS = 10
 SHOWN_CALL, SHOWN_TURN = 120, 500  # characters
 STATE_BUSY_MS = 2_000.0
@@ -138,12 +140,37 @@ def at_rest(home: Home) -> LearningReport | None:
     transcripts, _ = found(None, None)
     with opened(dry_run=only_counts) as (store, noted):
         asked = options(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
+        if only_counts:
+            transcripts = _worth_counting(transcripts, asked.since)
+            stamp = _stamp_of(transcripts)
+            if noted and resting.find_counted(noted) == stamp:
+                return None  # what could be proposed is known, since nothing is read that was not then
         report = sessions.learn(transcripts, store, noted, asked, lambda _: None)
         if noted:
             resting.note_learnable(noted, len(report.proposed) if only_counts else 0)
+            if only_counts:
+                resting.note_counted(noted, stamp)
         if report.proposed and store and not only_counts:
             session.follow(store)
     return report
+
+
+def _worth_counting(transcripts: Sequence[TranscriptFile], since: int) -> list[TranscriptFile]:
+    """Return the transcripts with something said since then: of a lot the latest, MOST_COUNTED bytes."""
+    kept: list[TranscriptFile] = []
+    size = 0
+    for one in reversed(transcripts):
+        size += one.size
+        if one.changed < since or (kept and size > MOST_COUNTED):
+            break
+        kept.append(one)
+    return kept[::-1]
+
+
+def _stamp_of(transcripts: Sequence[TranscriptFile]) -> int:
+    """Return a number that is another as soon as one of the transcripts is."""
+    told = "\n".join(f"{one.path} {one.size}" for one in transcripts)
+    return int.from_bytes(hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=7).digest())
 
 
 def how_said() -> dict[str, Said]:
