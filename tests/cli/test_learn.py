@@ -327,12 +327,12 @@ def test_five_refusals_in_a_row_of_a_kind_are_told_and_what_is_kept_begins_the_r
 
 
 def test_what_was_erased_comes_again_only_when_it_is_said_again(subcog: Run, sessions: Path) -> None:
-    for name, day in (("one", "2026-03-02"), ("two", "2026-03-04"), ("three", "2026-03-06")):
+    for name, day in (("one", "2026-03-02"), ("two", "2026-03-04"), ("three", "2026-03-06"), ("more", "2026-03-07")):
         session(sessions, name, RULE if name == "one" else AGAIN, day=day)
     subcog("learn")
-    subcog("forget", "--purge", "--yes", *(str(memory["id"]) for memory in waiting(subcog)))
-    everything = [json.loads(line)["id"] for line in subcog("list", "--status", "all", "--jsonl").out.splitlines()]
-    subcog("forget", "--purge", "--yes", *everything)
+    listed = subcog("list", "--all-projects", "--status", "all", "--jsonl").out.splitlines()
+    assert len(listed) == 2  # of which one stands for the other
+    subcog("forget", "--purge", "--yes", *(json.loads(line)["id"] for line in listed))
     session(sessions, "four", STAGING, day="2026-03-08")
     subcog("learn")
     assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
