@@ -349,7 +349,12 @@ def test_what_could_be_proposed_is_counted_again_only_where_something_was_said(
     subcog("config", "set", "capture.sessions", "ask")
     read: list[str] = []
     whole = transcript.read
-    monkeypatch.setattr(transcript, "read", lambda path, start=0: read.append(Path(path).stem) or whole(path, start))
+
+    def noting(path: str, start: int = 0) -> transcript.TranscriptReading:
+        read.append(Path(path).stem)
+        return whole(path, start)
+
+    monkeypatch.setattr(transcript, "read", noting)
 
     def look() -> list[str]:
         read.clear()

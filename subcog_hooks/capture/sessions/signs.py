@@ -212,7 +212,7 @@ _PATTERNS: dict[str, str] = {
         r"verify|test|do|start|finish|analy[sz]e|compare|suggest|provide|replace|install|set|put|open|close|revert|"
         r"undo|redo|merge|deploy|improve|clean|extract|wire|hook|debug|apply|complete|confirm|ensure|tell|help|"
         r"document|plan|search|scan|configure|enable|disable|try|print|draw|design|go|take|get|turn|think|work|"
-        r"rebase|bump|handle|double|re-?run|examine|ignore|split|reset)\b"
+        r"rebase|bump|handle|double|re-?run|examine|ignore|split|reset|use|keep|don't)\b"
     ),
     "polite": (
         r"\b(please|pls|plz|plese|can you|could you|can we|could we|would you|help me|i need|i want to|let's|lets|"
