@@ -14,7 +14,7 @@ from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.page.files import write_page
 from subcog_hooks.cli.support import audit_view, auditing, author, claude_notes, progress, session
 from subcog_hooks.cli.support import learning as sessions
-from subcog_hooks.cli.support.auditing import Audit, GrowingShelf, Shelf
+from subcog_hooks.cli.support.auditing import Audit, GrowingStore, ReplayStore
 from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
@@ -72,8 +72,8 @@ def audit(
     every = sessions.found_all(transcripts)
     found = [one for one in every if one.changed >= first]
     listed = history.path_in(claude_notes.config_folder()) if transcripts is None else ""
-    _tell_what_is_read(every if learned else found, listed)
-    typed = _read(found, listed, first)
+    _tell_what_is_read_typed(every if learned else found, listed)
+    typed = _read_typed(found, listed, first)
     if not typed.turns:
         terminal.say("nothing was typed in these sessions")
         raise typer.Exit(EXIT_NOTHING_FOUND)
@@ -93,14 +93,14 @@ def audit(
         terminal.page(audit_view.view(done))
 
 
-def _tell_what_is_read(found: Sequence[TranscriptFile], listed: str) -> None:
+def _tell_what_is_read_typed(found: Sequence[TranscriptFile], listed: str) -> None:
     """Say, before anything is read, what will be."""
-    sessions.tell_what_is_read(found, 0)
+    sessions.tell_what_is_read_typed(found, 0)
     if listed and os.path.isfile(listed):
         terminal.say(f"and the list of your prompts, {safe(listed)}, {os.path.getsize(listed) / 1e6:,.1f} MB")
 
 
-def _read(found: Sequence[TranscriptFile], listed: str, first: int) -> Typed:
+def _read_typed(found: Sequence[TranscriptFile], listed: str, first: int) -> Typed:
     """Return what was typed at `first` or later: of forks of a session once."""
     turns: dict[tuple[object, str], TypedTurn] = {}
     damaged = 0
@@ -138,7 +138,7 @@ def _against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -> Audit
             session.index_of(store)  # a hook that finds none is silent
             names = {name for one in turns if (at := places.project_of(one.folder)) for name in at.names}
             memories = {one.id: one for one in store.select(Filter(audiences=audiences_of(*sorted(names))))}
-    return _replay(turns, Shelf(session.home()), memories, places)
+    return _replay(turns, ReplayStore(session.home()), memories, places)
 
 
 def _against_learned(turns: Sequence[TypedTurn], found: Sequence[TranscriptFile], left_out: Sequence[str]) -> Audit:
@@ -148,12 +148,12 @@ def _against_learned(turns: Sequence[TypedTurn], found: Sequence[TranscriptFile]
     with progress.of_items("learning", sum(one.size for one in found)) as advance:
         proposed = learning.learn(found, None, None, options, advance).proposed
     with auditing.scratch_home() as home:
-        shelf = GrowingShelf(home, proposed, places)
+        shelf = GrowingStore(home, proposed, places)
         memories = {one.id: one.row(places.root_of(one.turn.folder), one.turn.at).memory for one in proposed}
         return _replay(turns, shelf, memories, places)
 
 
-def _replay(turns: Sequence[TypedTurn], shelf: Shelf, memories: dict[str, Memory], places: Places) -> Audit:
+def _replay(turns: Sequence[TypedTurn], shelf: ReplayStore, memories: dict[str, Memory], places: Places) -> Audit:
     submitted = [one for one in turns if one.kind in auditing.SUBMITTED]
     with auditing.scratch_home() as scratch, progress.of_items("replaying", len(submitted)) as advance:
         prompts, left_out = auditing.replay_all(submitted, shelf, scratch, places, advance)

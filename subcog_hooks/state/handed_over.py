@@ -1,4 +1,4 @@
-"""How often each memory was handed over, as far back as the ledger goes. Every function raises StoreError."""
+"""The sessions that were given each memory, as far back as the ledger goes. Every function raises StoreError."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

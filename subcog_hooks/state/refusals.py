@@ -1,4 +1,4 @@
-"""How often in a row the person refused what came from a source, or was of a kind. Every function raises StoreError."""
+"""Refusals in a row of what came from a source, or was of a kind: their number. Every function raises StoreError."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 HISTORY = "history.jsonl"
-LONGEST_LINE = 4 * 1024 * 1024  # bytes; a longer one holds pasted data
+MAX_HISTORY_LINE = 4 * 1024 * 1024  # bytes; a longer one holds pasted data
 _OTHER_INPUT = ("/", "!", "#")  # begins commands of the client, of the shell, and notes
 _MOST_PASTED = 20_000  # characters of what was pasted into a prompt
 _SAME_PROMPT_MS = 10 * 60_000  # within which a transcript notes a prompt of the same words
@@ -29,7 +29,7 @@ def read_history(path: str) -> "tuple[list[TypedTurn], int]":
     """
     found, damaged, offset = [], 0, 0
     with open(path, "rb") as file:
-        while line := file.readline(LONGEST_LINE):
+        while line := file.readline(MAX_HISTORY_LINE):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):

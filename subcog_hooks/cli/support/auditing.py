@@ -45,7 +45,7 @@ SUBMITTED = (TYPED, QUEUED, ACCEPTED)  # what the hook is called with; an answer
 DECIDING_MS = 10_000.0  # nobody waits for a prompt here
 MOST_COMPARED = 4_000  # of the latest questions, and of the latest sentences, that are compared with each other
 LEAST_QUESTION = 4  # words of a question that can be told from others
-STATE_WAIT_MS = 2_000.0
+SCRATCH_WAIT_MS = 2_000.0
 _ASKING_WORDS = frozenset(("how", "what", "why", "where", "which", "who", "whose"))
 
 
@@ -102,7 +102,7 @@ class Audit(NamedTuple):
         return sorted((one for id_, one in self.memories.items() if id_ not in given), key=lambda one: (one.created_at, one.id))
 
 
-class Shelf:
+class ReplayStore:
     """The memories against which prompts are replayed, where they lie. at_its_time: each prompt is asked at its own time."""
 
     def __init__(self, home: Home, *, at_its_time: bool = False) -> None:
@@ -113,7 +113,7 @@ class Shelf:
         """Let the shelf have what it had at a time, milliseconds since the epoch."""
 
 
-class GrowingShelf(Shelf):
+class GrowingStore(ReplayStore):
     """A throw-away store into which what was proposed comes, kept by the person, three hours after it was said."""
 
     def __init__(self, home: Home, proposed: Sequence[Proposal], places: Places) -> None:
@@ -154,7 +154,7 @@ def scratch_home() -> Iterator[Home]:
 
 
 def replay_all(
-    turns: Sequence[TypedTurn], shelf: Shelf, scratch: Home, places: Places, progress: Callable[[int], None]
+    turns: Sequence[TypedTurn], shelf: ReplayStore, scratch: Home, places: Places, progress: Callable[[int], None]
 ) -> tuple[list[Replayed], int]:
     """Return each submitted prompt with the hook's decision, and how many are left out by the setting.
 
@@ -164,7 +164,7 @@ def replay_all(
     by_root: dict[str, Settings] = {}
     found, left_out = [], 0
     home = session.home()
-    state = State.open(scratch, STATE_WAIT_MS)
+    state = State.open(scratch, SCRATCH_WAIT_MS)
     try:
         _copy_flags(home, state)
         for turn in turns:
@@ -271,7 +271,7 @@ def _copy_flags(home: Home, state: State) -> None:
     """Give the scratch state the flags that the user has set, by which conditions are judged."""
     if not os.path.exists(home.state_db):
         return
-    with_flags = State.open(home, STATE_WAIT_MS)
+    with_flags = State.open(home, SCRATCH_WAIT_MS)
     try:
         for name, value in flags.find_all(with_flags).items():
             flags.set_to(state, name, value)

@@ -1,6 +1,6 @@
-"""What of the store a person should look at: each with the reason, and the command that settles it. Nothing is changed.
+"""The things in the store that a person should look at: each with the reason and the command that settles it.
 
-Likeness is that of the document model's vectors, all pairs in blocks: 10,000 memories are two seconds.
+Nothing is changed. Likeness is that of the document model's vectors, all pairs in blocks: 10,000 memories are two seconds.
 """
 
 import os
@@ -30,7 +30,7 @@ DUPLICATE, CONTRADICTION, EXPIRED, GONE, UNUSED, IN_CONTEXT = (
     *("duplicate", "contradiction", "expired", "files gone"),
     *("never used", "in the client's context"),
 )
-KINDS = (DUPLICATE, CONTRADICTION, EXPIRED, GONE, UNUSED, IN_CONTEXT)
+FINDING_KINDS = (DUPLICATE, CONTRADICTION, EXPIRED, GONE, UNUSED, IN_CONTEXT)
 YEAR_MS = 365 * 86_400_000
 SAME_STATEMENT = 0.82  # cosine: of the 23 nearest pairs of 270 notes out of real sessions, 22 have it and say the same
 SAME_DOCUMENT = 0.95  # of texts longer than a note, which are like each other by their form
@@ -42,8 +42,8 @@ MOST_READ = 1_000_000  # bytes of one of these files
 _NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-class Finding(NamedTuple):
-    """A reason to look at memories. kind: one of KINDS; why: in a few words; command: what settles it."""
+class StoreFinding(NamedTuple):
+    """A reason to look at memories. kind: one of FINDING_KINDS; why: in a few words; command: what settles it."""
 
     kind: str
     memories: tuple[Memory, ...]
@@ -54,7 +54,7 @@ class Finding(NamedTuple):
 class Inspection(NamedTuple):
     """The outcome of a look at the store. remarks: what could not be told, and why."""
 
-    findings: list[Finding]
+    findings: list[StoreFinding]
     remarks: list[str]
 
 
@@ -70,7 +70,7 @@ def inspect(store: Store, vectors: VectorStore | None, use: Use, now: int) -> In
     every = list(store.all(("active",)))
     live = [memory for memory in every if memory.is_live(now)]
     remarks: list[str] = []
-    findings: list[Finding] = []
+    findings: list[StoreFinding] = []
     if vectors is None:
         remarks.append("duplicates and contradictions are not looked for: there are no vectors (`subcog doctor` says why)")
     else:
@@ -82,7 +82,7 @@ def inspect(store: Store, vectors: VectorStore | None, use: Use, now: int) -> In
     findings += _gone(store, session.here(), remarks)
     findings += _unused(live, use, now, remarks)
     findings += in_context(live, _loaded_texts(remarks))
-    return Inspection(sorted(findings, key=lambda one: KINDS.index(one.kind)), remarks)
+    return Inspection(sorted(findings, key=lambda one: FINDING_KINDS.index(one.kind)), remarks)
 
 
 # ---- pairs ----------------------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class NearPair(NamedTuple):
     cosine: float
 
 
-def compare(pairs: Sequence[NearPair]) -> list[Finding]:
+def compare(pairs: Sequence[NearPair]) -> list[StoreFinding]:
     """Return the duplicates and contradictions among pairs, the nearest first. A contradiction is no duplicate."""
     analysers = Analysers()
     claims: dict[str, list[contradictions.Claim]] = {}
@@ -110,9 +110,9 @@ def compare(pairs: Sequence[NearPair]) -> list[Finding]:
         command = f"subcog supersede {pair.old.id} {pair.new.id}"
         if difference:
             why = f"it contradicts the older one: {difference}"
-            found.append(Finding(CONTRADICTION, (pair.new, pair.old), why, command))
+            found.append(StoreFinding(CONTRADICTION, (pair.new, pair.old), why, command))
         elif _is_duplicate(pair):
-            found.append(Finding(DUPLICATE, (pair.new, pair.old), f"{pair.cosine:.0%} alike in meaning", command))
+            found.append(StoreFinding(DUPLICATE, (pair.new, pair.old), f"{pair.cosine:.0%} alike in meaning", command))
     return found
 
 
@@ -172,16 +172,16 @@ def _audience(memory: Memory) -> str:
 # ---- one by one -----------------------------------------------------------------------------------------------------------
 
 
-def find_expired(memories: Iterable[Memory], now: int) -> list[Finding]:
+def find_expired(memories: Iterable[Memory], now: int) -> list[StoreFinding]:
     """Return the memories whose time is over, the longest first."""
     over = [one for one in memories if one.expires_at is not None and one.expires_at <= now]
     return [
-        Finding(EXPIRED, (one,), f"it expired on {day(one.expires_at or 0)}", f"subcog forget {one.id}")
+        StoreFinding(EXPIRED, (one,), f"it expired on {day(one.expires_at or 0)}", f"subcog forget {one.id}")
         for one in sorted(over, key=lambda one: (one.expires_at or 0, one.id))
     ]
 
 
-def _gone(store: Store, here: Project | None, remarks: list[str]) -> list[Finding]:
+def _gone(store: Store, here: Project | None, remarks: list[str]) -> list[StoreFinding]:
     """Return the memories of the project at hand none of whose files is there."""
     if here is None:
         remarks.append("whether files are gone is told in a project's folder, of that project")
@@ -190,12 +190,12 @@ def _gone(store: Store, here: Project | None, remarks: list[str]) -> list[Findin
     if found.unknown:
         remarks.append(f"whether the files of {found.unknown} more are gone is not known: too many files are here")
     return [
-        Finding(GONE, (one,), f"no file matches {', '.join(one.paths)}", f"subcog edit {one.id} --path GLOB")
+        StoreFinding(GONE, (one,), f"no file matches {', '.join(one.paths)}", f"subcog edit {one.id} --path GLOB")
         for one in found.gone
     ]
 
 
-def _unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[str]) -> list[Finding]:
+def _unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[str]) -> list[StoreFinding]:
     old = [one for one in memories if max(one.created_at, one.updated_at) <= now - YEAR_MS]
     if not old:
         return []
@@ -206,18 +206,18 @@ def _unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[str]) 
     return find_unused(old, use.by_id, now)
 
 
-def find_unused(old: Iterable[Memory], by_id: Mapping[str, HandedOver], now: int) -> list[Finding]:
+def find_unused(old: Iterable[Memory], by_id: Mapping[str, HandedOver], now: int) -> list[StoreFinding]:
     """Return those that no session was given for a year, the longest first."""
     found = []
     for one in old:
         last = by_id[one.id].last_at if one.id in by_id else 0
         if last <= now - YEAR_MS:
             why = f"last given to a session on {day(last)}" if last else f"noted on {day(one.created_at)}, given to no session"
-            found.append((last or one.created_at, Finding(UNUSED, (one,), why, f"subcog forget {one.id}")))
+            found.append((last or one.created_at, StoreFinding(UNUSED, (one,), why, f"subcog forget {one.id}")))
     return [finding for _, finding in sorted(found, key=lambda row: (row[0], row[1].memories[0].id))]
 
 
-def in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, frozenset[str] | None, str]]) -> list[Finding]:
+def in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, frozenset[str] | None, str]]) -> list[StoreFinding]:
     """Return the memories that the client puts before the model anyway, word for word.
 
     texts: files that the client loads: each its name, the projects it is for (None for all), and its words in one line. What
@@ -230,7 +230,7 @@ def in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, frozenset[
             continue
         for name, projects, text in texts:
             if (projects is None or one.project in projects) and words in text:
-                found.append(Finding(IN_CONTEXT, (one,), f"{name} says it word for word", f"subcog forget {one.id}"))
+                found.append(StoreFinding(IN_CONTEXT, (one,), f"{name} says it word for word", f"subcog forget {one.id}"))
                 break
     return found
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from subcog_hooks.capture.sessions import files, transcript
 from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
-from subcog_hooks.capture.sessions.kinds import KINDS
+from subcog_hooks.capture.sessions.kinds import SESSION_KINDS
 from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
 from subcog_hooks.capture.sessions.proposals import ORIGIN, is_from_session
 from subcog_hooks.capture.sessions.turns import TypedTurn
@@ -92,8 +92,8 @@ def left_out() -> list[str]:
 def _never() -> list[str]:
     """Return the kinds that are not to be proposed. Raises ConfigError."""
     for kind in (names := _names_in(NEVER)):
-        if kind not in KINDS:
-            raise ConfigError(f"{NEVER} has {safe(kind)!r}", f"the kinds are {', '.join(KINDS)}")
+        if kind not in SESSION_KINDS:
+            raise ConfigError(f"{NEVER} has {safe(kind)!r}", f"the kinds are {', '.join(SESSION_KINDS)}")
     return names
 
 

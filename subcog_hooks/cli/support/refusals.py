@@ -15,7 +15,7 @@ ENOUGH = 5  # refusals in a row
 
 
 class Refused:
-    """What is refused: a source of imports, the notes of agents, or a kind of what is said in sessions.
+    """A thing that is refused: a source of imports, the notes of agents, or a kind of what is said in sessions.
 
     told: in words; setting, value: by which it never comes again.
     """

@@ -5,7 +5,7 @@ from collections import Counter
 
 from subcog_hooks.cli.support import hygiene, session
 from subcog_hooks.cli.support.decisions import counted
-from subcog_hooks.cli.support.hygiene import Finding, Inspection, Use
+from subcog_hooks.cli.support.hygiene import Inspection, StoreFinding, Use
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.errors import ModelError, NoMemory, StoreError
@@ -58,7 +58,7 @@ def use_so_far() -> Use:
 
 def _print(found: Inspection) -> None:
     counts = Counter(one.kind for one in found.findings)
-    for kind in hygiene.KINDS:
+    for kind in hygiene.FINDING_KINDS:
         of_kind = [one for one in found.findings if one.kind == kind]
         if not of_kind:
             continue
@@ -76,7 +76,7 @@ def _print(found: Inspection) -> None:
         terminal.say(f"{counted(len(found.findings), 'thing')} to look at; nothing was changed")
 
 
-def _print_one(one: Finding) -> None:
+def _print_one(one: StoreFinding) -> None:
     terminal.pieces(("   ", ""), (safe(one.why), DIM), (f"   {safe(one.command)}", ACCENT))
     for memory in one.memories:
         terminal.pieces(("      ", ""), (safe(memory.id), ACCENT), (f"  {cut(safe(memory.content), SHOWN_WORDS)}", ""))
