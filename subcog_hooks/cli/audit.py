@@ -8,7 +8,6 @@ import typer
 
 from subcog_hooks.capture.sessions import history, learning, transcript
 from subcog_hooks.capture.sessions.files import TranscriptFile
-from subcog_hooks.capture.sessions.learning import LearningOptions
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.page.files import write_page
@@ -72,7 +71,7 @@ def audit(
     every = sessions.found_all(transcripts)
     found = [one for one in every if one.changed >= first]
     listed = history.path_in(claude_notes.config_folder()) if transcripts is None else ""
-    _tell_what_is_read_typed(every if learned else found, listed)
+    _tell_what_is_read(every if learned else found, listed)
     typed = _read_typed(found, listed, first)
     if not typed.turns:
         terminal.say("nothing was typed in these sessions")
@@ -93,9 +92,9 @@ def audit(
         terminal.page(audit_view.view(done))
 
 
-def _tell_what_is_read_typed(found: Sequence[TranscriptFile], listed: str) -> None:
+def _tell_what_is_read(found: Sequence[TranscriptFile], listed: str) -> None:
     """Say, before anything is read, what will be."""
-    sessions.tell_what_is_read_typed(found, 0)
+    sessions.tell_what_is_read(found, 0)
     if listed and os.path.isfile(listed):
         terminal.say(f"and the list of your prompts, {safe(listed)}, {os.path.getsize(listed) / 1e6:,.1f} MB")
 
@@ -144,7 +143,7 @@ def _against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -> Audit
 def _against_learned(turns: Sequence[TypedTurn], found: Sequence[TranscriptFile], left_out: Sequence[str]) -> Audit:
     """Return what comes of prompts with what `learn` would have proposed by then, all of it being kept. Raises StoreError."""
     places = Places(left_out)
-    options = LearningOptions(left_out=left_out, dry_run=True)
+    options = sessions.options(None, dry_run=True)
     with progress.of_items("learning", sum(one.size for one in found)) as advance:
         proposed = learning.learn(found, None, None, options, advance).proposed
     with auditing.scratch_home() as home:
