@@ -16,7 +16,7 @@ MODULES = {  # in the order of the help page
     "import_export": ("import", "export", "reindex"),
     "trigger": ("test-trigger",),
     "install": ("init", "uninstall"),
-    "models": ("models", "embed-pending"),
+    "models": ("models",),
     "at_rest": ("at-rest",),
     "doctor": ("doctor",),
     "why": ("why",),

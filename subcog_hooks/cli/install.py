@@ -14,7 +14,7 @@ from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
 from subcog_hooks.paths import PRIVATE_FILE
-from subcog_hooks.settings.keys import COUNTED_AT_REST, KEYS, LEARNED_AT_REST, NOT_LEARNED
+from subcog_hooks.settings.keys import COUNTED_AT_REST, KEYS, LEARNED_AT_REST, NOT_LEARNED, NOTES_SETTING, SESSIONS_SETTING
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
 
@@ -238,7 +238,7 @@ def _ask_for_brief() -> None:
 
 def _ask_for_notes() -> None:
     """Ask whether Claude Code's own notes are to be taken over, where there are any and the person has not said so yet."""
-    if not terminal.interactive or session.settings().is_set(claude_notes.NOTES_SETTING):
+    if not terminal.interactive or session.settings().is_set(NOTES_SETTING):
         return
     notes, projects, others = claude_notes.count()
     if not notes and not others:
@@ -251,8 +251,8 @@ def _ask_for_notes() -> None:
         default=True,
         err=True,
     )
-    keep(claude_notes.NOTES_SETTING, is_wanted)
-    terminal.say(f"{claude_notes.NOTES_SETTING} = {str(is_wanted).lower()}; `subcog config set` changes it")
+    keep(NOTES_SETTING, is_wanted)
+    terminal.say(f"{NOTES_SETTING} = {str(is_wanted).lower()}; `subcog config set` changes it")
     if is_wanted and (report := claude_notes.take_over(session.home())):
         terminal.say(
             f"added {report.added}; `subcog list` shows them, `subcog import --from claude --dry-run` what was left out"
@@ -262,7 +262,7 @@ def _ask_for_notes() -> None:
 
 def _ask_for_sessions() -> None:
     """Ask whether what is typed in sessions is looked at, where there are sessions and the person has not said so yet."""
-    if not terminal.interactive or session.settings().is_set(learning.SESSIONS_SETTING):
+    if not terminal.interactive or session.settings().is_set(SESSIONS_SETTING):
         return
     found = learning.found_all(None)
     if not found:
@@ -278,9 +278,9 @@ def _ask_for_sessions() -> None:
     wanted = ""
     while wanted not in (NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST):
         wanted = str(typer.prompt(asked, default=COUNTED_AT_REST, err=True)).strip().lower()
-    keep(learning.SESSIONS_SETTING, wanted)
+    keep(SESSIONS_SETTING, wanted)
     changes = "`subcog config set` changes it, `subcog audit --learned` tells what it would do"
-    terminal.say(f"{learning.SESSIONS_SETTING} = {wanted}; {changes}")
+    terminal.say(f"{SESSIONS_SETTING} = {wanted}; {changes}")
 
 
 def _write(path: str, text: str) -> None:

@@ -18,6 +18,7 @@ WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
 ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are notes
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # what an agent stores, beside NO_NOTES
+NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"  # what is taken over at rest
 NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST = "off", "ask", "on"  # what was said in sessions
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 CLAUDE = "claude"  # and of llm.at_rest
@@ -500,7 +501,7 @@ KEYS = {
             is_personal=True,
         ),
         Key(
-            "capture.claude_memory",
+            NOTES_SETTING,
             False,
             False,
             True,
@@ -509,7 +510,7 @@ KEYS = {
             is_personal=True,
         ),
         ChoiceKey(
-            "capture.sessions",
+            SESSIONS_SETTING,
             NOT_LEARNED,
             (NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST),
             "Whether what you typed in sessions is looked at for memories when another session begins, in the background: off "
