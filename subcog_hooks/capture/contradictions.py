@@ -5,7 +5,7 @@ and must err little.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from subcog_hooks.text.stopwords import EVERYDAY, STOP
@@ -60,9 +60,16 @@ def contradiction(new: str, old: str, stems: Stems) -> str | None:
 
     stems: the stems of a text's words, in order.
     """
-    if len(new) > MAX_NOTE or len(old) > MAX_NOTE:
-        return None
-    claims, others = list(_claims(new, stems)), list(_claims(old, stems))
+    return contradiction_of_claims(claims_of(new, stems), claims_of(old, stems))
+
+
+def claims_of(note: str, stems: Stems) -> list[Claim]:
+    """Return the clauses of a note as claims; none of a text that is too long for one."""
+    return [_claim(clause, stems) for clause in _clauses(note)] if len(note) <= MAX_NOTE else []
+
+
+def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) -> str | None:
+    """Return how the claims of an old note, the second, contradict those of a new one; None where they do not."""
     length = min(len(frozenset().union(*(claim.words for claim in note))) for note in (claims, others))
     for claim in claims:
         for other in others:
@@ -90,9 +97,8 @@ def _difference(new: Claim, old: Claim, length: int) -> str | None:
     return "it says the opposite" if is_told else None
 
 
-def _claims(text: str, stems: Stems) -> Iterator[Claim]:
-    for clause in list(filter(None, map(str.strip, _CLAUSE.split(text))))[:MAX_CLAUSES]:
-        yield _claim(clause, stems)
+def _clauses(text: str) -> list[str]:
+    return list(filter(None, map(str.strip, _CLAUSE.split(text))))[:MAX_CLAUSES]
 
 
 def _claim(clause: str, stems: Stems) -> Claim:

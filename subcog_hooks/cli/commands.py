@@ -22,6 +22,8 @@ MODULES = {  # in the order of the help page
     "why": ("why",),
     "replay": ("replay",),
     "stats": ("stats",),
+    "audit": ("audit",),
+    "report": ("report",),
     "config": ("config",),
     "state": ("state",),
     "pause": ("pause", "resume", "hook"),

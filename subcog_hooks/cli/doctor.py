@@ -28,6 +28,7 @@ from subcog_hooks.errors import (
     StoreCorrupt,
     StoreError,
     StoreTooNew,
+    UsageError,
 )
 from subcog_hooks.hooks import detached
 from subcog_hooks.hooks.dry_run import Asked, decide_dry
@@ -89,13 +90,27 @@ def doctor(
     prompt: Annotated[
         str | None, typer.Option("--prompt", metavar="PROMPT", help="Show what the hook would answer to this prompt.")
     ] = None,
+    memories: Annotated[
+        bool,
+        typer.Option("--memories", help="Look at the memories instead, and name what could be tidied up, each with a command."),
+    ] = False,
 ) -> None:
     """Check the store, the index, models, permissions, settings and the hook, and show what the hook would answer to a prompt.
+
+    With --memories: those that say the same, contradict each other, have expired, are about files that are gone, were not used
+    for a year, or stand in what the client loads anyway. Nothing is changed.
 
     The exit code is 3 when the store is damaged, 4 when a setting is wrong, and 5 when an embedding model is.
 
     Example: subcog doctor --prompt "how do we log in?"
     """
+    if memories:
+        if prompt:
+            raise UsageError("--memories and --prompt exclude each other", "give one of them")
+        from subcog_hooks.cli.support import tidying  # which compares all memories: the rest of `doctor` does not
+
+        tidying.tell_findings()
+        return
     findings = Findings()
     home = session.home()
     _home(home, findings)

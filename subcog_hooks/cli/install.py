@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, remember_home
-from subcog_hooks.cli.support import claude_notes, client, embedding, hook_entries, session, skills
+from subcog_hooks.cli.support import claude_notes, client, embedding, hook_entries, learning, session, skills
 from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
 from subcog_hooks.paths import PRIVATE_FILE
-from subcog_hooks.settings.keys import KEYS, NOTES_SETTING
+from subcog_hooks.settings.keys import COUNTED_AT_REST, KEYS, LEARNED_AT_REST, NOT_LEARNED, NOTES_SETTING, SESSIONS_SETTING
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
 
@@ -64,6 +64,7 @@ def init(
         if not dry_run:
             _ask_for_brief()
             _ask_for_notes()
+            _ask_for_sessions()
         return
     before = client.read(path)
     command = ["subcog"] if project else client.hook_command()  # a shared file names no one's own folders
@@ -89,6 +90,7 @@ def init(
     if not dry_run:
         _ask_for_brief()
         _ask_for_notes()
+        _ask_for_sessions()
 
 
 def uninstall(
@@ -256,6 +258,29 @@ def _ask_for_notes() -> None:
             f"added {report.added}; `subcog list` shows them, `subcog import --from claude --dry-run` what was left out"
         )
         embedding.afterwards()
+
+
+def _ask_for_sessions() -> None:
+    """Ask whether what is typed in sessions is looked at, where there are sessions and the person has not said so yet."""
+    if not terminal.interactive or session.settings().is_set(SESSIONS_SETTING):
+        return
+    found = learning.found_all(None)
+    if not found:
+        return
+    from subcog_hooks.cli.config import keep  # as above
+
+    size = sum(one.size for one in found)
+    terminal.say(
+        f"What you typed in {counted(len(found), 'session')} of Claude Code ({size / 1e6:,.1f} MB) can become memories, when a "
+        "session begins, in the background; all of it waits for `subcog review`, and stays on this machine."
+    )
+    asked = f"Look at it? {NOT_LEARNED} (no), {COUNTED_AT_REST} (only say how much there is), {LEARNED_AT_REST} (yes)"
+    wanted = ""
+    while wanted not in (NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST):
+        wanted = str(typer.prompt(asked, default=COUNTED_AT_REST, err=True)).strip().lower()
+    keep(SESSIONS_SETTING, wanted)
+    changes = "`subcog config set` changes it, `subcog audit --learned` tells what it would do"
+    terminal.say(f"{SESSIONS_SETTING} = {wanted}; {changes}")
 
 
 def _write(path: str, text: str) -> None:

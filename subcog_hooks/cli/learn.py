@@ -64,8 +64,10 @@ def learn(
             report = sessions.learn(found, store, state, options, advance)
         if report.proposed and store and not dry_run:
             session.follow(store)
-        if state and not dry_run and not (transcripts or file or since):
-            learnable.note(state, 0)  # all that there was is proposed
+        if state and not dry_run:
+            learnable.note_counted(state, 0)  # it is to be counted anew
+            if not (transcripts or file or since):
+                learnable.note(state, 0)  # all that there was is proposed
     for one in report.proposed:
         _print(one, as_jsonl=as_jsonl)
     learning.tell(report, dry_run=dry_run)

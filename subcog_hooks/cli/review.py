@@ -8,7 +8,7 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.sessions.proposals import is_from_session
-from subcog_hooks.cli.support import author, completion, embedding, learning, session, suggested, waiting
+from subcog_hooks.cli.support import author, completion, embedding, learning, refusals, session, suggested, waiting
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
@@ -113,6 +113,12 @@ def _settle(accepted: Sequence[str], rejected: Sequence[str]) -> None:
             waiting.accept(store, kept)
         if dropped:
             waiting.reject(store, dropped)
+    refusals.count(kept, refused=False)
+    for one in refusals.count(dropped, refused=True):
+        terminal.say(
+            f"{refusals.ENOUGH} times in a row you refused {one.told}; "
+            f"`subcog config set {one.setting} {one.value}` lets it never come again"
+        )
     for said, memories in (("kept", kept), ("dropped", dropped)):
         for memory in memories:
             terminal.say(f"{said}: {memory.id} {safe(memory.content)[:80]}")
@@ -232,8 +238,17 @@ class _Session:
             terminal.result(f"   {change.said}")
             if key in ALL_OF_SOURCE and (name := waiting.importer_of(memory)):
                 _ask_for_later(name, waiting.KEEP_FROM if key == "K" else waiting.DROP_FROM)
+            else:
+                self._ask_for_good(key, memory)
             self._at += 1
             return True
+
+    def _ask_for_good(self, key: str, memory: Memory) -> None:
+        """Count what is refused and kept, and ask once where five in a row were refused."""
+        for one in refusals.count([memory], refused=key == "d"):
+            terminal.say(f"   {refusals.ENOUGH} times in a row you refused {one.told}: never again? y or n")
+            if next_key().lower() == "y":
+                terminal.say(f"   {refusals.never_again(one)}; `subcog config set` changes it")
 
     def _change(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
         """Make the change that a key stands for, and return it; None for a key that is none, or that nothing came of."""
@@ -266,6 +281,7 @@ class _Session:
         with session.writing() as store:
             waiting.undo(store, change)
         self._steps.pop()
+        refusals.take_back([before for before, after in zip(change.before, change.after, strict=True) if _is_refused(after)])
         self._settled -= self._waiting_in(change)
         self._at = at
         terminal.result("   undone")
@@ -336,6 +352,10 @@ def _edited(memory: Memory, store: Store) -> Settlement | None:
         return None
     session.follow(store)
     return Settlement("changed and kept", (memory,), (after,))
+
+
+def _is_refused(after: Memory) -> bool:
+    return after.status == "deleted"
 
 
 def _say_keys() -> None:

@@ -27,10 +27,10 @@ class Asked:
     """A prompt as it is asked in a dry run.
 
     session: "" for none; given: ids that the session is taken to have been given; earlier: what its prompt before was about,
-    None where it stands for itself; place: in the session, from 1.
+    None where it stands for itself; place: in the session, from 1; at: when, milliseconds since the epoch, 0 for now.
     """
 
-    __slots__ = ("earlier", "given", "place", "prompt", "session")
+    __slots__ = ("at", "earlier", "given", "place", "prompt", "session")
 
     def __init__(
         self,
@@ -39,12 +39,14 @@ class Asked:
         given: "AbstractSet[str]" = frozenset(),
         earlier: "Earlier | None" = None,
         place: int = 1,
+        at: int = 0,
     ) -> None:
         self.prompt = prompt
         self.session = session
         self.given = given
         self.earlier = earlier
         self.place = place
+        self.at = at
 
 
 def decide_dry(
@@ -57,6 +59,7 @@ def decide_dry(
     payload = {"session_id": asked.session, "cwd": here.root if here else "", "hook_event_name": PROMPT_EVENT}
     plain = _without_llm(settings)
     occasion = Occasion(payload, asked.session, here, plain, state, home, deadline, given=asked.given)
+    occasion.at = asked.at or occasion.at
     turn = Turn(occasion, asked.prompt, asked.earlier, asked.place, is_alone=asked.earlier is None)
     try:
         verdict = decide(turn)

@@ -388,6 +388,13 @@ class VectorStore:
         """Return the row number of the memory that a key belongs to."""
         return key // PASSAGES
 
+    def whole_vectors(self) -> "list[tuple[int, bytes]]":
+        """Return the final vectors ((dimension,) int8) of whole texts of active memories, each behind its row number."""
+        sql = (
+            "SELECT key, vector FROM vectors WHERE NOT key % ? AND is_final AND status = ? AND vector IS NOT NULL ORDER BY key"
+        )
+        return [(key // PASSAGES, vector) for key, vector in self._run(sql, (PASSAGES, _FROM_STATUS["active"]))]
+
     def final_vectors(self, content_hash: str) -> list[bytes]:
         """Return the final vectors of this text, the whole's and then its passages', whichever memory they were made for.
 

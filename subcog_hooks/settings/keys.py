@@ -535,6 +535,12 @@ KEYS = {
             "Projects and folders in whose sessions `subcog learn` leaves out what you typed",
         ),
         NameKey(
+            "capture.sessions_never",
+            "",
+            "some of correction, preference, decision, fact, procedure and pitfall, with commas between them",
+            "Kinds of what you typed in sessions that `subcog learn` never proposes",
+        ),
+        NameKey(
             "capture.keep_from",
             "",
             "names as `subcog import --from` has them, with commas between them",

@@ -13,3 +13,14 @@ def note(state: "State", count: int) -> None:
 def count_learnable(state: "State") -> int:
     """Return how much of what was said in sessions could be proposed, as far as that was looked for."""
     return sum(count for (count,) in state.run("SELECT until FROM flags WHERE name = 'learnable'") if isinstance(count, int))
+
+
+def note_counted(state: "State", stamp: int) -> None:
+    """Note what was read to count that. stamp: of the transcripts, 0 for nothing that could be known again."""
+    state.run("INSERT INTO flags VALUES ('counted', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (stamp,))
+
+
+def find_counted(state: "State") -> int | None:
+    """Return the stamp of what was read when it was last counted, None for never."""
+    rows = state.run("SELECT until FROM flags WHERE name = 'counted'")
+    return rows[0][0] if rows and isinstance(rows[0][0], int) else None

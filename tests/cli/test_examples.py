@@ -2,9 +2,11 @@
 
 import inspect
 import json
+import os
 import re
 import shlex
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from tests.cli.conftest import Ask, Run
 from tests.llm_server import LlmServer
+from tests.transcripts import PROJECTS, Writer
 
 ROOT = Path(__file__).parent.parent.parent
 MEMORIES = (
@@ -47,6 +50,10 @@ def prepared(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "notes.jsonl").write_text('{"content": "Ropes are replaced every spring."}\n')
     (tmp_path / "queries.jsonl").write_text('{"query": "refresh of tokens", "ids": ["1m7x59aaaaaaaa"]}\n')
     shutil.copytree(ROOT / "tests" / "data" / "adr", tmp_path / "docs" / "adr")
+    lately = time.time() - 86_400
+    written = Writer(tmp_path / "claude" / PROJECTS / "-shop" / "s1.jsonl", day=time.strftime("%Y-%m-%d", time.gmtime(lately)))
+    written.typed("How long before they expire are tokens refreshed?")
+    os.utime(written.path, (lately, lately))
     monkeypatch.setenv("EDITOR", "true")
     assert subcog("import", "rows.jsonl").code == 0
     ask("How long before they expire are tokens refreshed?")

@@ -23,6 +23,7 @@ from tests.transcripts import PROJECTS, Writer
 RULE = "Don't use npm here, we're on pnpm"
 STAGING = "remember that staging is read-only from CI"
 AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
+LATELY = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * 86_400))
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 
@@ -38,6 +39,11 @@ def session(sessions: Path, name: str, *typed: str, folder: str = "/home/dev/sho
         written.typed(text)
         written.said("ok")
     return written
+
+
+def touched_lately(written: Writer) -> None:
+    at = time.time() - 3 * 86_400
+    os.utime(written.path, (at, at))
 
 
 def waiting(subcog: Run) -> list[dict[str, object]]:
@@ -289,7 +295,7 @@ def test_at_rest_sessions_are_looked_at_every_six_hours_and_only_if_wanted(subco
 
 
 def test_at_rest_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog: Run, sessions: Path, home: Home) -> None:
-    session(sessions, "one", RULE, day=time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * 86_400)))
+    touched_lately(session(sessions, "one", RULE, day=LATELY))
     subcog("config", "set", "capture.sessions", "ask")
     subcog("at-rest")
     assert subcog("review", "--list").code == 1
@@ -299,3 +305,69 @@ def test_at_rest_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog:
     session_start.respond(payload, home, written.append, Deadline(10_000))
     told = json.loads(written[0])["systemMessage"]
     assert told == "subcog: 1 thing that you said in a session may be worth remembering: `subcog learn`"
+
+
+def rejecting(ids: list[str]) -> list[str]:
+    return [word for id_ in ids for word in ("--reject", id_)]
+
+
+def test_five_refusals_in_a_row_of_a_kind_are_told_and_what_is_kept_begins_the_row_anew(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", *(f"from now on, never use tool{number}, please remember this rule" for number in range(11)))
+    subcog("learn")
+    ids = [str(memory["id"]) for memory in waiting(subcog)]
+    assert len(ids) == learning.MOST_PROPOSED
+    assert "in a row" not in subcog("review", *rejecting(ids[:4])).err
+    subcog("review", "--accept", ids[4])
+    assert "in a row" not in subcog("review", *rejecting(ids[5:])).err
+    others = ("every test must use real files, never mocks", "never use emoji in your answers")
+    session(sessions, "two", *others)
+    subcog("learn")
+    told = subcog("review", *rejecting([str(memory["id"]) for memory in waiting(subcog)])).err
+    assert "5 times in a row you refused each preference that is said in sessions" in told
+    assert "`subcog config set capture.sessions_never preference`" in told
+
+
+def test_what_was_erased_comes_again_only_when_it_is_said_again(subcog: Run, sessions: Path) -> None:
+    for name, day in (("one", "2026-03-02"), ("two", "2026-03-04"), ("three", "2026-03-06"), ("more", "2026-03-07")):
+        session(sessions, name, RULE if name == "one" else AGAIN, day=day)
+    subcog("learn")
+    listed = subcog("list", "--all-projects", "--status", "all", "--jsonl").out.splitlines()
+    assert len(listed) == 2  # of which one stands for the other
+    subcog("forget", "--purge", "--yes", *(json.loads(line)["id"] for line in listed))
+    session(sessions, "four", STAGING, day="2026-03-08")
+    subcog("learn")
+    assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
+    session(sessions, "five", AGAIN, day="2026-03-10")
+    subcog("learn")
+    assert len(waiting(subcog)) == 2
+
+
+def test_what_could_be_proposed_is_counted_again_only_where_something_was_said(
+    subcog: Run, sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touched_lately(session(sessions, "one", RULE, day=LATELY))
+    session(sessions, "old", STAGING, day="2020-01-01")
+    subcog("config", "set", "capture.sessions", "ask")
+    read: list[str] = []
+    whole = transcript.read
+
+    def noting(path: str, start: int = 0) -> transcript.TranscriptReading:
+        read.append(Path(path).stem)
+        return whole(path, start)
+
+    monkeypatch.setattr(transcript, "read", noting)
+
+    def look() -> list[str]:
+        read.clear()
+        state = State.open(home, 1_000)
+        state.run("DELETE FROM flags WHERE name = 'learning'")
+        state.close()
+        subcog("at-rest")
+        return read
+
+    assert look() == ["one"]  # what is older than a month can not count
+    assert look() == []
+    touched_lately(session(sessions, "two", STAGING, day=LATELY))
+    assert look() == ["one", "two"]
+    monkeypatch.setattr(support, "MOST_COUNTED", 1)
+    assert look() == ["two"]

@@ -4,7 +4,8 @@ import json
 import time
 from pathlib import Path
 
-from tests.e2e.machine import REMOTE, Machine, posix
+from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix
+from tests.e2e.screen import OnTerminal
 from tests.transcripts import Writer
 
 RULE = "Don't use npm here, we're on pnpm"
@@ -52,3 +53,45 @@ def test_a_session_that_begins_leaves_the_look_to_a_process_at_rest(bare: Machin
     while waiting(bare) != [RULE]:
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@posix
+def test_init_asks_once_whether_sessions_are_looked_at(bare: Machine) -> None:
+    session(bare, "one", RULE)
+    asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
+    asked.read_until("Look at it? off (no), ask (only say how much there is), on (yes) [ask]")
+    assert "What you typed in 1 session of Claude Code" in asked.written
+    asked.type("perhaps\n")
+    asked.type("ON\n")
+    assert asked.end() == 0
+    assert "capture.sessions = on" in asked.written
+    assert bare.run("config", "get", "capture.sessions").stdout.strip() == b"on"
+    again = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
+    assert again.end() == 0
+    assert "Look at it?" not in again.written
+
+
+@posix
+def test_a_kind_that_is_refused_five_times_in_a_row_is_asked_about(bare: Machine) -> None:
+    rules = (
+        *("from now on, never use npm, please remember this rule", "always use tabs, never spaces"),
+        *("never commit to main by yourself", "we never use default exports, remember that"),
+        *("every test must use real files, never mocks", "never use emoji in your answers"),
+    )
+    session(bare, "one", *rules)
+    bare.run("learn")
+    assert len(waiting(bare)) == len(rules)
+    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "NO_COLOR": "1"})
+    asked.read_until("1 of 6")
+    asked.type("ddud")  # what is taken back does not count
+    asked.read_until("3 of 6")
+    asked.type("ddd")
+    asked.read_until("5 times in a row you refused each preference that is said in sessions: never again? y or n")
+    asked.type("y")
+    asked.read_until("capture.sessions_never = preference")
+    asked.type("k")
+    assert asked.end() == 0
+    session(bare, "two", "from now on, never use yarn, please remember this rule")
+    assert b"proposed 0" in bare.run("learn").stderr
+    bare.run("config", "set", "capture.sessions_never", "decision,nonsense")
+    assert_one_line_error(bare.run("learn"), 4)

@@ -67,6 +67,9 @@ def test_the_first_prompt_is_answered_from_what_claude_code_had_noted(client: st
     asked.type("n\n")
     asked.read_until("Take over what Claude Code itself has noted (1 note about 1 project, 0 CLAUDE.md files and rules)")
     asked.type("y\n")
+    asked.read_until("What you typed in 1 session of Claude Code")
+    asked.read_until("Look at it? off (no)")
+    asked.type("off\n")
     assert asked.end() == 0
     assert "added 1" in asked.written
     assert str(installed) in (sandbox.config / "settings.json").read_text()

@@ -131,6 +131,7 @@ def test_what_names_a_model_or_starts_a_process_is_for_the_user_alone() -> None:
         "capture.drop_from",
         "capture.sessions",
         "capture.sessions_except",
+        "capture.sessions_never",
     }
     other = {"embedding.model", "embedding.background", "search_intent.use_llm", "surfacing.log_prompts", LEARN, SECOND_LOOK}
     assert personal == capture | other | llm

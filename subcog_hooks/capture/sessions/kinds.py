@@ -15,6 +15,7 @@ NAMESPACES = {
     PROCEDURE: "patterns",
     PITFALL: "learnings",
 }
+SESSION_KINDS = tuple(NAMESPACES)
 _OBJECTING = frozenset(("no", "wrong", "said before", "you did", "why you", "loud"))
 _RULING = frozenset(("always", "from now on", "told not to", "not wanted", "prefers", "rule", "each", "must"))
 _CHOOSING = frozenset(("decided", "instead", "one not the other", "use it", "we use", "keep it", "only", "no need"))

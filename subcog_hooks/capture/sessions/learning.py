@@ -10,11 +10,11 @@ from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.capture.import_report import Options
 from subcog_hooks.capture.sessions import files, proposals, repetition, transcript
+from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER
 from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, PROPOSED_BAR, REPEATED_BAR, Fit
 from subcog_hooks.errors import SubcogError
-from subcog_hooks.memory import project
 from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import audience_of
 from subcog_hooks.pace import FULL_PACE
@@ -39,15 +39,23 @@ MOST_PROPOSED = 8  # of one session by themselves, the surest: a person reads th
 
 class LearningOptions:
     """since: nothing said before is looked at, milliseconds since the epoch; left_out: projects and folders to which nobody
-    listens; dry_run: nothing is stored or noted; fit: the weights by which turns are judged."""
+    listens; never: kinds that are not proposed; dry_run: nothing is stored or noted; fit: the weights that turns are judged by.
+    """
 
-    __slots__ = ("dry_run", "fit", "left_out", "since")
+    __slots__ = ("dry_run", "fit", "left_out", "never", "since")
 
     def __init__(
-        self, *, since: int = 0, left_out: "Sequence[str]" = (), dry_run: bool = False, fit: Fit = PACKAGED_FIT
+        self,
+        *,
+        since: int = 0,
+        left_out: "Sequence[str]" = (),
+        never: "Sequence[str]" = (),
+        dry_run: bool = False,
+        fit: Fit = PACKAGED_FIT,
     ) -> None:
         self.since = since
         self.left_out = tuple(left_out)
+        self.never = frozenset(never)
         self.dry_run = dry_run
         self.fit = fit
 
@@ -61,6 +69,7 @@ class LearningReport:
     __slots__ = (
         "damaged",
         "heard",
+        "heard_now",
         "is_cut_short",
         "left_out",
         "problems",
@@ -81,6 +90,7 @@ class LearningReport:
         self.proposed: list[Proposal] = []
         self.removed: Removed = ()
         self.heard: list[learned.Heard] = []  # in a run that notes nothing
+        self.heard_now: set[tuple[str, int]] = set()  # the places of what was heard in this run
         self.is_cut_short = False
 
 
@@ -98,7 +108,8 @@ def learn(
     Raises StoreError; what was stored before stays.
     """
     report = LearningReport()
-    places = _Places(options.left_out)
+    places = Places(options.left_out)
+    was_compared = learned.is_compared(state) if state else True
     for file in found:
         has_more = True
         while has_more:
@@ -117,7 +128,7 @@ def learn(
         if not pace.goes_on():
             report.is_cut_short = True
             return report
-        _raise_repeated(store, state, options, places, report, pace)
+        _raise_repeated(store, state, options, places, report, pace, was_compared=was_compared)
         if state and not options.dry_run:
             learned.note_compared(state)
     report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
@@ -129,7 +140,7 @@ def _learn_from(
     store: "Store | None",
     state: "State | None",
     options: LearningOptions,
-    places: "_Places",
+    places: Places,
     report: LearningReport,
     pace: "Pace",
 ) -> bool:
@@ -160,7 +171,7 @@ def _learn_from(
             is_all = False
             continue
         one = proposals.propose(turn, file.path, owner, options.fit)
-        if one and one.certainty >= REPEATED_BAR:
+        if one and one.certainty >= REPEATED_BAR and one.kind not in options.never:
             bar = BARS.get(turn.kind, PROPOSED_BAR)
             (sure if one.certainty >= bar else unsure).append(one)
     sure.sort(key=lambda one: -one.certainty)
@@ -171,6 +182,7 @@ def _learn_from(
     repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
     listened_to = (*unsure, *rest, *repeats)
     heard = [learned.Heard(file.path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
+    report.heard_now.update((one.path, one.place) for one in heard)
     if options.dry_run or not is_all:
         report.heard += heard  # what is too old for this run is read by one that goes further back
     if state and not options.dry_run:
@@ -199,7 +211,7 @@ def _store_new(
     found: "Sequence[Proposal]",
     store: "Store | None",
     options: LearningOptions,
-    places: "_Places",
+    places: Places,
     report: LearningReport,
 ) -> list[Proposal]:
     """Store the proposals that are not known yet, and return them. Raises StoreError."""
@@ -227,14 +239,22 @@ def _raise_repeated(
     store: "Store | None",
     state: "State | None",
     options: LearningOptions,
-    places: "_Places",
+    places: Places,
     report: LearningReport,
     pace: "Pace",
+    *,
+    was_compared: bool,
 ) -> None:
-    """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning."""
+    """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning.
+
+    was_compared: no run before this one was ended between reading and comparing. Then nothing comes of what was only heard
+    before: it has been proposed already, and where it is gone the person has erased it.
+    """
     heard = [*report.heard, *(learned.find_heard(state, MOST_HEARD) if state else [])]
     latest = sorted(heard, key=lambda one: (-one.at, one.path, one.place))[:MOST_HEARD]
     unsure = {one.id: one for one in _found_again(latest, state, options, places, pace)}
+    for erased in store.purged_sections(list(unsure)) if store else ():
+        del unsure[erased]
     new = {one.id: one for one in report.proposed}
     stored = {
         memory.id: memory
@@ -258,7 +278,10 @@ def _raise_repeated(
             continue
         one = new.get(first) or unsure.get(first)
         if one and first not in new:
+            if was_compared and not any(_is_heard_now(unsure.get(other.key), report) for other in group.said):
+                continue
             one = _in_context(one, options)
+            one.known_at = group.repeated_at
             report.proposed += _store_new([one], store, options, places, report)
         if one:
             one.sessions, one.since, one.certainty = group.sessions, group.since, group.certainty
@@ -270,7 +293,7 @@ def _raise_repeated(
 
 
 def _found_again(
-    heard: "Sequence[learned.Heard]", state: "State | None", options: LearningOptions, places: "_Places", pace: "Pace"
+    heard: "Sequence[learned.Heard]", state: "State | None", options: LearningOptions, places: Places, pace: "Pace"
 ) -> list[Proposal]:
     """Return what was heard, out of the transcripts that are still there."""
     found = []
@@ -285,10 +308,15 @@ def _found_again(
         for turn in turns:
             owner = places.owner_of(turn.folder)
             again = None if places.is_left_out(turn.folder, owner) else proposals.propose(turn, one.path, owner, options.fit)
-            if again:
+            if again and again.kind not in options.never:
                 again.certainty = one.certainty  # with what stood before it
                 found.append(again)
     return found
+
+
+def _is_heard_now(one: Proposal | None, report: LearningReport) -> bool:
+    """Return whether this run has read what was said."""
+    return one is not None and (one.path, one.turn.offset) in report.heard_now
 
 
 def _in_context(one: Proposal, options: LearningOptions) -> Proposal:
@@ -329,37 +357,3 @@ def _utterance_of_memory(memory: "Memory", state: "State | None") -> repetition.
         at=memory.created_at,
         certainty=known.certainty if known else PROPOSED_BAR,
     )
-
-
-class _Places:
-    """The folders in which sessions ran, and whose they are."""
-
-    __slots__ = ("_found", "_left_out")
-
-    def __init__(self, left_out: "Sequence[str]") -> None:
-        self._left_out = {project.identity_of(os.path.expanduser(name)) for name in left_out}
-        self._found: dict[str, project.Project | None] = {}
-
-    def owner_of(self, folder: str) -> str | None:
-        """Return the identity of a folder's project; None outside of any, and the folder itself where that is gone."""
-        if not folder:
-            return None
-        if at := self._project(folder):
-            return at.identity
-        return None if os.path.isdir(folder) else os.path.normpath(folder)
-
-    def root_of(self, folder: str) -> str | None:
-        at = self._project(folder) if folder else None
-        return at.root if at else None
-
-    def is_left_out(self, folder: str, owner: str | None) -> bool:
-        """Return whether the person wants nothing learned from what is said in a folder."""
-        at = self._project(folder) if folder else None
-        names = {owner, *(at.names if at else ())}
-        path = os.path.join(os.path.normpath(folder), "") if folder else ""
-        return bool(names & self._left_out) or any(path.startswith(os.path.join(name, "")) for name in self._left_out)
-
-    def _project(self, folder: str) -> project.Project | None:
-        if folder not in self._found:
-            self._found[folder] = project.find(folder) if os.path.isdir(folder) else None
-        return self._found[folder]

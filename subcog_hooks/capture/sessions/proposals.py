@@ -21,10 +21,11 @@ class Proposal:
     """A turn that may be worth remembering.
 
     removed: secrets and private spans that were in the turn; worth: the judgement on it; owner: its project's identity, None
-    outside of any; sessions: how many said it; since: when first, milliseconds since the epoch.
+    outside of any; sessions: how many said it; since: when first, milliseconds since the epoch; known_at: when there was enough
+    to propose it.
     """
 
-    __slots__ = ("certainty", "kind", "owner", "path", "removed", "scope", "sessions", "since", "turn", "worth")
+    __slots__ = ("certainty", "kind", "known_at", "owner", "path", "removed", "scope", "sessions", "since", "turn", "worth")
 
     def __init__(self, turn: TypedTurn, worth: JudgedTurn, path: str, owner: str | None) -> None:
         self.turn = turn
@@ -37,6 +38,7 @@ class Proposal:
         self.sessions = 1
         self.removed: Removed = ()
         self.since = turn.at
+        self.known_at = turn.at
 
     @property
     def id(self) -> str:

@@ -35,9 +35,13 @@ class Utterance:
 
 
 class Repeated:
-    """A meaning that several sessions said. said: the first of them stands for all; certainty: that any is worth it."""
+    """A meaning that several sessions said.
 
-    __slots__ = ("certainty", "said", "sessions", "since")
+    said: the first of them stands for all; certainty: that any is worth it; since, repeated_at: when the first and the second
+    session said it, milliseconds since the epoch.
+    """
+
+    __slots__ = ("certainty", "repeated_at", "said", "sessions", "since")
 
     def __init__(self, said: "Sequence[Utterance]") -> None:
         self.said = tuple(said)
@@ -46,6 +50,8 @@ class Repeated:
             surest[one.session] = max(surest.get(one.session, 0.0), one.certainty)
         self.sessions = len(surest)
         self.since = min((one.at for one in said if one.at), default=0)
+        firsts = sorted(min(one.at for one in said if one.session == session) for session in surest)
+        self.repeated_at = firsts[min(1, len(firsts) - 1)]
         doubt = 1.0
         for certainty in surest.values():  # each session is evidence by itself
             doubt *= 1.0 - certainty

@@ -3,6 +3,7 @@
 A row says so itself where its client was new enough (`origin`, `promptSource`); else its fields and its beginning tell. Pure.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
@@ -32,8 +33,10 @@ _OF_PROGRAMS = ("sdk-py", "sdk-ts")  # the entry points of programs that drive t
 _MAX_READ = 1_000_000  # characters of a text in which elements are looked for
 _INTERRUPTED = "[request interrupted by user"
 _REFUSED = ("the user doesn't want to proceed with this tool use", "the user doesn't want to take this action")
-_SAID = "the user said:"
-_AFTER_SAID = ("\n\nnote: the user's next message",)  # what the client adds behind the person's words
+_LONGEST_BEGINNING = 200  # characters in which that stands
+# searched for in the text as it is: in small letters some of it is longer ("\u0130" becomes two)
+_SAID = re.compile("the user said:", re.IGNORECASE | re.ASCII)
+_ADDED_BEHIND = re.compile("\n\nnote: the user's next message", re.IGNORECASE | re.ASCII)  # what the client adds there
 
 
 def words_in(row: Row) -> list[tuple[str, str]]:
@@ -120,17 +123,10 @@ def _answer_in(result: str) -> str:
     >>> _answer_in("The user doesn't want to proceed with this tool use. … the user said:\\nuse pnpm here")
     'use pnpm here'
     """
-    lowered = result.lower()
-    if not lowered.lstrip().startswith(_REFUSED):
+    if not result.lstrip()[:_LONGEST_BEGINNING].lower().startswith(_REFUSED):
         return ""
-    start = lowered.find(_SAID)
-    if start < 0:
-        return ""
-    text = result[start + len(_SAID) :]
-    for added in _AFTER_SAID:
-        end = text.lower().find(added)
-        text = text if end < 0 else text[:end]
-    return text.strip()
+    said = _SAID.search(result)
+    return _ADDED_BEHIND.split(result[said.end() :], maxsplit=1)[0].strip() if said else ""
 
 
 def _typed_part(text: str) -> tuple[str, str]:

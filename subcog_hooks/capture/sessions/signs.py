@@ -212,7 +212,7 @@ _PATTERNS: dict[str, str] = {
         r"verify|test|do|start|finish|analy[sz]e|compare|suggest|provide|replace|install|set|put|open|close|revert|"
         r"undo|redo|merge|deploy|improve|clean|extract|wire|hook|debug|apply|complete|confirm|ensure|tell|help|"
         r"document|plan|search|scan|configure|enable|disable|try|print|draw|design|go|take|get|turn|think|work|"
-        r"rebase|bump|handle|double|re-?run|examine|ignore|split|reset|use|keep|don't|dont)\b"
+        r"rebase|bump|handle|double|re-?run|examine|ignore|split|reset|use|keep|don't)\b"
     ),
     "polite": (
         r"\b(please|pls|plz|plese|can you|could you|can we|could we|would you|help me|i need|i want to|let's|lets|"
@@ -220,8 +220,9 @@ _PATTERNS: dict[str, str] = {
     ),
     "sure": r"\b(make sure|ensure|be sure|verify|double[- ]check|confirm)\b",
     "ask": (
-        r"^(what|why|how|which|who|where|when|is|are|does|do|did|can|could|should|would|will|have|has|any|was|am|"
-        r"isn't|aren't|don't|won't)\b"
+        r"^(what|why|how|which|who|where|when (is|are|do|does|did|will|can|should|was|were|would)|is|are|does|"
+        r"do (i|you|we|they|the|these|those)|did|can|could|should|would|will|have (i|you|we|they)|has|any|was|am|"
+        r"isn't|aren't|don't (i|you|we|they)|won't)\b"
     ),
     "think": (
         r"\b(i think|maybe|perhaps|probably|might|not sure|i guess|i'm not sure|seems?|looks like|wonder\w*|what do "
@@ -249,6 +250,8 @@ _PATTERNS: dict[str, str] = {
     "yes and": r"^(yes|yeah|yep|ok(ay)?|sure|right|correct|great|good|perfect\w*|agreed|sounds good|fine)\b.{12,}",
 }
 _COMPILED = [(name, re.compile(pattern)) for name, pattern in _PATTERNS.items()]
+_PATTERN_OF = dict(_COMPILED)
+_OBJECTIONS = ("no", "wrong", "said before", "missed", "time and again", "why you")
 _NAMED = re.compile(
     r"`[^`]+`|@[\w./-]+|\b[\w-]+\."
     r"(?:py|js|ts|tsx|jsx|md|json|toml|yaml|yml|css|html|rs|go|java|rb|sh|sql|ex|exs|mdc|txt|cfg|env)\b"
@@ -257,6 +260,14 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 _HEADING = re.compile(r"^#{1,6} |^\*\*.+\*\*:?$|:$")
 _SLASH = re.compile(r"^/[a-z][\w-]*\s")
 _WORD = re.compile(r"[a-z][a-z']*")
+_CONTRACTED = {
+    word.replace("'", ""): word
+    for word in (
+        *("don't", "doesn't", "didn't", "isn't", "aren't", "wasn't", "weren't", "can't", "won't", "wouldn't", "shouldn't"),
+        *("couldn't", "haven't", "hasn't", "mustn't", "needn't", "that's", "there's", "you're", "they're", "i've"),
+    )
+}
+_BARE = re.compile(rf"\b({'|'.join(_CONTRACTED)})\b")
 _LENGTHS = ((3, "3 words"), (7, "7 words"), (14, "14 words"), (28, "28 words"), (60, "60 words"))
 _TURN_LENGTHS = ((60, "turn of 60"), (160, "turn of 160"), (400, "turn of 400"), (1_200, "turn of 1,200"))
 
@@ -277,11 +288,15 @@ def sentences_of(turn: TypedTurn) -> list[Sentence]:
     prepared = prepare(turn.text)
     texts = [text for text in sentences(prepared.text) if len(text) <= LONGEST_SENTENCE][:MOST_SENTENCES]
     of_turn = _signs_of_turn(turn, prepared.text, len(texts), prepared.pasted)
+    objecting = [_objects(text) for text in texts]
     found = []
     for place, text in enumerate(texts):
         words = text.split()
         if len(words) >= LEAST_SENTENCE:
-            found.append(Sentence(text, place, {INTERCEPT: 1.0, **_signs_of_sentence(text, len(words), place), **of_turn}))
+            signs = {INTERCEPT: 1.0, **_signs_of_sentence(text, len(words), place), **of_turn}
+            if any(objecting[:place]) or any(objecting[place + 1 :]):
+                signs["beside an objection"] = 1.0
+            found.append(Sentence(text, place, signs))
     return found
 
 
@@ -296,7 +311,7 @@ def without_bullet(text: str) -> str:
 
 def _signs_of_sentence(text: str, words: int, place: int) -> dict[str, float]:
     bare = _BULLET.sub("", text)
-    plain = _SLASH.sub("", bare).lower().replace("\u2019", "'")
+    plain = _with_apostrophes(_SLASH.sub("", bare).lower().replace("\u2019", "'"))
     found = {f"{WORD}{word}": OF_A_WORD for word in _WORD.findall(plain)}
     found |= {name: 1.0 for name, pattern in _COMPILED if pattern.search(plain)}
     if plain.rstrip().endswith("?"):
@@ -318,6 +333,21 @@ def _signs_of_sentence(text: str, words: int, place: int) -> dict[str, float]:
             found[name] = 1.0
             break
     return found
+
+
+def _objects(text: str) -> bool:
+    """Return whether a sentence says that the agent did or believed something wrong."""
+    plain = _with_apostrophes(text.lower().replace("\u2019", "'"))
+    return any(_PATTERN_OF[name].search(plain) for name in _OBJECTIONS)
+
+
+def _with_apostrophes(text: str) -> str:
+    """Return a text in small letters with the apostrophes that people leave out.
+
+    >>> _with_apostrophes("dont just tell me, thats still wrong")
+    "don't just tell me, that's still wrong"
+    """
+    return _BARE.sub(lambda found: _CONTRACTED[found[0]], text)
 
 
 def _signs_of_turn(turn: TypedTurn, typed: str, count: int, pasted: int) -> dict[str, float]:

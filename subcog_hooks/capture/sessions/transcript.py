@@ -1,7 +1,8 @@
 """Reading a transcript of Claude Code: row by row, in bounded memory, into the turns that the person typed.
 
 A prompt that was taken back (the client rewinds, and goes on from an earlier row) stands in the file like any other. Rows form
-a tree by `parentUuid`; only what lies on the way from the last row to the beginning was said.
+a tree by `parentUuid`; only what lies on the way from the last row to the beginning was said. A prompt without a parent takes
+back all of its session that stands before it, and nothing of another session in the same file.
 """
 
 import json
@@ -83,7 +84,7 @@ def read_row(path: str, place: int, look_back: int = LOOK_BACK) -> list[TypedTur
 def _lines(file: BinaryIO, at: int) -> Iterator[tuple[int, int, bytes]]:
     """Yield the whole lines, each behind its offset and its end; b"" in the place of a line that is too long.
 
-    The last one is left out while it has no end: somebody is writing it.
+    The last one, where it has no end, is left out unless it is a whole row: somebody is writing it.
     """
     while line := file.readline(MAX_ROW):
         length = len(line)
@@ -93,10 +94,20 @@ def _lines(file: BinaryIO, at: int) -> Iterator[tuple[int, int, bytes]]:
                 if rest.endswith(b"\n"):
                     break
             else:
+                if length == len(line) and _is_whole(line):
+                    yield at, at + length, line
                 return
             line = b""
         yield at, at + length, line
         at += length
+
+
+def _is_whole(line: bytes) -> bool:
+    """Return whether a line without an end is a row: half of one is no JSON."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 class _Reader:
@@ -111,6 +122,8 @@ class _Reader:
         self._stretch_before: list[int] = [-1]  # by stretch
         self._stretch_of: dict[int, int] = {}  # by the hash of a row's id
         self._last = 0  # the stretch of the last row
+        self._session = ""  # of the last row that names one
+        self._base = -1  # the stretch that stands before this session: what a prompt without a parent does not take back
         self._calls: deque[tuple[str, Before]] = deque(maxlen=_CALLS_KEPT)
         self._before = Before()
         self._count = 0
@@ -167,8 +180,12 @@ class _Reader:
             return
         parent = row.get("parentUuid")
         behind = row.get("logicalParentUuid") if parent is None else parent  # of what a compaction left
+        session = _text(row, "sessionId")
+        if session and session != self._session:
+            self._base = self._last if self._session else -1
+            self._session = session
         if not isinstance(behind, str):
-            stretch = -1 if begins or not self._stretch_of else self._last
+            stretch = self._base if begins or not self._stretch_of else self._last
         else:
             stretch = self._stretch_of.get(hash(behind), self._last)
         if begins:

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-PROPOSED_BAR = 0.356  # the certainty from which on a turn is proposed by itself: .8 a session, of people who were not seen
+PROPOSED_BAR = 0.365  # the certainty from which on a turn is proposed by itself: .8 a session, of people who were not seen
 ANSWER_BAR = 0.2  # of an answer to a refused tool call, which names what it corrects; of these no real ones were at hand
 REPEATED_BAR = 0.2  # and from which on where another session says the same
 OF_A_NOTE = 0.95  # the certainty of what the person called a note

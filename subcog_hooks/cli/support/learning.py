@@ -1,5 +1,6 @@
 """The transcripts that `subcog learn` reads, and what it says of them: how many, how old, and what was proposed."""
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,13 +9,14 @@ from contextlib import contextmanager
 from subcog_hooks.capture.sessions import files, transcript
 from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
+from subcog_hooks.capture.sessions.kinds import SESSION_KINDS
 from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
 from subcog_hooks.capture.sessions.proposals import ORIGIN, is_from_session
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.support import claude_notes, session
 from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.output import day, safe, terminal
-from subcog_hooks.errors import StoreError, UsageError
+from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.pace import Pace
@@ -25,9 +27,10 @@ from subcog_hooks.state import learnable, learned
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.learned import Said
 
-LEFT_OUT = "capture.sessions_except"
+LEFT_OUT, NEVER = "capture.sessions_except", "capture.sessions_never"
 DAY_MS = 86_400_000
 COUNTED_SINCE = "30d"  # what is older is swept by the client
+MOST_COUNTED = 100_000_000  # bytes that are read to count what could be proposed: five seconds at rest
 SHOWN_FAULTS = 10
 SHOWN_CALL, SHOWN_TURN = 120, 500  # characters
 STATE_BUSY_MS = 2_000.0
@@ -44,14 +47,22 @@ def found(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], i
         if one is None:
             raise UsageError(f"{file} is no file", "name a transcript: subcog learn --session FILE")
         return [one], 0
-    at = os.path.abspath(folder) if folder is not None else os.path.join(claude_notes.config_folder(), "projects")
-    if folder is None and not os.path.isdir(at):
-        return [], 0  # the client has not been used yet
-    if not os.path.isdir(at):
-        raise UsageError(f"{at} is no folder", "name the folder of the transcripts: subcog learn --transcripts DIR")
-    every = files.find(at)
+    every = found_all(folder)
     idle = [one for one in every if one.changed <= now_ms() - files.IDLE_MS]
     return idle, len(every) - len(idle)
+
+
+def found_all(folder: str | None) -> list[TranscriptFile]:
+    """Return all transcripts of a folder, None for all of the client's, also of sessions that go on.
+
+    Raises UsageError, ConfigError.
+    """
+    at = os.path.abspath(folder) if folder is not None else os.path.join(claude_notes.config_folder(), "projects")
+    if folder is None and not os.path.isdir(at):
+        return []  # the client has not been used yet
+    if not os.path.isdir(at):
+        raise UsageError(f"{at} is no folder", "name the folder of the transcripts, as --transcripts DIR")
+    return files.find(at)
 
 
 def age(text: str | None, now: int) -> int:
@@ -70,8 +81,25 @@ def age(text: str | None, now: int) -> int:
 
 def options(since: str | None, *, dry_run: bool) -> LearningOptions:
     """Return what a run may read and write. Raises UsageError, ConfigError."""
-    names = [name.strip() for name in str(session.settings()[LEFT_OUT]).split(",")]
-    return LearningOptions(since=age(since, now_ms()), left_out=[name for name in names if name], dry_run=dry_run)
+    return LearningOptions(since=age(since, now_ms()), left_out=left_out(), never=_never(), dry_run=dry_run)
+
+
+def left_out() -> list[str]:
+    """Return the projects and folders to which nobody is to listen. Raises ConfigError."""
+    return _names_in(LEFT_OUT)
+
+
+def _never() -> list[str]:
+    """Return the kinds that are not to be proposed. Raises ConfigError."""
+    for kind in (names := _names_in(NEVER)):
+        if kind not in SESSION_KINDS:
+            raise ConfigError(f"{NEVER} has {safe(kind)!r}", f"the kinds are {', '.join(SESSION_KINDS)}")
+    return names
+
+
+def _names_in(setting: str) -> list[str]:
+    names = [name.strip() for name in str(session.settings()[setting]).split(",")]
+    return [name for name in names if name]
 
 
 @contextmanager
@@ -106,23 +134,48 @@ def at_rest(home: Home, breath: Pace) -> str:
     transcripts, _ = found(None, None)
     with opened(dry_run=only_counts) as (store, noted):
         asked = options(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
+        stamp = 0
+        if only_counts:
+            transcripts = _worth_counting(transcripts, asked.since)
+            stamp = _stamp_of(transcripts)
+            if noted and learnable.find_counted(noted) == stamp:
+                return ""  # what could be proposed is known, since nothing is read that was not then
         report = sessions.learn(transcripts, store, noted, asked, lambda _: None, breath)
         if report.proposed and store and not only_counts:
             session.follow(store)
     if not report.is_cut_short:
-        _note_learnable(home, len(report.proposed) if only_counts else 0)
+        _note_learnable(home, len(report.proposed) if only_counts else 0, stamp)
     if not report.read:
         return ""
     verb = "could be proposed" if only_counts else "proposed"
     return f"{len(report.proposed)} {verb}, of {counted(report.turns, 'prompt')} in {counted(report.read, 'session')}"
 
 
-def _note_learnable(home: Home, count: int) -> None:
+def _note_learnable(home: Home, count: int, stamp: int) -> None:
     state = State.open(home, STATE_BUSY_MS)
     try:
         learnable.note(state, count)
+        learnable.note_counted(state, stamp)
     finally:
         state.close()
+
+
+def _worth_counting(transcripts: Sequence[TranscriptFile], since: int) -> list[TranscriptFile]:
+    """Return the transcripts with something said since then: of a lot the latest, MOST_COUNTED bytes."""
+    kept: list[TranscriptFile] = []
+    size = 0
+    for one in reversed(transcripts):
+        size += one.size
+        if one.changed < since or (kept and size > MOST_COUNTED):
+            break
+        kept.append(one)
+    return kept[::-1]
+
+
+def _stamp_of(transcripts: Sequence[TranscriptFile]) -> int:
+    """Return a number that is another as soon as one of the transcripts is."""
+    told = "\n".join(f"{one.path} {one.size}" for one in transcripts)
+    return int.from_bytes(hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=7).digest())
 
 
 def how_said() -> dict[str, Said]:

@@ -99,11 +99,11 @@ def begun() -> Iterator[Trial]:
                     shutil.copyfile(os.path.join(parent, name), os.path.join(there, name))
         yield Trial(copy)
     finally:
-        _remove(folder)
+        remove_folder(folder)
 
 
-def _remove(folder: str) -> None:
-    """Remove the copy, which holds memories. Raises OSError.
+def remove_folder(folder: str) -> None:
+    """Remove a copy, which holds memories, with its folder. Raises OSError.
 
     The index may still be merging in the background, and then files come while others go.
     """

@@ -241,3 +241,45 @@ def test_what_is_too_much_for_one_reading_is_read_by_the_next(
         found += [turn.text for turn in reading.turns]
         at, has_more = reading.end, reading.has_more
     assert found == [f"rule number {number}" for number in range(8)]
+
+
+def test_a_last_row_without_a_line_end_is_read_once_however_the_file_goes_on(written: Writer) -> None:
+    written.typed("one")
+    written.typed("two")
+    written.path.write_bytes(written.path.read_bytes().rstrip(b"\n"))
+    reading = transcript.read(str(written.path))
+    assert [turn.text for turn in reading.turns] == ["one", "two"]
+    assert (reading.damaged, reading.end) == (0, written.path.stat().st_size)
+    written.raw("\n")
+    written.typed("three")
+    again = transcript.read(str(written.path), reading.end)
+    assert ([turn.text for turn in again.turns], again.damaged) == (["three"], 0)
+
+
+def test_an_answer_is_cut_where_it_begins_and_ends_also_behind_letters_that_grow(written: Writer) -> None:
+    written.typed("go")
+    written.call("Bash", command="npm i")
+    told = (
+        f"The user doesn't want to proceed with this tool use. {'İ' * 40} To tell you how to proceed, the user said:\n"
+        f"{'İ' * 3} use pnpm here\n\nNote: The user's next message may contain a correction"
+    )
+    written.result(told, is_error=True)
+    assert texts(written) == ["go", "İİİ use pnpm here"]
+
+
+def test_a_first_prompt_that_was_taken_back_takes_all_of_its_session_with_it(written: Writer) -> None:
+    written.typed("use redis", parent=None)
+    written.said("ok")
+    written.typed("use postgres", parent=None)
+    assert texts(written) == ["use postgres"]
+
+
+def test_in_a_file_of_several_sessions_none_takes_back_what_another_said(written: Writer) -> None:
+    written.typed("use pnpm", parent=None)
+    written.said("ok")
+    other = Writer(written.path, session="s2")
+    other.typed("use redis", parent=None)
+    other.typed("use postgres", parent=None)
+    other.said("ok")
+    Writer(written.path, session="s3").typed("use tabs", parent=None)
+    assert texts(written) == ["use pnpm", "use postgres", "use tabs"]

@@ -1,0 +1,51 @@
+"""The folders in which sessions ran: whose they are, and whether anybody is to listen there."""
+
+import os
+
+from subcog_hooks.memory import project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Places:
+    """The folders in which sessions ran, and whose they are."""
+
+    __slots__ = ("_found", "_left_out")
+
+    def __init__(self, left_out: "Sequence[str]") -> None:
+        self._left_out = {project.identity_of(os.path.expanduser(name)) for name in left_out}
+        self._found: dict[str, project.Project | None] = {}
+
+    def owner_of(self, folder: str) -> str | None:
+        """Return the identity of a folder's project; None outside of any, and the folder itself where that is gone."""
+        if not folder:
+            return None
+        if at := self._project(folder):
+            return at.identity
+        return None if os.path.isdir(folder) else os.path.normpath(folder)
+
+    def project_of(self, folder: str) -> project.Project | None:
+        """Return a folder's project, None outside of any; of a folder that is gone what its path tells, without a root."""
+        if at := self._project(folder) if folder else None:
+            return at
+        owner = self.owner_of(folder)
+        return project.Project(owner, "", owner) if owner else None
+
+    def root_of(self, folder: str) -> str | None:
+        """Return the root of a folder's project, None outside of any."""
+        at = self._project(folder) if folder else None
+        return at.root if at else None
+
+    def is_left_out(self, folder: str, owner: str | None) -> bool:
+        """Return whether the person wants nothing learned from what is said in a folder."""
+        at = self._project(folder) if folder else None
+        names = {owner, *(at.names if at else ())}
+        path = os.path.join(os.path.normpath(folder), "") if folder else ""
+        return bool(names & self._left_out) or any(path.startswith(os.path.join(name, "")) for name in self._left_out)
+
+    def _project(self, folder: str) -> project.Project | None:
+        if folder not in self._found:
+            self._found[folder] = project.find(folder) if os.path.isdir(folder) else None
+        return self._found[folder]

@@ -1,0 +1,22 @@
+"""Writing a page where the person wants it: whole or not at all, for the person's eyes alone."""
+
+import os
+
+from subcog_hooks.cli.page.builder import Page
+from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.errors import UsageError
+from subcog_hooks.paths import PRIVATE_FILE
+
+
+def write_page(page: Page, path: str) -> None:
+    """Write a page to a file, and say so. Raises UsageError where that can not be done."""
+    text = page.render()
+    partial = f"{path}.subcog"
+    try:
+        descriptor = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, PRIVATE_FILE)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(partial, path)
+    except OSError as error:
+        raise UsageError(f"{safe(path)} can not be written: {error.strerror}", "name another file") from error
+    terminal.say(f"written to {safe(path)} ({len(text) / 1e6:.1f} MB); open it in a browser")

@@ -1,0 +1,202 @@
+"""`subcog audit`: every prompt of before is decided as the hook decides it, and nothing of that is kept."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from subcog_hooks.capture.sessions import history
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from subcog_hooks.state.connection import State
+from tests.cli.conftest import Ask, Run
+from tests.transcripts import PROJECTS, Writer
+
+LOGIN = "Login uses OAuth2 with PKCE, the implicit flow was dropped after the audit of the SPA"
+ASKED = "How does the login with OAuth2 and PKCE work in the SPA?"
+RULE = "Don't use npm here, we're on pnpm"
+AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    return tmp_path / "claude" / PROJECTS
+
+
+def session(sessions: Path, name: str, *typed: str, folder: str = "/home/dev/shop", day: str = "2026-03-02") -> Writer:
+    written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", folder=folder, session=name, day=day)
+    for text in typed:
+        written.typed(text)
+        written.said("ok")
+    return written
+
+
+def listed(tmp_path: Path, *rows: dict[str, object]) -> None:
+    (tmp_path / "claude").mkdir(exist_ok=True)
+    (tmp_path / "claude" / history.HISTORY).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def audited(subcog: Run, *options: str) -> dict[str, Any]:
+    done = subcog("audit", "--json", *options)
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def test_it_speaks_where_the_hook_speaks_and_says_what_that_costs(
+    subcog: Run, sessions: Path, ask: Ask, tmp_path: Path
+) -> None:
+    ask.remember(login=LOGIN, never="Cranes in the harbour are painted yellow")
+    session(sessions, "one", ASKED, "make it blue")
+    found = audited(subcog)
+    assert (found["prompts"], found["sessions"], found["spoke"], found["injected"]) == (2, 1, 1, 1)
+    (spoken,) = found["spoken"]
+    assert (spoken["prompt"], spoken["memories"]) == (ASKED, ["login"])
+    assert spoken["characters"] == found["characters"] > len(LOGIN)
+    assert "never" in found["never"]
+    assert "login" not in found["never"]
+    assert ask(ASKED, cwd=str(tmp_path)) == ["login"]
+    assert ask("make it blue", cwd=str(tmp_path)) == []
+
+
+def test_a_session_is_given_a_memory_once(subcog: Run, sessions: Path, ask: Ask) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", ASKED, ASKED)
+    session(sessions, "two", ASKED, day="2026-03-05")
+    found = audited(subcog)
+    assert (found["spoke"], found["memories"]) == (2, [{"id": "login", "times": 2, "content": LOGIN}])
+    assert found["outcomes"] == {"spoke": 2, "repeated": 1}
+    (again,) = found["asked_again"]
+    assert (again["text"], again["sessions"]) == (ASKED, 2)
+
+
+def test_nothing_is_kept_of_it(subcog: Run, sessions: Path, ask: Ask, home: Home) -> None:
+    ask.remember(login=LOGIN)
+    State.open(home, 1_000).close()
+    session(sessions, "one", ASKED)
+    before = {path: (sessions / path).read_bytes() for path in os.listdir(sessions) if (sessions / path).is_file()}
+    assert audited(subcog)["spoke"] == 1
+    assert before == {path: (sessions / path).read_bytes() for path in before}
+    state = State.open(home, 1_000)
+    for table in ("ledger", "decisions", "sessions", "topics", "sought", "heard", "transcripts"):
+        assert state.run(f"SELECT count(*) FROM {table}") == [(0,)], table
+    state.close()
+    assert audited(subcog)["spoke"] == 1  # as before: no session was given anything
+
+
+def test_it_says_first_what_it_reads(subcog: Run, sessions: Path, ask: Ask, tmp_path: Path) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", ASKED)
+    listed(tmp_path, {"display": "hello", "timestamp": 1_770_000_000_000, "project": "/home/dev/shop"})
+    lines = subcog("audit").err.splitlines()
+    assert lines[0].startswith("reading what you typed in 1 session in 1 folder")
+    assert "history.jsonl" in lines[1]
+
+
+def test_the_list_of_prompts_tells_what_transcripts_no_longer_do(subcog: Run, sessions: Path, ask: Ask, tmp_path: Path) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", ASKED)
+    at = 1_772_445_600_000  # that of the transcript
+    listed(
+        tmp_path,
+        {"display": ASKED, "timestamp": at, "project": "/home/dev/shop", "sessionId": "one"},
+        {"display": ASKED, "timestamp": at + 5_000, "project": "/home/dev/shop"},  # the same again
+        {"display": "/clear", "timestamp": at, "project": "/home/dev/shop"},
+        {"display": ASKED, "timestamp": at - 40 * 86_400_000, "project": "/home/dev/shop", "sessionId": "swept"},
+        {
+            "display": "[Pasted text #1 +2 lines]",
+            "timestamp": at - 41 * 86_400_000,
+            "project": "/home/dev/shop",
+            "pastedContents": {"1": {"id": 1, "type": "text", "content": ASKED}},
+        },
+    )
+    found = audited(subcog)
+    assert (found["prompts"], found["sessions"], found["spoke"]) == (3, 3, 3)
+    assert audited(subcog, "--transcripts", str(sessions))["prompts"] == 1
+    assert subcog("audit", "--since", "1h").code == 1
+
+
+def test_what_was_noted_later_is_counted_apart(subcog: Run, sessions: Path, ask: Ask, home: Home) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", ASKED)
+    assert audited(subcog)["noted_later"] == 0
+    with Store.writer(home) as store:
+        store.modify(["login"], lambda memory: memory.replaced(created_at=4_000_000_000_000))
+    assert audited(subcog)["noted_later"] == 1
+
+
+def test_against_what_was_learned_a_rule_comes_to_later_sessions_only(subcog: Run, sessions: Path, home: Home) -> None:
+    session(sessions, "one", "how do I use npm here, or is it pnpm?", RULE, day="2026-03-02")
+    session(sessions, "two", "how do I use npm here, or is it pnpm?", day="2026-03-05")
+    found = audited(subcog, "--learned")
+    assert found["against"] == "learned"
+    (spoken,) = found["spoken"]
+    assert spoken["session"] == "two"
+    assert [one["content"] for one in found["memories"]] == [RULE]
+    assert not os.path.exists(home.memories_db)
+
+
+def test_a_correction_given_twice_is_told(subcog: Run, sessions: Path) -> None:
+    written = session(sessions, "one")
+    written.call("Bash", command="npm install")
+    written.refused(RULE)
+    written = session(sessions, "two", day="2026-03-05")
+    written.typed("install the types")
+    written.call("Bash", command="npm install -D @types/node")
+    written.refused(AGAIN)
+    (again,) = audited(subcog, "--learned")["said_again"]
+    assert (again["kind"], again["sessions"], again["said"]) == ("correction", 2, [RULE, AGAIN])
+
+
+def test_a_project_can_be_left_out(subcog: Run, sessions: Path, ask: Ask) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", ASKED)
+    subcog("config", "set", "capture.sessions_except", "/home/dev")
+    done = subcog("audit", "--json")
+    assert (json.loads(done.out)["prompts"], json.loads(done.out)["left_out"]) == (0, 1)
+    assert "left out 1 prompt, by capture.sessions_except" in done.err
+
+
+def test_secrets_of_prompts_are_not_shown(subcog: Run, sessions: Path, ask: Ask) -> None:
+    ask.remember(login=LOGIN)
+    key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+    session(sessions, "one", f"{ASKED} My key is {key}")
+    done = subcog("audit", "--json")
+    assert json.loads(done.out)["spoke"] == 1
+    assert key not in done.out
+    assert key not in subcog("audit").out
+
+
+def test_without_memories_it_says_what_can_be_asked(subcog: Run, sessions: Path) -> None:
+    session(sessions, "one", ASKED)
+    done = subcog("audit")
+    assert done.code == 1
+    assert "--learned" in done.err
+    assert subcog("audit", "--learned", "--transcripts", "/nowhere").code == 2
+
+
+def test_an_agent_does_not_read_all_sessions(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session(sessions, "one", ASKED)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert "--as-user" in subcog("audit", "--learned").err
+
+
+def test_a_damaged_list_costs_its_lines(subcog: Run, ask: Ask, tmp_path: Path) -> None:
+    ask.remember(login=LOGIN)
+    listed(tmp_path, {"display": ASKED, "timestamp": 1_770_000_000_000, "project": "/home/dev/shop"})
+    with (tmp_path / "claude" / history.HISTORY).open("a", encoding="utf-8") as file:
+        file.write('{"display": "half of a\n[]\n{"display": 7}\n')
+    done = subcog("audit", "--json")
+    assert json.loads(done.out)["spoke"] == 1
+    assert "2 rows can not be read" in done.err
+
+
+def test_the_terminal_has_all_of_it_in_short(subcog: Run, sessions: Path, ask: Ask, store: Store) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", ASKED)
+    out = subcog("audit").out
+    assert "1 (100%)" in out
+    assert LOGIN[:40] in out
+    assert "never came, the oldest" in out

@@ -1,0 +1,123 @@
+"""`doctor --memories`: what a person should look at, each with the command that settles it; nothing is changed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.cli.support import hygiene
+from subcog_hooks.cli.support.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare, find_unused
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from subcog_hooks.state.handed_over import HandedOver
+from tests.cli.conftest import Run
+from tests.conftest import Maker
+
+
+def imported(subcog: Run, tmp_path: Path, *rows: dict[str, object]) -> None:
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = subcog("import", "rows.jsonl", "--wait")
+    assert done.code == 0, done.err
+
+
+def exported(subcog: Run) -> str:
+    return subcog("export").out
+
+
+def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp_path: Path) -> None:
+    imported(
+        subcog,
+        tmp_path,
+        {"id": "run-old", "content": "Run Python through uv instead of python or python3.", "created_at": "2026-01-01"},
+        {"id": "run-new", "content": "Use uv to run Python.", "created_at": "2026-02-01"},
+        {"id": "wait-old", "content": "The request timeout of the API is 30 seconds.", "created_at": "2026-01-01"},
+        {"id": "wait-new", "content": "The request timeout of the API is 10 seconds.", "created_at": "2026-02-01"},
+        {"id": "alone", "content": "Cranes in the harbour are painted yellow.", "created_at": "2026-02-01"},
+        {"id": "theirs", "content": "Use uv to run Python.", "project": "github.com/acme/a", "created_at": "2026-03-01"},
+        {"id": "others", "content": "The request timeout of the API is 5 seconds.", "project": "github.com/acme/b"},
+        {"id": "others2", "content": "Deploys happen on Mondays.", "project": "github.com/acme/a"},
+        {"id": "others3", "content": "Deploys happen on Mondays.", "project": "github.com/acme/b"},
+    )
+    before = exported(subcog)
+    done = subcog("doctor", "--memories")
+    assert done.code == 0
+    assert "subcog supersede run-old run-new" in done.out
+    assert "subcog supersede wait-old wait-new" in done.out
+    assert "30 seconds there" in done.out.replace("30 s there", "30 seconds there")
+    assert "subcog supersede run-new theirs" in done.out  # what is for all projects is for this one, too
+    assert "alone" not in done.out
+    assert "others2" not in done.out  # what two projects say is no duplicate
+    assert exported(subcog) == before
+    assert subcog("supersede", "run-old", "run-new").code == 0
+    assert "supersede run-old run-new" not in subcog("doctor", "--memories").out
+
+
+def test_what_has_expired_and_what_stands_in_the_clients_file_is_named(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "claude").mkdir()
+    (tmp_path / "claude" / "CLAUDE.md").write_text("# Mine\n\n- Never force-push\n  to a shared branch.\n", encoding="utf-8")
+    imported(
+        subcog,
+        tmp_path,
+        {"id": "over", "content": "The freeze lasts until Friday.", "expires_at": "2026-01-02"},
+        {"id": "told", "content": "never force-push to a shared branch."},
+        {"id": "fine", "content": "Never push on a Friday."},
+    )
+    out = subcog("doctor", "--memories").out
+    assert "it expired on 2026-01-02   subcog forget over" in out
+    assert "CLAUDE.md says it word for word   subcog forget told" in out
+    assert "fine" not in out
+
+
+def test_files_that_are_gone_are_told_in_their_project(
+    subcog: Run, home: Home, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / "there.py").touch()
+    root = str(tmp_path / "shop")
+    with Store.writer(home) as store:
+        store.add(
+            [make("a", id="lost", project=root, paths=("src/gone.py",)), make("b", id="kept", project=root, paths=("*.py",))]
+        )
+    assert "in a project's folder" in subcog("doctor", "--memories").err
+    monkeypatch.chdir(root)
+    out = subcog("doctor", "--memories").out
+    assert "no file matches src/gone.py   subcog edit lost --path GLOB" in out
+    assert "kept" not in out
+
+
+def test_what_was_not_used_for_a_year_is_told_only_where_that_is_known(make: Maker) -> None:
+    now = 4 * YEAR_MS
+    old = [make("x", id=name, created_at=YEAR_MS, updated_at=YEAR_MS) for name in ("never", "long ago", "lately")]
+    by_id = {"long ago": HandedOver(2, 2 * YEAR_MS), "lately": HandedOver(1, now - 1)}
+    found = find_unused(old, by_id, now)
+    assert [(one.memories[0].id, one.command) for one in found] == [
+        ("never", "subcog forget never"),
+        ("long ago", "subcog forget long ago"),
+    ]
+    remarks: list[str] = []
+    assert hygiene._unused(old, Use(by_id, now - 1), now, remarks) == []
+    assert "it is known since" in remarks[0]
+
+
+def test_a_contradiction_is_no_duplicate_and_other_numbers_name_other_things(make: Maker) -> None:
+    def kinds(old: str, new: str, cosine: float) -> list[str]:
+        return [one.kind for one in compare([NearPair(make(old, id="a"), make(new, id="b"), cosine)])]
+
+    assert kinds("We squash commits before merging.", "We do not squash commits before merging.", 0.97) == [CONTRADICTION]
+    assert kinds("Fixed BUG #1052 in the walker", "Fixed BUG #1089 in the walker", 0.97) == []
+    assert kinds("Use uv to run Python.", "Run Python through uv.", 0.9) == [DUPLICATE]
+    assert kinds("Use uv to run Python.", "Run Python through uv.", 0.7) == []
+    assert kinds("long " * 200, "also long " * 100, 0.9) == []
+
+
+def test_memories_without_final_vectors_are_counted(subcog: Run, home: Home, make: Maker) -> None:
+    with Store.writer(home) as store:
+        store.add([make("Use uv to run Python.", id="one")])
+    done = subcog("doctor", "--memories")
+    assert "1 have no final vector yet" in done.err
+    assert "nothing to tidy up" in done.err
+
+
+def test_it_goes_alone_and_needs_a_store(subcog: Run) -> None:
+    assert subcog("doctor", "--memories", "--prompt", "x").code == 2
+    assert subcog("doctor", "--memories").code == 1

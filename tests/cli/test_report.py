@@ -1,0 +1,124 @@
+"""`subcog report`: sums of the store that hold, in every form."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from subcog_hooks.cli.support.hygiene import YEAR_MS, Use
+from subcog_hooks.cli.support.inventory import Inventory
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from subcog_hooks.state import ledger
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.handed_over import HandedOver
+from tests.cli.conftest import Run
+from tests.conftest import Maker
+
+NOW = 1_772_445_600_000  # 2026-03-02
+LATELY = now_ms() - 1_000
+
+
+def reported(subcog: Run) -> dict[str, Any]:
+    done = subcog("report", "--json")
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+@pytest.fixture
+def filled(home: Home, make: Maker) -> Home:
+    with Store.writer(home) as store:
+        store.add(
+            [
+                make("one", id="one", project="github.com/acme/shop", namespace="decisions"),
+                make("two", id="two", project="github.com/acme/shop"),
+                make("three", id="three"),
+                make("old", id="old", expires_at=5_000),
+                make("maybe", id="maybe", status="pending"),
+                make("gone", id="gone", status="deleted"),
+            ]
+        )
+    state = State.open(home, 1_000)
+    for session in ("s1", "s2"):
+        ledger.record(state, session, ["one"], LATELY, "d")
+    state.close()
+    return home
+
+
+def test_memories_are_counted_by_project_and_namespace(subcog: Run, filled: Home) -> None:
+    found = reported(subcog)
+    assert found["projects"] == [
+        {"name": "github.com/acme/shop", "active": 2, "waiting": 0, "given": 1},
+        {"name": "user", "active": 1, "waiting": 1, "given": 0},
+    ]
+    assert [(group["name"], group["active"]) for group in found["namespaces"]] == [
+        ("learnings", 2),
+        ("decisions", 1),
+    ]
+    assert (found["memories"], found["active"], found["waiting"]) == (5, 3, ["maybe"])
+
+
+def test_what_is_handed_over_is_counted_by_sessions(subcog: Run, filled: Home) -> None:
+    found = reported(subcog)
+    assert found["handed_over"] == {"one": 2}
+    assert sorted(found["never"]) == ["three", "two"]
+    assert found["handed_over_since"] == LATELY
+    assert found["stale"] == [{"id": "old", "why": "expired"}]
+
+
+def test_the_terminal_names_what_counts(subcog: Run, filled: Home) -> None:
+    out = subcog("report").out
+    for part in ("github.com/acme/shop", "handed over, the most often", "    2  one", "wait for `subcog review`", "maybe"):
+        assert part in out
+
+
+def test_a_page_is_written_whole_and_for_its_owner(subcog: Run, filled: Home, tmp_path: Path) -> None:
+    done = subcog("report", "--html", "report.html")
+    assert done.out == ""
+    assert "written to report.html" in done.err
+    assert (tmp_path / "report.html").stat().st_mode & 0o077 == 0
+    assert "github.com/acme/shop" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    failed = subcog("report", "--html", "no/such/folder.html")
+    assert failed.code == 2
+    assert "can not be written" in failed.err
+
+
+def test_growth_is_by_month_without_gaps(make: Maker) -> None:
+    month = 31 * 86_400_000
+    memories = [make(str(number), created_at=at) for number, at in enumerate((NOW, NOW - 1, NOW - 2 * month))]
+    growth = Inventory(memories, Use({}, None), NOW).growth()
+    assert [(one.name, one.stored, one.new) for one in growth] == [
+        ("2025-12", 1, 1),
+        ("2026-01", 1, 0),
+        ("2026-02", 1, 0),
+        ("2026-03", 3, 2),
+    ]
+
+
+def test_what_nobody_used_for_a_year_is_stale_where_that_is_known(make: Maker) -> None:
+    old = make("old", id="old", created_at=NOW - 2 * YEAR_MS, updated_at=NOW - 2 * YEAR_MS)
+    used = make("used", id="used", created_at=NOW - 2 * YEAR_MS, updated_at=NOW - 2 * YEAR_MS)
+    by_id = {"used": HandedOver(1, NOW - 1)}
+    assert [one.id for _, one in Inventory([old, used], Use(by_id, NOW - 2 * YEAR_MS), NOW).stale()] == ["old"]
+    assert Inventory([old, used], Use(by_id, NOW - 1), NOW).stale() == []
+
+
+def test_without_memories_there_is_nothing_to_report(subcog: Run) -> None:
+    assert subcog("report").code == 1
+
+
+def test_ten_thousand_memories_make_a_page_of_less_than_five_megabytes(
+    subcog: Run, home: Home, make: Maker, tmp_path: Path
+) -> None:
+    words = "The cache of the shop is warmed at start, since the first request took four seconds without. " * 3
+    with Store.writer(home) as store:
+        store.add([make(f"{number} {words}", created_at=1 + number * 1_000_000) for number in range(10_000)])
+    began = time.process_time()
+    assert subcog("report", "--html", "report.html").code == 0
+    took = time.process_time() - began
+    assert took < 30  # seconds; 1 on a quiet machine
+    assert 1_000_000 < (tmp_path / "report.html").stat().st_size < 5_000_000
