@@ -1,0 +1,136 @@
+"""What the commands that share have in common: the server and the projects that are set, one synchronisation, that at rest."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from subcog_hooks import log
+from subcog_hooks.cli.support import embedding, session
+from subcog_hooks.embed import spaces
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.errors import ConfigError, ModelError, ServerError, StoreBusy, StoreError, SubcogError
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.project import identity_of
+from subcog_hooks.memory.vector_file import ExtensionMissing
+from subcog_hooks.paths import Home
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.sharing import connection, schema, vectors
+from subcog_hooks.sharing.known import ShareState
+from subcog_hooks.sharing.sync import LOCK_WAIT_MS, Outcome, Sync, locked
+
+URL, PROJECTS, CUES_FROM, AT_REST, AFTER_REMEMBER = (
+    f"share.{name}" for name in ("url", "projects", "cues_from", "at_rest", "after_remember")
+)
+FAILURE = "failure"  # the note of why the last synchronisation at rest ended early
+SYNCED = "synced"  # and of when the last one ended well
+
+
+def url_of(settings: Settings) -> str:
+    """Return the address of the team's server. Raises ConfigError where none is set."""
+    if url := str(settings[URL]):
+        return url
+    raise ConfigError("no team's server is set", "`subcog share init postgresql://USER@HOST/DATABASE` sets it")
+
+
+def names_in(settings: Settings, key: str) -> tuple[str, ...]:
+    """Return the names that a setting lists, each once."""
+    return tuple(dict.fromkeys(name for part in str(settings[key]).split(",") if (name := part.strip())))
+
+
+def projects_of(settings: Settings) -> tuple[str, ...]:
+    """Return the identities of the projects that are shared."""
+    return tuple(dict.fromkeys(map(identity_of, names_in(settings, PROJECTS))))
+
+
+@contextmanager
+def reached(url: str, wait_s: int = connection.CONNECT_WAIT_S) -> "Iterator[tuple[connection.Connection, schema.Found]]":
+    """Yield the connection to a server that has the tables, and what is there. Raises ConfigError, ServerError."""
+    with connection.opened(url, wait_s) as opened, connection.translated(url):
+        yield opened, schema.require(opened)
+
+
+def synchronise(
+    home: Home,
+    settings: Settings,
+    projects: tuple[str, ...],
+    *,
+    wait_s: int = connection.CONNECT_WAIT_S,
+    lock_wait_ms: int = LOCK_WAIT_MS,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Outcome:
+    """Synchronise projects with the server, with their vectors. Raises ServerError, StoreError, ConfigError.
+
+    What was stored before a failure stays, and is followed by index and vectors.
+    """
+    url = url_of(settings)
+    with (
+        locked(home, lock_wait_ms),
+        session.writing() as store,
+        ShareState.open(home) as state,
+        reached(url, wait_s) as (server, found),
+    ):
+        work = Sync(store, state, server, found, projects, frozenset(names_in(settings, CUES_FROM)), advance)
+        try:
+            outcome = work.run()
+        finally:
+            if work.outcome.has_changed_here:
+                session.follow(store)
+        if found.has_vectors:
+            _exchange_vectors(work, state, server, found, projects, advance)
+    return outcome
+
+
+def _exchange_vectors(
+    work: Sync,
+    state: ShareState,
+    server: "connection.Connection",
+    found: schema.Found,
+    projects: tuple[str, ...],
+    advance: Callable[[int], None],
+) -> None:
+    """Bring vectors both ways. Without them memories are found by words, and vectors are made here."""
+    is_waiting = found.may_write and any(state.without_vectors(project, "", 1) for project in projects)
+    if not work.arrived and not is_waiting:
+        return
+    try:
+        with spaces.open_following(session.home(), work.store, PACKAGED) as own:
+            for project in projects:
+                if arrived := [memory for memory in work.arrived if memory.project == project]:
+                    vectors.take(server, project, arrived, own, advance)
+                if found.may_write:
+                    vectors.send(server, found.vector_type, state, work.store, own, project, advance)
+    except ExtensionMissing:
+        pass  # `doctor` says so
+    except (StoreError, ModelError) as error:
+        log.write(session.home(), f"vectors were not exchanged with the team: {error}")
+
+
+def share_at_rest(home: Home, settings: Settings) -> None:
+    """Synchronise in the background, where the person has agreed to it. That the server is away is normal and says nothing."""
+    if not settings[URL] or not settings[AT_REST]:
+        return
+    try:
+        with ShareState.open(home) as state:
+            projects = tuple(name for name in projects_of(settings) if name in state.agreed())
+        if not projects:
+            return
+        why = ""
+        try:
+            synchronise(home, settings, projects, wait_s=connection.RESTING_WAIT_S, lock_wait_ms=0)
+        except ServerError as error:
+            why = error.message
+        note_result(home, why)
+    except StoreBusy:
+        return  # another process is at it
+    except Exception as error:  # noqa: BLE001 - nobody sees this process: the log has it
+        why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
+        log.write(home, f"the team's memories were not synchronised: {why}")
+    else:
+        embedding.afterwards()
+
+
+def note_result(home: Home, failure: str = "") -> None:
+    """Note how a synchronisation ended, for `share status`."""
+    with ShareState.open(home) as state:
+        state.note(FAILURE, failure)
+        if not failure:
+            state.note(SYNCED, str(now_ms()))
