@@ -58,15 +58,21 @@ def leaving(memory: Memory, withheld: "dict[str, list[object]] | None" = None) -
     withheld: of one that came from a colleague, as `Arrived` has it. Raises InvalidMemory where nothing is left of it, or
     where it is too large.
     """
-    own = memory.replaced(questions=tuple([one for one in memory.questions if one.by != LEARNED]), source="")
-    document = _document(cleaned(own)[0])
-    for field, (said, counted) in (withheld or {}).items():
+    document = with_withheld(cleaned(memory.replaced(source=""))[0], withheld or {})
+    if len(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")) > MAX_DOCUMENT:
+        raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
+    return document
+
+
+def with_withheld(memory: Memory, withheld: "dict[str, list[object]]") -> "Document":
+    """Return the document of a memory that was redacted just now, with what was held back of it."""
+    asked = tuple([one for one in memory.questions if one.by != LEARNED])
+    document = _document(memory.replaced(questions=asked) if asked != memory.questions else memory)
+    for field, (said, counted) in withheld.items():
         if document.get(field) == counted:
             document.pop(field, None)
             if said is not None:
                 document[field] = said
-    if len(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")) > MAX_DOCUMENT:
-        raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
     return document
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 WAIT_MS = 10_000  # for another process; only one synchronises at a time
 NAME = "share.db"
+ARRIVING = "arriving"  # in the place of a fingerprint: it is being stored, for the first time
 NOTHING = -1  # of the store's revisions: nothing has been looked at
 
 _VERSION_1 = """
@@ -50,6 +51,7 @@ CREATE INDEX known_by_seq ON known (seq);
 CREATE INDEX known_by_id ON known (id);
 CREATE INDEX known_missed ON known (project, id) WHERE missed OR sending <> '';
 CREATE INDEX known_without_vectors ON known (project, id) WHERE vectors = '' AND author = '' AND shared <> '';
+CREATE INDEX known_arriving ON known (project, id) WHERE local = 'arriving';
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
 
@@ -196,6 +198,11 @@ class ShareState:
         """Return what is known of the memories of these row numbers of the store."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
         return [Known.from_row(row) for row in self.run(sql, (json.dumps(list(seqs)),))]
+
+    def arriving(self) -> list[Known]:
+        """Return what was about to be stored when a synchronisation was cut off."""
+        sql = f"SELECT {_COLUMNS} FROM known WHERE local = '{ARRIVING}'"  # noqa: S608 - constants
+        return [Known.from_row(row) for row in self.run(sql)]
 
     def unfinished(self, project: str) -> list[Known]:
         """Return what has to be sent whether it has changed or not."""

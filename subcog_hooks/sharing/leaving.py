@@ -63,7 +63,8 @@ def _lines(connection: "Connection") -> "Iterator[str]":
         cursor.itersize = AT_ONCE
         cursor.execute(_ALL)
         for project, id_, author, document in cursor:
-            yield to_json({"id": id_, "project": project, **document, "trust": TEAM, "source": team_source(shown_author(author))}) + "\n"
+            source = team_source(shown_author(author))
+            yield to_json({"id": id_, "project": project, **document, "trust": TEAM, "source": source}) + "\n"
 
 
 def erase(connection: "Connection", project: str, ids: "Sequence[str]", *, has_vectors: bool) -> None:

@@ -14,13 +14,13 @@ from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.model import TEAM, Memory, now_ms
 from subcog_hooks.sharing import documents
-from subcog_hooks.sharing.known import NOTHING, Known, ShareState
+from subcog_hooks.sharing.known import ARRIVING, NOTHING, Known, ShareState
 from subcog_hooks.sharing.schema import LOST, MAX_DOCUMENT
 from subcog_hooks.text.languages import language_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from subcog_hooks.memory.store import Store
     from subcog_hooks.paths import Home
@@ -138,6 +138,7 @@ class Sync:
     def run(self) -> Outcome:
         """Fetch, then send. Raises StoreError; psycopg's errors, after which it can be done again."""
         self._state.meet(self._found.server)
+        self._settle_arriving()
         self._notice_restored_server()
         for project in self._projects:
             looked = self._state.progress(project)[1]
@@ -153,6 +154,15 @@ class Sync:
         self.outcome.is_read_only = not self._found.may_write
         self._note_seen()
         return self.outcome
+
+    def _settle_arriving(self) -> None:
+        """Decide of what a cut-off run was about to store whether it did: what is here since then was made from it."""
+        arriving = self._state.arriving()
+        there = self.store.by_ids([known.id for known in arriving])
+        self._state.drop([known for known in arriving if known.id not in there])
+        for known in arriving:
+            known.local = ""
+        self._state.put([known for known in arriving if known.id in there])
 
     # a database that was put back
 
@@ -239,6 +249,7 @@ class Sync:
                 self._delete_here(row, one, memory, changed)
             else:
                 self._put_here(row, one, memory, changed)
+        self._state.put(changed.about_to_arrive())
         changed.write(self.store)
         self._state.put([*changed.noted(), *changed.kept])
         self.outcome.fetched += len(changed.new) + len(changed.changed)
@@ -461,14 +472,20 @@ class _Changes:
         if self.purged:
             store.purge(self.purged)
 
-    def noted(self) -> "Iterable[Known]":
-        """Yield what is known of the memories that were written."""
+    def about_to_arrive(self) -> "list[Known]":
+        """Return what is known of new memories until they are stored. To be called before `write`."""
         for known in self._known:
             memory = self.new.get(known.id) or self.changed[known.id]
-            known.seq = memory.seq
-            known.local = documents.local_digest(memory)
-            known.shared = documents.digest(documents.leaving(memory, known.withheld))
-            yield known
+            known.local = ARRIVING
+            known.shared = documents.digest(documents.with_withheld(memory, known.withheld))
+        return [known for known in self._known if known.id in self.new]
+
+    def noted(self) -> "list[Known]":
+        """Return what is known of the memories that were written."""
+        for known in self._known:
+            memory = self.new.get(known.id) or self.changed[known.id]
+            known.seq, known.local = memory.seq, documents.local_digest(memory)
+        return self._known
 
 
 def _staged(one: Leaving) -> "tuple[object, ...]":

@@ -4,14 +4,14 @@ They are the packaged model's, of a memory's whole text and its passages, int8 a
 not taken: nobody makes a memory come where its words do not.
 """
 
-from subcog_hooks.embed import models, spaces
+from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.memory.vectors import FIRST_QUESTION, PASSAGES, VectorStore
 from subcog_hooks.sharing.known import Known, ShareState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
@@ -115,8 +115,8 @@ def take(
         for id_, content_hash, numbers in rows:
             if part[id_].content_hash == content_hash:
                 made.setdefault(id_, []).append(_vector(numbers))
-        fitting = _fitting([(part[id_], vectors_) for id_, vectors_ in made.items() if all(vectors_)])
-        done += vectors.finish((memory.seq * PASSAGES, memory.content_hash, own) for memory, own in fitting)
+        fitting = [(part[id_], vectors_) for id_, vectors_ in made.items() if _fits(part[id_], vectors_, vectors)]
+        done += vectors.finish((memory.seq * PASSAGES, memory.content_hash, given) for memory, given in fitting)
         progress(len(part))
     return done
 
@@ -129,14 +129,7 @@ def _vector(numbers: "Sequence[float]") -> bytes:
         return b""
 
 
-def _fitting(made: "Sequence[tuple[Memory, list[bytes]]]") -> "Iterator[tuple[Memory, list[bytes]]]":
-    """Yield those whose vector is like that which the static encoder makes of the text."""
-    import numpy as np  # 65 ms, for commands alone
-
-    expected = spaces.provisional(PACKAGED)([memory.content for memory, _ in made]) if made else []
-    for (memory, own), static in zip(made, expected, strict=True):
-        if static is None or any(len(vector) != PACKAGED.dimension for vector in own):
-            continue
-        one, other = (np.frombuffer(vector, np.int8).astype(np.float32) for vector in (own[0], static))
-        if float(one @ other) >= LEAST_LIKENESS * float(np.linalg.norm(one) * np.linalg.norm(other)):
-            yield memory, own
+def _fits(memory: "Memory", given: "Sequence[bytes]", vectors: VectorStore) -> bool:
+    """Return whether vectors may be those of a memory's text, by the first one that was made of it here."""
+    is_whole = all(len(vector) == PACKAGED.dimension for vector in given)
+    return is_whole and vectors.cosines(given[0], [memory.seq]).get(memory.seq, 0.0) >= LEAST_LIKENESS
