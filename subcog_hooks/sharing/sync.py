@@ -300,7 +300,8 @@ class Sync:
     def _put_here(self, row: "_Row", known: Known, memory: Memory | None, changed: "_Changes") -> None:
         document = row.document
         assert document is not None
-        if memory is not None and memory.status == "deleted" and known.revision is None:
+        is_forgotten = memory is not None and memory.project == known.project and memory.status == "deleted"
+        if is_forgotten and known.revision is None:
             known.revision = row.revision  # forgotten here, of which the team knows nothing: it stays so here alone
             changed.kept.append(known)
             return

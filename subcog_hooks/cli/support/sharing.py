@@ -1,25 +1,27 @@
 """What the commands that share have in common: the server and the projects that are set, one synchronisation, that at rest."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from subcog_hooks import log
 from subcog_hooks.cli.support import embedding, session
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import ConfigError, ModelError, ServerError, StoreBusy, StoreError, SubcogError
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.errors import ConfigError, ModelError, ServerError, StoreBusy, StoreError, SubcogError, UsageError
+from subcog_hooks.hooks import detached
+from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.paths import Home
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.sharing import connection, schema, vectors
+from subcog_hooks.sharing import connection, leaving, schema, vectors
 from subcog_hooks.sharing.known import ShareState
 from subcog_hooks.sharing.sync import LOCK_WAIT_MS, Outcome, Sync, locked
 
 URL, PROJECTS, CUES_FROM, AT_REST, AFTER_REMEMBER = (
     f"share.{name}" for name in ("url", "projects", "cues_from", "at_rest", "after_remember")
 )
+SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
 FAILURE = "failure"  # the note of why the last synchronisation at rest ended early
 SYNCED = "synced"  # and of when the last one ended well
 
@@ -104,9 +106,41 @@ def _exchange_vectors(
         log.write(session.home(), f"vectors were not exchanged with the team: {error}")
 
 
+def require_shared(memories: Sequence[Memory]) -> None:
+    """Raise UsageError for a memory that is in no shared project, ConfigError where no server is set."""
+    settings = session.settings()
+    url_of(settings)
+    projects = projects_of(settings)
+    for memory in memories:
+        if memory.project not in projects:
+            raise UsageError(f"{memory.id} is in no project that you share", "`subcog forget --purge` erases it here")
+
+
+def erase(memories: Sequence[Memory]) -> None:
+    """Erase memories on the server for good. Raises ServerError, after which nothing or all of a project's is erased."""
+    with reached(url_of(session.settings())) as (server, found):
+        for project in dict.fromkeys(memory.project for memory in memories if memory.project):
+            ids = [memory.id for memory in memories if memory.project == project]
+            leaving.erase(server, project, ids, has_vectors=found.has_vectors)
+
+
+def send_afterwards(memory: Memory) -> None:
+    """Leave it to a detached process to send a memory that was stored just now, where the person wants that."""
+    settings = session.settings()
+    if settings[URL] and settings[AFTER_REMEMBER] and memory.project in projects_of(settings) and detached.may_start():
+        with suppress(OSError):  # a session that begins does it
+            detached.start(session.home(), [*SYNC_COMMAND, QUIETLY])
+
+
 def share_at_rest(home: Home, settings: Settings) -> None:
-    """Synchronise in the background, where the person has agreed to it. That the server is away is normal and says nothing."""
-    if not settings[URL] or not settings[AT_REST]:
+    """Synchronise in the background when a session begins, where the person wants that."""
+    if settings[AT_REST]:
+        share_quietly(home, settings)
+
+
+def share_quietly(home: Home, settings: Settings) -> None:
+    """Synchronise what the person has agreed to, and say nothing: that the server is away is normal."""
+    if not settings[URL]:
         return
     try:
         with ShareState.open(home) as state:
