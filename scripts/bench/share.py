@@ -9,7 +9,6 @@ import argparse
 import json
 import random
 import shutil
-import sys
 import tempfile
 import time
 import warnings
@@ -162,6 +161,7 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
 
 def fill(server: "connection.Connection", files: Sequence[str], count: int) -> None:
     begun = time.perf_counter()
+    [(definition,)] = server.execute("SELECT pg_get_indexdef('subcog.vectors_by_sign'::regclass)").fetchall()
     server.execute("DROP INDEX subcog.vectors_by_sign")
     texts = texts_of(files, count)
     number = 0
@@ -176,16 +176,13 @@ def fill(server: "connection.Connection", files: Sequence[str], count: int) -> N
             with cursor.copy("COPY subcog.vectors (project, id, part, model, content_hash, embedding) FROM STDIN") as copy:
                 for id_, vector in zip(ids, encode_many(part), strict=True):
                     copy.write_row((PROJECT, id_, 0, vectors.model_name(), id_, vectors.written(vector)))
-    print(f"filled in {time.perf_counter() - begun:.0f} s")
+    print(f"filled in {time.perf_counter() - begun:.0f} s", flush=True)
     begun = time.perf_counter()
     server.execute(f"SET maintenance_work_mem = '{WORKERS_MEMORY}'")
-    server.execute(
-        "CREATE INDEX vectors_by_sign ON subcog.vectors USING hnsw"
-        " ((public.binary_quantize(embedding)::bit(384)) public.bit_hamming_ops)"
-    )
+    server.execute(definition)
     server.execute("VACUUM ANALYZE subcog.memories")
     server.execute("VACUUM ANALYZE subcog.vectors")
-    print(f"index and statistics in {time.perf_counter() - begun:.0f} s")
+    print(f"index and statistics in {time.perf_counter() - begun:.0f} s", flush=True)
 
 
 def exact(server: "connection.Connection", vector: bytes, k: int) -> list[str]:
@@ -217,7 +214,6 @@ def main() -> None:
         else:
             rows = [json.loads(line) for line in Path(given.queries).read_text("utf-8").splitlines()]
             measure_search(url, given.texts, [row.get("query") or row["text"] for row in rows][:200], given.count)
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from subcog_hooks.sharing.schema import Found
 
 MOST_WITH_WORDS = 3_000  # memories that are looked at for their words: those with the rarest ones
-MOST_NEAR = 400  # vectors of the nearest signs that are compared exactly: recall@10 .98 to .99 of a scan of 1,000,000
+MOST_NEAR = 800  # vectors of the nearest signs that are compared exactly
 MOST_WORDS = 32  # of a query
 WORDS_LENGTH_SHARE = 0.75  # b of BM25
 WORDS_SATURATION = 1.2  # k1 of BM25
