@@ -161,8 +161,10 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
 
 def fill(server: "connection.Connection", files: Sequence[str], count: int) -> None:
     begun = time.perf_counter()
-    [(definition,)] = server.execute("SELECT pg_get_indexdef('subcog.vectors_by_sign'::regclass)").fetchall()
-    server.execute("DROP INDEX subcog.vectors_by_sign")
+    definitions = []
+    for name in ("memories_by_words", "vectors_by_sign"):  # made once in the end, as a restored dump does
+        definitions += server.execute("SELECT pg_get_indexdef(%s::regclass)", (f"subcog.{name}",)).fetchall()
+        server.execute(f"DROP INDEX subcog.{name}".encode())
     texts = texts_of(files, count)
     number = 0
     while part := [text for text, _ in zip(texts, range(AT_ONCE), strict=False)]:
@@ -179,7 +181,8 @@ def fill(server: "connection.Connection", files: Sequence[str], count: int) -> N
     print(f"filled in {time.perf_counter() - begun:.0f} s", flush=True)
     begun = time.perf_counter()
     server.execute(f"SET maintenance_work_mem = '{WORKERS_MEMORY}'")
-    server.execute(definition)
+    for (definition,) in definitions:
+        server.execute(definition)
     server.execute("VACUUM ANALYZE subcog.memories")
     server.execute("VACUUM ANALYZE subcog.vectors")
     print(f"index and statistics in {time.perf_counter() - begun:.0f} s", flush=True)

@@ -17,7 +17,7 @@ from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.sharing import connection, documents, leaving, schema
 from subcog_hooks.sharing.known import ShareState
 from subcog_hooks.sharing.schema import LOST
-from subcog_hooks.sharing.sync import Outcome
+from subcog_hooks.sharing.sync import SyncOutcome
 
 SHOWN = 5  # memories, of a dry run, and problems
 _STATUSES = ("active", "superseded", "archived")
@@ -188,7 +188,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 
 @commands.command()
 def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
-    """Stop sharing. Memories stay where they are, here and on the server.
+    """End sharing. Memories stay where they are, here and on the server.
 
     Example: subcog share off
     """
@@ -246,7 +246,7 @@ def _leaving_of(store: Store, project: str) -> "tuple[list[tuple[Memory, documen
     return ready, refused
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(outcome: SyncOutcome) -> None:
     parts = [f"sent {outcome.sent}", f"fetched {outcome.fetched}"]
     parts += [f"deleted there {outcome.deleted_there}"] if outcome.deleted_there else []
     parts += [f"deleted here {outcome.deleted_here}"] if outcome.deleted_here else []

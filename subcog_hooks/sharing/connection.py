@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CONNECT_WAIT_S = 10  # of a command that somebody waits for
 RESTING_WAIT_S = 5  # of the work at rest
 STATEMENT_WAIT_MS = 60_000  # a batch takes .2 s; a whole export is read in pieces
-LOCK_WAIT_MS = 10_000  # for another client that is sending a batch
+OTHERS_WAIT_MS = 10_000  # for another client that is sending a batch
 SILENCE_MS = 20_000  # without a sign of the server, whatever it is doing
 LONGEST_MESSAGE = 300  # characters of what the server says
 VERIFYING = ("verify-ca", "verify-full")
@@ -128,7 +128,7 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
     import psycopg
 
     parameters = settings_of(url)
-    options = f"-c statement_timeout={STATEMENT_WAIT_MS} -c lock_timeout={LOCK_WAIT_MS} -c search_path=pg_catalog"
+    options = f"-c statement_timeout={STATEMENT_WAIT_MS} -c lock_timeout={OTHERS_WAIT_MS} -c search_path=pg_catalog"
     with translated(url):
         connection = psycopg.connect(
             url,

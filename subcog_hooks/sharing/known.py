@@ -1,4 +1,4 @@
-"""share.db: what this home knows of the team's server, so that a synchronisation looks at changes alone.
+"""team.db: what this home knows of the team's server, so that a synchronisation looks at changes alone.
 
 A cache: it may be deleted at any time. Then all is fetched and compared anew, and where the server has another version of a
 memory, the one here is kept beside it as superseded.
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from subcog_hooks.paths import Home
 
-WAIT_MS = 10_000  # for another process; only one synchronises at a time
-NAME = "share.db"
+STATE_OPEN_WAIT_MS = 10_000  # for another process; only one synchronises at a time
+NAME = "team.db"
 ARRIVING = "arriving"  # in the place of a fingerprint: it is being stored, for the first time
 NOTHING = -1  # of the store's revisions: nothing has been looked at
 
@@ -55,7 +55,7 @@ CREATE INDEX known_arriving ON known (project, id) WHERE local = 'arriving';
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = Schema(migrations=(_VERSION_1,), synchronous="FULL")
+SHARE_SCHEMA = Schema(migrations=(_VERSION_1,), synchronous="FULL")
 _FIELDS = (
     *("project", "id", "seq", "revision", "local", "shared", "sending", "missed", "author", "withheld", "bytes", "vectors"),
 )
@@ -104,7 +104,7 @@ class Known:
 
 
 class ShareState:
-    """An open share.db. Every method raises StoreError when SQLite does."""
+    """An open team.db. Every method raises StoreError when SQLite does."""
 
     __slots__ = ("_connection", "path")
 
@@ -116,7 +116,7 @@ class ShareState:
     def open(cls, home: "Home") -> "ShareState":
         home.create()
         path = path_in(home)
-        return cls(database.open_writer(path, SCHEMA, WAIT_MS), path)
+        return cls(database.open_writer(path, SHARE_SCHEMA, STATE_OPEN_WAIT_MS), path)
 
     def __enter__(self) -> "Self":
         return self

@@ -42,7 +42,7 @@ CREATE TABLE subcog.memories (
   CHECK (doc IS NULL OR jsonb_typeof(doc -> 'content') = 'string')
 );
 CREATE INDEX memories_by_revision ON subcog.memories (project, revision);
-CREATE INDEX memories_by_words ON subcog.memories USING gin (words) WITH (fastupdate = off);
+CREATE INDEX memories_by_words ON subcog.memories USING gin (words);
 
 -- one row for each statement that wrote: a client that names one which is not here has seen what a backup took back
 CREATE TABLE subcog.pushes (revision bigint PRIMARY KEY, token uuid NOT NULL DEFAULT gen_random_uuid());
@@ -176,8 +176,8 @@ _OF_VECTORS = ("GRANT SELECT ON subcog.vectors TO {role}",)
 _WRITING_VECTORS = ("GRANT INSERT, DELETE, UPDATE ON subcog.vectors TO {role}",)
 
 
-class Found:
-    """What is on the server. server: its id, "" where there is nothing; has_vectors: it has the table of vectors;
+class TeamTables:
+    """The state of the server. server: its id, "" where there is nothing; has_vectors: it has the table of vectors;
     vector_schema: the schema of the extension, "" without it; is_by_project: rows are kept apart by project; may_write: the
     role that asks may."""
 
@@ -217,7 +217,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def look(connection: "Connection") -> Found:
+def look(connection: "Connection") -> TeamTables:
     """Return what is on the server, and the role that asks."""
     row = connection.execute(
         "SELECT to_regclass('subcog.server') IS NOT NULL, to_regclass('subcog.vectors') IS NOT NULL, session_user,"
@@ -230,7 +230,7 @@ def look(connection: "Connection") -> Found:
     server, version = "", 0
     if is_there and (known := connection.execute("SELECT id::text, version FROM subcog.server").fetchone()):
         server, version = known
-    return Found(
+    return TeamTables(
         server,
         version,
         vector_schema or "",
@@ -241,7 +241,7 @@ def look(connection: "Connection") -> Found:
     )
 
 
-def require(connection: "Connection") -> Found:
+def require(connection: "Connection") -> TeamTables:
     """Return what is on the server. Raises ServerError unless it has the tables of this version."""
     found = look(connection)
     if not found.version:
@@ -260,7 +260,7 @@ def require(connection: "Connection") -> Found:
 
 
 class Plan:
-    """What `share init` would do on the server. statements: the SQL; told: the same in words, a line each."""
+    """The steps of `share init` on the server. statements: the SQL; told: the same in words, a line each."""
 
     __slots__ = ("statements", "told")
 
@@ -274,7 +274,12 @@ class Plan:
 
 
 def plan(
-    connection: "Connection", found: Found, *, by_project: bool, writers: "Sequence[str]" = (), readers: "Sequence[str]" = ()
+    connection: "Connection",
+    found: TeamTables,
+    *,
+    by_project: bool,
+    writers: "Sequence[str]" = (),
+    readers: "Sequence[str]" = (),
 ) -> Plan:
     """Return what is missing on the server. Raises ServerError for a later version's tables.
 
@@ -324,7 +329,7 @@ def _makeable(connection: "Connection", made: Plan) -> str:
 
 
 def carry_out(connection: "Connection", made: Plan) -> None:
-    """Do all of a plan, or nothing."""
+    """Run all of a plan, or nothing of it."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('subcog.schema'))")
         for statement in made.statements:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from subcog_hooks.paths import Home
     from subcog_hooks.sharing.connection import Connection
     from subcog_hooks.sharing.documents import Document
-    from subcog_hooks.sharing.schema import Found
+    from subcog_hooks.sharing.schema import TeamTables
 
     Progress = Callable[[int], None]
 
@@ -34,7 +34,7 @@ BATCH = 1_000  # memories sent or fetched at once: what a kill costs
 BATCH_BYTES = 8_000_000  # of documents fetched at once
 MAX_OF_AUTHOR = 200_000_000  # bytes of documents that are taken of one colleague
 LOCK = "share.lock"
-LOCK_WAIT_MS = 60_000  # for another process of this home that synchronises
+SYNC_LOCK_WAIT_MS = 60_000  # for another process of this home that synchronises
 _NOBODY = ""  # the author of what this home has sent
 
 _SINCE = """
@@ -65,7 +65,7 @@ FROM subcog.memories AS there JOIN pg_temp.subcog_staged AS sent ON there.projec
 """
 
 
-class Outcome:
+class SyncOutcome:
     """The result of a synchronisation.
 
     sent, deleted_there, fetched, deleted_here: memories; lost: ids of versions that lost a conflict, as they arrived here;
@@ -102,7 +102,7 @@ class Leaving:
         self.memory = memory
 
 
-def locked(home: "Home", wait_ms: int = LOCK_WAIT_MS) -> ProcessLock:
+def locked(home: "Home", wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
     """Return the lock that keeps other processes of this home from synchronising. Entered, it raises StoreBusy."""
     return ProcessLock(os.path.join(home.root, LOCK), wait_ms, "synchronising with the team")
 
@@ -119,7 +119,7 @@ class Sync:
         store: "Store",
         state: ShareState,
         connection: "Connection",
-        found: "Found",
+        found: "TeamTables",
         projects: "Sequence[str]",
         cues_from: "frozenset[str]" = frozenset(),
         progress: "Progress | None" = None,
@@ -132,10 +132,10 @@ class Sync:
         self._cues_from = cues_from
         self._progress = progress or (lambda _: None)
         self._over = state.bytes_by_author()
-        self.outcome = Outcome()
+        self.outcome = SyncOutcome()
         self.arrived: list[Memory] = []  # with vectors that may be on the server
 
-    def run(self) -> Outcome:
+    def run(self) -> SyncOutcome:
         """Fetch, then send. Raises StoreError; psycopg's errors, after which it can be done again."""
         self._state.meet(self._found.server)
         self._settle_arriving()
@@ -167,7 +167,7 @@ class Sync:
     # a database that was put back
 
     def _notice_restored_server(self) -> None:
-        """Where the server has lost what was seen there, make all that is known here what has to be sent."""
+        """Mark all that is known here as to be sent, where the server has lost what was seen there."""
         _, revision, token = self._state.server()
         if (
             not token
@@ -219,12 +219,12 @@ class Sync:
                 rows = self._server.execute(_SINCE, values).fetchall()
                 if not rows:
                     break
-                has_fetched |= self._take(project, [_Row(*row) for row in rows])
+                has_fetched |= self._take(project, [_ServerRow(*row) for row in rows])
                 self._state.note_fetched(project, rows[-1][1])
                 self._progress(len(rows))
         return has_fetched
 
-    def _take(self, project: str, rows: "list[_Row]") -> bool:
+    def _take(self, project: str, rows: "list[_ServerRow]") -> bool:
         """Store what came, then note it. Return whether anything of it was not known."""
         known = self._state.find(project, [row.id for row in rows])
         rows = [row for row in rows if row.id not in known or row.revision > (known[row.id].revision or 0)]
@@ -258,7 +258,7 @@ class Sync:
         self.arrived += [*changed.new.values(), *changed.changed.values()]
         return True
 
-    def _read_documents(self, project: str, rows: "list[_Row]") -> None:
+    def _read_documents(self, project: str, rows: "list[_ServerRow]") -> None:
         ids = [row.id for row in rows if not row.is_left]
         there = {id_: (revision, document) for id_, revision, document in self._server.execute(_DOCUMENTS, (project, ids))}
         for row in rows:
@@ -283,7 +283,7 @@ class Sync:
         except InvalidMemory:
             return True
 
-    def _delete_here(self, row: "_Row", known: Known, memory: Memory | None, changed: "_Changes") -> None:
+    def _delete_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:
         is_here = memory is not None and memory.status != "deleted" and memory.project == known.project
         if known.revision is not None and is_here and self._is_dirty(known, memory) and not row.is_erased:
             known.missed = True
@@ -297,7 +297,7 @@ class Sync:
                 changed.deleted[memory.id] = memory.replaced(status="deleted", updated_at=now_ms())
         changed.kept.append(known)
 
-    def _put_here(self, row: "_Row", known: Known, memory: Memory | None, changed: "_Changes") -> None:
+    def _put_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:
         document = row.document
         assert document is not None
         is_forgotten = memory is not None and memory.project == known.project and memory.status == "deleted"
@@ -424,7 +424,7 @@ class Sync:
         self.outcome.sent += len(batch) - gone
 
 
-class _Row:
+class _ServerRow:
     """One memory as the server has it. is_left: it is too large, or its author has sent too much; is_stale: it has changed
     since the server was asked for it."""
 
@@ -442,7 +442,7 @@ class _Row:
 
 
 class _Changes:
-    """What a batch changes here. kept: what is known of memories that stay as they are."""
+    """The changes of a batch here. kept: what is known of memories that stay as they are."""
 
     __slots__ = ("_known", "changed", "deleted", "kept", "new", "purged")
 

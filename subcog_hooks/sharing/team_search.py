@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.recall.tuning import Tuning
     from subcog_hooks.sharing.connection import Connection
-    from subcog_hooks.sharing.schema import Found
+    from subcog_hooks.sharing.schema import TeamTables
 
 MOST_WITH_WORDS = 3_000  # memories that are looked at for their words: those with the rarest ones
 MOST_NEAR = 800  # vectors of the nearest signs that are compared exactly
-MOST_WORDS = 32  # of a query
+MOST_QUERY_WORDS = 32  # of a query
 WORDS_LENGTH_SHARE = 0.75  # b of BM25
 WORDS_SATURATION = 1.2  # k1 of BM25
 USUAL_LENGTH = 25.0  # different words of a memory
@@ -119,7 +119,7 @@ class TeamHit(NamedTuple):
 
 
 class TeamRequest:
-    """What is asked of the server. vector: of the query, None to compare words alone; namespaces: () for all."""
+    """A question to the server. vector: of the query, None to compare words alone; namespaces: () for all."""
 
     __slots__ = ("limit", "namespaces", "offset", "projects", "text", "vector")
 
@@ -142,7 +142,7 @@ class TeamRequest:
 
 
 def search(
-    connection: "Connection", found: "Found", asked: TeamRequest, tuning: "Tuning", alpha: float, now: int
+    connection: "Connection", found: "TeamTables", asked: TeamRequest, tuning: "Tuning", alpha: float, now: int
 ) -> list[TeamHit]:
     """Return the server's hits, best first. alpha: the share of meaning where both are compared.
 
@@ -184,7 +184,7 @@ def search(
     return hits
 
 
-def statement(found: "Found", *, by_words: bool, by_meaning: bool) -> str:
+def statement(found: "TeamTables", *, by_words: bool, by_meaning: bool) -> str:
     """Return the one statement that searches and fuses."""
     name = quoted(found.vector_schema)
     names = {"schema": "OPERATOR", "name": name, "type": found.vector_type, "kept": _KEPT}
@@ -209,7 +209,7 @@ class _Words:
 
     def __init__(self, connection: "Connection", text: str) -> None:
         rows = connection.execute(_LEXEMES, (language_of(text) or "english", text)).fetchall()
-        counted = sorted((count, lexeme, total) for lexeme, count, total in rows)[:MOST_WORDS]
+        counted = sorted((count, lexeme, total) for lexeme, count, total in rows)[:MOST_QUERY_WORDS]
         self.words = [_as_query(lexeme) for _, lexeme, _ in counted]
         self.weights = [log(1 + (total - count + 0.5) / (count + 0.5)) for count, _, total in counted]
         self.full = sum(self.weights)

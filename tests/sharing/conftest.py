@@ -89,7 +89,7 @@ class Member:
         self.home = home
         self.role = role
         self.url = url
-        self.projects = (SHOP,)
+        self.projects: tuple[str, ...] = (SHOP,)
         self.cues_from: frozenset[str] = frozenset()
         self._ids = IdMaker()
 

@@ -161,7 +161,7 @@ def test_without_its_notes_of_the_server_a_home_compares_anew(team: Team) -> Non
     ada.sync(), bob.sync()
     bob.change(changed.id, content="bob's text, sent")
     bob.sync()
-    for file in Path(ada.home.root).glob("share.db*"):
+    for file in Path(ada.home.root).glob("team.db*"):
         file.unlink()
     ada.sync(), bob.sync()
     there = ada.memories()

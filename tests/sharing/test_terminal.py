@@ -118,7 +118,8 @@ def test_a_first_synchronisation_shows_what_leaves_and_needs_a_yes(ada: Person, 
 
 def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
-    ada.begin(), bob.begin()
+    ada.begin()
+    bob.begin()
     ada.run("edit", noted, "--content", "The pool has 30 connections.")
     bob.run("edit", noted, "--content", "The pool has 40 connections.")
     ada.run("share", "sync")
@@ -139,7 +140,8 @@ def test_vectors_travel_and_the_server_is_searched_by_them(ada: Person, bob: Per
     noted = ada.run("remember", "Orders are frozen on the last Friday of a month.").stdout.strip()
     ada.run("remember", "The login page is blue.")
     ada.run("reindex")  # the final vectors
-    ada.begin(), bob.begin()
+    ada.begin()
+    bob.begin()
     assert team.run("SELECT count(*) FROM subcog.vectors WHERE part = 0") == [(2,)]
     assert "embedded" not in bob.run("reindex").stderr  # they came with the memories
     found = json.loads(bob.run("search", "--team", "--json", "when can no purchase be changed").stdout)
@@ -169,7 +171,8 @@ def test_a_vector_of_another_text_is_not_taken(ada: Person, bob: Person, team: T
 def test_forget_everywhere_erases_it_on_the_server_and_at_colleagues(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
     other = ada.run("remember", "Not erased.").stdout.strip()
-    ada.begin(), bob.begin()
+    ada.begin()
+    bob.begin()
     private = ada.run("remember", "--user", "Mine alone.").stdout.strip()
     assert "in no project that you share" in ada.run("forget", private, "--everywhere", code=2).stderr
     ada.run("forget", noted, "--everywhere")

@@ -1,4 +1,4 @@
-"""What the commands that share have in common: the server and the projects that are set, one synchronisation, that at rest."""
+"""The common ground of the commands that share: the server and projects that are set, one synchronisation, that at rest."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +16,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, leaving, schema, vectors
 from subcog_hooks.sharing.known import ShareState
-from subcog_hooks.sharing.sync import LOCK_WAIT_MS, Outcome, Sync, locked
+from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
 
 URL, PROJECTS, CUES_FROM, AT_REST, AFTER_REMEMBER = (
     f"share.{name}" for name in ("url", "projects", "cues_from", "at_rest", "after_remember")
@@ -44,7 +44,7 @@ def projects_of(settings: Settings) -> tuple[str, ...]:
 
 
 @contextmanager
-def reached(url: str, wait_s: int = connection.CONNECT_WAIT_S) -> "Iterator[tuple[connection.Connection, schema.Found]]":
+def reached(url: str, wait_s: int = connection.CONNECT_WAIT_S) -> "Iterator[tuple[connection.Connection, schema.TeamTables]]":
     """Yield the connection to a server that has the tables, and what is there. Raises ConfigError, ServerError."""
     with connection.opened(url, wait_s) as opened, connection.translated(url):
         yield opened, schema.require(opened)
@@ -56,10 +56,10 @@ def synchronise(
     projects: tuple[str, ...],
     *,
     wait_s: int = connection.CONNECT_WAIT_S,
-    lock_wait_ms: int = LOCK_WAIT_MS,
+    lock_wait_ms: int = SYNC_LOCK_WAIT_MS,
     advance: Callable[[int], None] = lambda _: None,
-) -> Outcome:
-    """Synchronise projects with the server, with their vectors. Raises ServerError, StoreError, ConfigError.
+) -> SyncOutcome:
+    """Bring projects and the server to one state, with their vectors. Raises ServerError, StoreError, ConfigError.
 
     What was stored before a failure stays, and is followed by index and vectors.
     """
@@ -85,7 +85,7 @@ def _exchange_vectors(
     work: Sync,
     state: ShareState,
     server: "connection.Connection",
-    found: schema.Found,
+    found: schema.TeamTables,
     projects: tuple[str, ...],
     advance: Callable[[int], None],
 ) -> None:
@@ -133,13 +133,13 @@ def send_afterwards(memory: Memory) -> None:
 
 
 def share_at_rest(home: Home, settings: Settings) -> None:
-    """Synchronise in the background when a session begins, where the person wants that."""
+    """Run a synchronisation in the background when a session begins, where the person wants that."""
     if settings[AT_REST]:
         share_quietly(home, settings)
 
 
 def share_quietly(home: Home, settings: Settings) -> None:
-    """Synchronise what the person has agreed to, and say nothing: that the server is away is normal."""
+    """Run a synchronisation of what the person has agreed to, and say nothing: that the server is away is normal."""
     if not settings[URL]:
         return
     try:
