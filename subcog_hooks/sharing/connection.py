@@ -128,7 +128,14 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
     import psycopg
 
     parameters = settings_of(url)
-    options = f"-c statement_timeout={STATEMENT_WAIT_MS} -c lock_timeout={OTHERS_WAIT_MS} -c search_path=pg_catalog"
+    options = " ".join(
+        [
+            f"-c statement_timeout={STATEMENT_WAIT_MS}",
+            f"-c lock_timeout={OTHERS_WAIT_MS}",
+            f"-c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS}",  # or who falls silent keeps others from sending
+            "-c search_path=pg_catalog",
+        ]
+    )
     with translated(url):
         connection = psycopg.connect(
             url,

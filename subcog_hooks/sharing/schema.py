@@ -179,9 +179,19 @@ _WRITING_VECTORS = ("GRANT INSERT, DELETE, UPDATE ON subcog.vectors TO {role}",)
 class TeamTables:
     """The state of the server. server: its id, "" where there is nothing; has_vectors: it has the table of vectors;
     vector_schema: the schema of the extension, "" without it; is_by_project: rows are kept apart by project; may_write: the
-    role that asks may."""
+    role that asks may; may_make: it may make tables there; scans_on: the extension goes on where a filter has left too few."""
 
-    __slots__ = ("has_vectors", "is_by_project", "may_write", "role", "server", "vector_schema", "version")
+    __slots__ = (
+        "has_vectors",
+        "is_by_project",
+        "may_make",
+        "may_write",
+        "role",
+        "scans_on",
+        "server",
+        "vector_schema",
+        "version",
+    )
 
     def __init__(
         self,
@@ -193,6 +203,8 @@ class TeamTables:
         has_vectors: bool,
         is_by_project: bool,
         may_write: bool,
+        may_make: bool,
+        scans_on: bool,
     ) -> None:
         self.server = server
         self.version = version
@@ -201,6 +213,8 @@ class TeamTables:
         self.has_vectors = has_vectors
         self.is_by_project = is_by_project
         self.may_write = may_write
+        self.may_make = may_make
+        self.scans_on = scans_on
 
     @property
     def vector_type(self) -> str:
@@ -223,10 +237,12 @@ def look(connection: "Connection") -> TeamTables:
         "SELECT to_regclass('subcog.server') IS NOT NULL, to_regclass('subcog.vectors') IS NOT NULL, session_user,"
         " (SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('subcog.memories')),"
         " (SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'),"
-        " has_column_privilege(to_regclass('subcog.memories'), 'doc', 'INSERT')"
+        " has_column_privilege(to_regclass('subcog.memories'), 'doc', 'INSERT'),"
+        " coalesce(has_schema_privilege(to_regnamespace('subcog')::oid, 'CREATE'), true),"
+        " (SELECT string_to_array(extversion, '.')::int[] >= '{0,8}' FROM pg_extension WHERE extname = 'vector')"
     ).fetchone()
     assert row is not None
-    is_there, has_vectors, role, is_by_project, vector_schema, may_write = row
+    is_there, has_vectors, role, is_by_project, vector_schema, may_write, may_make, scans_on = row
     server, version = "", 0
     if is_there and (known := connection.execute("SELECT id::text, version FROM subcog.server").fetchone()):
         server, version = known
@@ -238,6 +254,8 @@ def look(connection: "Connection") -> TeamTables:
         has_vectors=bool(has_vectors),
         is_by_project=bool(is_by_project),
         may_write=bool(may_write),
+        may_make=may_make,
+        scans_on=bool(scans_on),
     )
 
 
@@ -297,7 +315,7 @@ def plan(
             f"UPDATE subcog.server SET version = {number}",  # noqa: S608 - a number
         )
     has_vectors = found.has_vectors
-    if not has_vectors and (schema := found.vector_schema or _makeable(connection, made)):
+    if not has_vectors and found.may_make and (schema := found.vector_schema or _makeable(connection, made)):
         name = quoted(schema)
         made.add("the table of vectors", VECTORS.format(vector=f"{name}.vector", schema=name))
         has_vectors = True

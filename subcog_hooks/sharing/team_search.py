@@ -172,7 +172,8 @@ def search(
     sql = statement(found, by_words=bool(words.any), by_meaning=vector is not None)
     with connection.transaction():
         connection.execute(f"SET LOCAL hnsw.ef_search = {MOST_NEAR}")
-        connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
+        if found.scans_on:
+            connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         connection.execute("SET LOCAL jit = off")  # half a second to compile what runs for a twentieth
         rows = connection.execute(sql.encode(), values).fetchall()
     hits = []

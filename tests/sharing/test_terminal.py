@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
@@ -247,6 +248,27 @@ def test_a_service_and_a_password_file_are_libpqs(ada: Person, team: Team, tmp_p
     ada.run("share", "init", "service=team", "--yes", PGSERVICEFILE=str(service))
     ada.run("remember", "By way of a service.")
     assert ada.run("share", "sync", "--yes", PGSERVICEFILE=str(service)).stdout == "sent 1, fetched 0\n"
+
+
+def test_a_new_memory_is_sent_at_once_where_that_is_chosen(ada: Person, team: Team) -> None:
+    ada.begin()
+    ada.run("config", "set", "share.after_remember", "true")
+    ada.run_apart("remember", "Sent at once.", SUBCOG_BACKGROUND="1")
+    until = time.monotonic() + 60
+    while not (sent := team.run("SELECT doc ->> 'content' FROM subcog.memories")) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert sent == [("Sent at once.",)]
+
+
+def test_a_colleague_begins_without_the_right_to_make_anything(bob: Person, team: Team) -> None:
+    if team.server.has_vectors:
+        team.run("DROP TABLE subcog.vectors")
+        team.run("DROP EXTENSION vector")
+    told = bob.run("share", "init", bob.url).stderr  # nothing is to be made, so nothing is asked
+    assert "the server has no pgvector" in told
+    bob.run("remember", "Found by words.")
+    bob.run("share", "sync", "--yes")
+    assert "Found by words." in bob.run("search", "--team", "found words").stdout
 
 
 def test_the_work_at_rest_synchronises_what_was_agreed_to(ada: Person, bob: Person, team: Team) -> None:
