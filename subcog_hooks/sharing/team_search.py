@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from subcog_hooks.sharing.schema import TeamTables
 
 MOST_WITH_WORDS = 3_000  # memories that are looked at for their words: those with the rarest ones
-MOST_NEAR = 800  # vectors of the nearest signs that are compared exactly
+# Vectors of the nearest signs that are compared exactly. recall@10 against a scan: .985 of 200,000 memories, .943 of 500,000; a
+# scan of the signs with as many has .988 of 200,000
+MOST_NEAR = 800
 MOST_QUERY_WORDS = 32  # of a query
 WORDS_LENGTH_SHARE = 0.75  # b of BM25
 WORDS_SATURATION = 1.2  # k1 of BM25
