@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from subcog_hooks.sharing.sync import Progress
 
 AT_ONCE = 1_000  # memories
-# The cosine of the model's vector to that of the static encoder, below which it may be another text's. Of 390 notes the median is
-# .68 and the 5th percentile .53; of vectors and other texts the 99th is .41. What fits and is refused is made here.
+# The cosine of the model's vector to that of the static encoder, below which it may be another text's. Of 390 notes the median
+# is .68, the 5th percentile .53; of vectors and other texts the 99th is .41. What fits and is refused is made here.
 LEAST_LIKENESS = 0.45
 
 _STAGE = (
