@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from subcog_hooks.embed import background
-from subcog_hooks.hooks import bookkeeping, occasion, surfacing
+from subcog_hooks.hooks import bookkeeping, detached, occasion, surfacing
 from subcog_hooks.memory.model import IdMaker, Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
@@ -40,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("SUBCOG_HOME", str(tmp_path / "subcog"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv(background.SWITCH, "0")
+    monkeypatch.setenv(detached.SWITCH_OFF, "0")
     for name in [name for name in os.environ if name in ("CLAUDECODE", "EDITOR", "VISUAL", "NO_COLOR", "COLUMNS")]:
         monkeypatch.delenv(name)
     return Home(str(tmp_path / "subcog"))

@@ -23,7 +23,7 @@ VERBS = frozenset(
     Close Discount Draw Embed Empty End Erase Explain Export Fetch Find Forget Give Hand Hold Import Index Install Join
     Judge Keep Leave Let List Load Look Make Mark Measure Move Name Note Open Pack Pin Prepare Print Propose Put Raise Read
     Rebuild Record Refuse Register Remember Remove Replace Return Run Say Search See Send Set Show Silence
-    Start Store Take Tell Test Turn Undo Weigh Work Write Yield
+    Start Store Take Tell Test Turn Undo Wait Weigh Work Write Yield
     """.split()
 )
 # "What …", "Whether …" leave out the verb; "The same …", "As …" can not be understood without the neighbour.

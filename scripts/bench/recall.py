@@ -178,7 +178,7 @@ def _mib_on_disk(folder: str) -> float:
 
 
 @contextmanager
-def _opened(root: str) -> "Iterator[Sources]":
+def opened(root: str) -> "Iterator[Sources]":
     """Open what the hook opens."""
     from subcog_hooks.embed import static
     from subcog_hooks.memory.index import LexicalIndex
@@ -195,7 +195,7 @@ def _opened(root: str) -> "Iterator[Sources]":
         yield Sources(index, store, semantic.SearchSpace(vectors, encoder.encode))
 
 
-def _for_prompt(text: str, sources: "Sources", wanted: "Filter") -> "Answer":
+def for_prompt(text: str, sources: "Sources", wanted: "Filter") -> "Answer":
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.memory.model import now_ms
     from subcog_hooks.recall import pipeline
@@ -212,7 +212,7 @@ def _search(text: str, sources: "Sources", wanted: "Filter") -> "Answer":
     return pipeline.search(Request(text, wanted, is_typed=True), sources, Deadline(PATIENCE_MS), HITS)
 
 
-def _wanted() -> "Filter":
+def wanted_in_first() -> "Filter":
     """Filter for the first project's memories and the user's: both the hook and `search` look through these there."""
     from subcog_hooks.memory.store import Filter, audiences_of
 
@@ -254,12 +254,12 @@ def _timed(home: str, queries: list[Query]) -> Timed:
     answered = 0
     idle = _peak_mib()
     try:
-        with _opened(home) as sources:
-            wanted = _wanted()
+        with opened(home) as sources:
+            wanted = wanted_in_first()
             gc.freeze()
             gc.disable()
             for turn in turns:
-                for ask, query, kept in zip((_for_prompt, _search), turn, times, strict=True):
+                for ask, query, kept in zip((for_prompt, _search), turn, times, strict=True):
                     started = time.perf_counter()
                     answer = ask(query.text, sources, wanted)
                     kept.append((time.perf_counter() - started) * 1000)

@@ -23,7 +23,7 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.memory.model import IdMaker, Memory, now_ms
 from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import PASSAGES
+from subcog_hooks.memory.vector_file import PASSAGES
 from subcog_hooks.paths import Home
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.sharing import connection, schema, team_search, vectors

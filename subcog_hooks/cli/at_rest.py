@@ -1,19 +1,16 @@
-"""`subcog at-rest`: what a session's start leaves to be done in the background. Nobody types it."""
-
-import os
+"""`subcog at-rest`: what sessions that begin and commands that end leave to be done in the background. Nobody types it."""
 
 import typer
 
-from subcog_hooks import log
-from subcog_hooks.cli.support import claude_notes, learning, session
+from subcog_hooks.cli.support import resting, session
+from subcog_hooks.cli.support.breath import Breath
+from subcog_hooks.cli.support.resting import Job
 from subcog_hooks.embed import background
-from subcog_hooks.errors import StoreBusy, SubcogError
-from subcog_hooks.hooks import detached
 from subcog_hooks.hooks.session_start import RESTING_COMMAND
-from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.settings.keys import NOT_LEARNED
+from subcog_hooks.paths import Home
+from subcog_hooks.settings.keys import NOT_LEARNED, NOTES_SETTING, SESSIONS_SETTING, SHARE_AT_REST, SHARE_URL
 
-LOCK = "at-rest.lock"
+MINUTE_S, HOUR_S = 60.0, 3_600.0
 
 
 def register(app: typer.Typer) -> None:
@@ -21,39 +18,46 @@ def register(app: typer.Typer) -> None:
 
 
 def at_rest() -> None:
-    """Work on what waits for a quiet moment; started by a session that begins, in the background."""
-    home = session.home()
-    detached.yield_to_others()
-    try:
-        with ProcessLock(os.path.join(home.root, LOCK), 0, "working at rest"):
-            if session.settings()[claude_notes.NOTES_SETTING]:
-                _take_notes()
-            if session.settings()[learning.SESSIONS_SETTING] != NOT_LEARNED:
-                _learn()
-            if session.settings()["share.url"]:
-                from subcog_hooks.cli.support import sharing  # few share
-
-                sharing.share_at_rest(home, session.settings())
-    except StoreBusy:
-        return  # another process is at it
-    if background.is_allowed(session.settings()):
-        background.run(home)
+    """Work on what waits for a quiet moment; started by sessions that begin and commands that end, in the background."""
+    resting.work(session.home(), JOBS)
 
 
-def _take_notes() -> None:
-    home = session.home()
-    try:
-        claude_notes.take_over(home)
-    except Exception as error:  # noqa: BLE001 - nobody sees this process: whatever it is, `doctor` tells it
-        why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
-        log.write(home, f"Claude Code's notes were not taken over: {why}")
-        claude_notes.note_failure(home, why)
+def start_if_due(home: Home) -> bool:
+    """Start the process at the end of a command, where there is something for it to do. Return whether it was started."""
+    return resting.start_if_due(home, JOBS)
 
 
-def _learn() -> None:
-    home = session.home()
-    try:
-        learning.at_rest(home)
-    except Exception as error:  # noqa: BLE001 - as above
-        why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
-        log.write(home, f"sessions were not looked at: {why}")
+def _always(_: Home) -> bool:
+    return True
+
+
+def _take_notes(home: Home, breath: Breath) -> str:
+    from subcog_hooks.cli.support import claude_notes  # commands that end have no use for what the jobs need
+
+    return claude_notes.at_rest(home, breath)
+
+
+def _learn(home: Home, breath: Breath) -> str:
+    from subcog_hooks.cli.support import learning  # as above
+
+    return learning.at_rest(home, breath)
+
+
+def _share(home: Home, _: Breath) -> str:
+    from subcog_hooks.cli.support import session, sharing  # as above
+
+    sharing.share_quietly(home, session.settings())
+    return ""  # `share status` tells it
+
+
+def _embed(home: Home, breath: Breath) -> str:
+    done = background.run(home, breath)
+    return f"{done:,} {'memory or question' if done == 1 else 'memories and questions'} embedded" if done else ""
+
+
+JOBS = (  # in the order in which they are done: what the first ones store is embedded by the last
+    Job("Claude Code's notes", 10 * MINUTE_S, 10 * MINUTE_S, lambda found: bool(found[NOTES_SETTING]), _always, _take_notes),
+    Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, lambda found: found[SESSIONS_SETTING] != NOT_LEARNED, _always, _learn),
+    Job("team", 10 * MINUTE_S, 10 * MINUTE_S, lambda found: bool(found[SHARE_URL] and found[SHARE_AT_REST]), _always, _share),
+    Job("embedding", 0.0, HOUR_S, background.is_wanted, background.is_due, _embed),
+)

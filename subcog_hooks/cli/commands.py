@@ -17,7 +17,7 @@ MODULES = {  # in the order of the help page
     "share": ("share",),
     "trigger": ("test-trigger",),
     "install": ("init", "uninstall"),
-    "models": ("models", "embed-pending"),
+    "models": ("models",),
     "at_rest": ("at-rest",),
     "doctor": ("doctor",),
     "why": ("why",),

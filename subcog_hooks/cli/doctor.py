@@ -11,8 +11,9 @@ import typer
 
 from subcog_hooks import log
 from subcog_hooks.accepted_homes import is_accepted_home, is_inside
-from subcog_hooks.cli.support import claude_notes, client, decisions, registration, session, stale
-from subcog_hooks.cli.support.output import day, safe, terminal
+from subcog_hooks.cli import at_rest
+from subcog_hooks.cli.support import client, decisions, registration, resting, session, stale
+from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.control_characters import escape_controls
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
@@ -28,6 +29,7 @@ from subcog_hooks.errors import (
     StoreError,
     StoreTooNew,
 )
+from subcog_hooks.hooks import detached
 from subcog_hooks.hooks.dry_run import Asked, decide_dry
 from subcog_hooks.hooks.payload import TRIAL
 from subcog_hooks.llm import breaker, providers
@@ -41,9 +43,10 @@ from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.keys import NEVER, SECOND_LOOK
-from subcog_hooks.state import cut_offs, decision_log, llm_calls, pause, second_looks
+from subcog_hooks.state import cut_offs, decision_log, llm_calls, pause, rest_record, second_looks
 from subcog_hooks.state.connection import ASIDE, State, put_aside
 from subcog_hooks.state.decision import FAILED, Decision
+from subcog_hooks.state.rest_record import DONE
 
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
@@ -108,7 +111,7 @@ def doctor(
     _state(home, findings)
     _cut_offs(home, findings)
     settings = _settings(home, findings)
-    _claude_notes(home, settings, findings)
+    _work_at_rest(home, settings, findings)
     has_llm = _llm(home, settings, findings)
     _llm_at_rest(home, settings, findings)
     _second_looks(home, settings, findings)
@@ -189,20 +192,23 @@ def _index(home: Home, store: Store, findings: Findings) -> None:
         findings.note(f"{index.segments} segments slow the hook; run `subcog reindex`")
 
 
-def _claude_notes(home: Home, settings: loading.Settings, findings: Findings) -> None:
-    """Tell when Claude Code's own notes were last looked at, where the person wants them."""
-    if not settings[claude_notes.NOTES_SETTING]:
-        return
-    look = claude_notes.last_look(home)
-    if look is None:
-        findings.note("Claude Code's notes are taken over when a session begins; no session has begun since")
-        return
-    at, told, has_failed = look
-    said = f"Claude Code's notes were last looked at on {day(at)}: {safe(told)}"
-    if has_failed:
-        findings.note(f"{said}; the next session tries again")
-    else:
-        findings.good(said)
+def _work_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> None:
+    """Tell what came of the last run of each job at rest that is wanted, one line each."""
+    record = rest_record.read(home)
+    for job in at_rest.JOBS:
+        if not job.is_wanted(settings):
+            continue
+        last = record.runs.get(job.name)
+        if last is None:
+            findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
+            continue
+        said = f"at rest, {job.name}: {safe(last.told)} ({decisions.moment(last.at)}, {last.took_ms / 1000:.1f} s)"
+        if last.outcome == DONE:
+            findings.good(said)
+        else:
+            findings.note(f"{said}; {last.outcome}, {resting.describe_next(job, last)}")
+    if is_held(home.at_rest_lock):
+        findings.good("at rest: a process is at work now")
 
 
 def _embedding(home: Home, store: Store, findings: Findings) -> None:
@@ -259,7 +265,8 @@ def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None
     elif is_held(catch_up.lock_of(home, space)):
         findings.good(f"{name}: {final} final, {pending} pending, being embedded now{was}")
     else:
-        by = "the next writing command" if background.is_allowed(loading.load(home)) else "`subcog reindex`"
+        is_left = background.is_wanted(loading.load(home)) and detached.may_start()
+        by = "the next session or writing command" if is_left else "`subcog reindex`"
         findings.note(f"{name}: {final} final, {pending} pending; {by} goes on with it{was}")
 
 

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
 from subcog_hooks.paths import PRIVATE_FILE
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.keys import KEYS, NOTES_SETTING
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
 
@@ -236,7 +236,7 @@ def _ask_for_brief() -> None:
 
 def _ask_for_notes() -> None:
     """Ask whether Claude Code's own notes are to be taken over, where there are any and the person has not said so yet."""
-    if not terminal.interactive or session.settings().is_set(claude_notes.NOTES_SETTING):
+    if not terminal.interactive or session.settings().is_set(NOTES_SETTING):
         return
     notes, projects, others = claude_notes.count()
     if not notes and not others:
@@ -249,8 +249,8 @@ def _ask_for_notes() -> None:
         default=True,
         err=True,
     )
-    keep(claude_notes.NOTES_SETTING, is_wanted)
-    terminal.say(f"{claude_notes.NOTES_SETTING} = {str(is_wanted).lower()}; `subcog config set` changes it")
+    keep(NOTES_SETTING, is_wanted)
+    terminal.say(f"{NOTES_SETTING} = {str(is_wanted).lower()}; `subcog config set` changes it")
     if is_wanted and (report := claude_notes.take_over(session.home())):
         terminal.say(
             f"added {report.added}; `subcog list` shows them, `subcog import --from claude --dry-run` what was left out"

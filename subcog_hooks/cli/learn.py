@@ -14,7 +14,7 @@ from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES
 from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.state import at_rest, learned
+from subcog_hooks.state import learnable, learned
 from subcog_hooks.state.connection import State
 
 
@@ -65,7 +65,7 @@ def learn(
         if report.proposed and store and not dry_run:
             session.follow(store)
         if state and not dry_run and not (transcripts or file or since):
-            at_rest.note_learnable(state, 0)  # all that there was is proposed
+            learnable.note(state, 0)  # all that there was is proposed
     for one in report.proposed:
         _print(one, as_jsonl=as_jsonl)
     learning.tell(report, dry_run=dry_run)
@@ -97,7 +97,7 @@ def _forget(*, is_sure: bool) -> None:
         state = State.open(home, learning.STATE_BUSY_MS)
         try:
             learned.forget_all(state)
-            at_rest.note_learnable(state, 0)
+            learnable.note(state, 0)
         finally:
             state.close()
         if not gone:

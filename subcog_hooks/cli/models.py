@@ -10,6 +10,7 @@ from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.embed import background, catch_up, models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import ModelError, StoreError
+from subcog_hooks.hooks import detached
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
@@ -23,7 +24,6 @@ _MEGA = 1_000_000
 
 def register(app: typer.Typer) -> None:
     app.add_typer(commands, name="models")
-    app.command(name=background.COMMAND, hidden=True)(embed_pending)
 
 
 class _Row(NamedTuple):
@@ -154,7 +154,7 @@ def use(
 def _outlook(home: Home, pending: int) -> str:
     if not pending:
         return ""
-    if background.is_allowed(loading.load(home)):
+    if background.is_wanted(loading.load(home)) and detached.may_start():
         return f"; {pending} memories are embedded in the background, `subcog models list` counts them"
     return f"; {pending} memories wait for `subcog reindex` to be embedded"
 
@@ -176,8 +176,3 @@ def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="An installe
     catch_up.remove_locks(home, space)
     background.forget_failure(home, space)
     terminal.say(f"removed {space.model} and its vectors")
-
-
-def embed_pending() -> None:
-    """Embed what is pending; started by other commands, in the background."""
-    background.run(session.home())

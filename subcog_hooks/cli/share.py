@@ -13,7 +13,7 @@ from subcog_hooks.cli.support.output import day, safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, ServerError, UsageError
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Store
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.sharing import connection, documents, leaving, schema
 from subcog_hooks.sharing.known import ShareState
 from subcog_hooks.sharing.schema import LOST
@@ -73,7 +73,7 @@ def init(
     """
     _require_person("chooses where memories go", as_user=as_user)
     settings = session.settings()
-    address = str(KEYS[sharing.URL].from_text(url)) if url else sharing.url_of(settings)
+    address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
     projects = [_shareable(ownership.names_of(name)[0]) for name in project or ([ownership.HERE] if session.here() else [])]
     with connection.opened(address) as server, connection.translated(address):
         parameters = connection.settings_of(address)
@@ -92,7 +92,7 @@ def init(
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")
     from subcog_hooks.cli.config import keep  # tomlkit, which only this command and `off` have use for
 
-    keep(sharing.URL, address)
+    keep(SHARE_URL, address)
     shared = list(dict.fromkeys((*sharing.projects_of(settings), *projects)))
     if shared:
         keep(sharing.PROJECTS, ", ".join(shared))
@@ -153,7 +153,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     Example: subcog share status
     """
     settings = session.settings()
-    url, projects = str(settings[sharing.URL]), sharing.projects_of(settings)
+    url, projects = str(settings[SHARE_URL]), sharing.projects_of(settings)
     if not url:
         terminal.say("nothing is shared; `subcog share init` begins")
         raise typer.Exit(EXIT_NOTHING_FOUND)
@@ -194,13 +194,13 @@ def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
     """
     _require_person("ends sharing", as_user=as_user)
     settings = session.settings()
-    if not settings[sharing.URL]:
+    if not settings[SHARE_URL]:
         terminal.say("nothing is shared")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     _confirm("Stop sharing? What is here stays here, what is there stays there.", "sharing goes on", yes=yes)
     from subcog_hooks.cli.config import keep  # as above
 
-    for key in (sharing.URL, sharing.PROJECTS):
+    for key in (SHARE_URL, sharing.PROJECTS):
         keep(key, None)
     with ShareState.open(session.home()) as state:
         state.forget_everything()

@@ -12,11 +12,12 @@ from subcog_hooks.cues.re2_syntax import BLANK, CLOSE, OPEN, OR, TEXT, Unread, t
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 SHORTEST_LITERAL, SHORTEST_WIDE_LITERAL = 3, 2  # characters of a literal: in ASCII, and beyond, where two may be a word
 MAX_BRANCHES = 64  # literals of one pattern, each a row of the store
 MAX_REQUIRED = 8  # literals that are looked for in a text before a pattern is tried, .1 µs each; trying takes 50 µs
+EITHER, MAX_ALTERNATIVES = "|", 8  # between literals one of which a match has, and how many there may be
 MAX_LITERAL = 64  # characters; the first of them suffice
 MAX_PRODUCT = 16  # skeletons of parts in a row; a pattern with more is found as well by what follows
 MAX_SKELETON = 200  # characters
@@ -62,10 +63,11 @@ def literals(pattern: str) -> tuple[str, ...]:
 def required(pattern: str) -> tuple[str, ...]:
     """Return case-folded runs of letters and digits all of which every match of `pattern` has.
 
-    The longest come first, at most 8: a text without one of them is no match.
+    The longest come first, at most 8: a text without one of them is no match. Last come, with | between, those of which it has
+    one at least.
 
-    >>> required("kubectl (apply|delete) -f prod"), required("force[- ]?push(ing|ed)?"), required("foo|bar"), required("(a+)+")
-    (('kubectl', 'prod'), ('force', 'push'), (), ())
+    >>> required("kubectl (apply|delete) -f prod"), required("force[- ]?push(ing|ed)?"), required("(a+)+")
+    (('kubectl', 'prod', 'apply|delete'), ('force', 'push'), ())
     """
     try:
         skeletons = _parsed(pattern).skeletons
@@ -73,7 +75,16 @@ def required(pattern: str) -> tuple[str, ...]:
         return ()
     runs = dict.fromkeys([run[:MAX_LITERAL] for skeleton in skeletons for run in skeleton.split()])
     shared = [run for run in runs if len(run) >= SHORTEST_WIDE_LITERAL and all(run in skeleton for skeleton in skeletons)]
-    return tuple(sorted(shared, key=len, reverse=True)[:MAX_REQUIRED])
+    one_of = dict.fromkeys([_longest(skeleton, shared) for skeleton in skeletons])
+    is_certain = bool(shared) and 1 < len(one_of) <= MAX_ALTERNATIVES and all(one_of)
+    last = [EITHER.join(one_of)] if is_certain else []
+    return (*sorted(shared, key=len, reverse=True)[: MAX_REQUIRED - len(last)], *last)
+
+
+def _longest(skeleton: str, besides: "Collection[str]") -> str:
+    """Return the longest run of a skeleton that is none of these and long enough, "" without one."""
+    runs = [run[:MAX_LITERAL] for run in skeleton.split()]
+    return max([run for run in runs if run not in besides and len(run) >= SHORTEST_LITERAL], key=len, default="")
 
 
 def _parsed(pattern: str) -> _PatternPart:

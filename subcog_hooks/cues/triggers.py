@@ -237,10 +237,10 @@ def literals(pattern: str) -> tuple[str, ...]:
 def required(pattern: str) -> tuple[str, ...]:
     """Return case-folded runs of letters and digits all of which every match of `pattern` has.
 
-    A text must have them beside a literal, before the pattern is tried.
+    A text must have them beside a literal, before the pattern is tried; of some with | between, one.
 
     >>> required("kubectl (apply|delete) -f prod")
-    ('kubectl', 'prod')
+    ('kubectl', 'prod', 'apply|delete')
     """
     from subcog_hooks.cues import literals  # only writers ask
 

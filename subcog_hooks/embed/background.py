@@ -1,10 +1,7 @@
-"""The process that embeds what is pending after a command has ended: detached, niced, one thread, gone when it is done."""
+"""Embedding what is pending in the background, and why the last run of it ended early."""
 
 import json
 import os
-import subprocess
-import sys
-import warnings
 
 from subcog_hooks import log
 from subcog_hooks.embed import catch_up, models, spaces
@@ -15,6 +12,7 @@ from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
 from subcog_hooks.regular_files import read_regular
 from subcog_hooks.settings import loading
@@ -25,42 +23,27 @@ if TYPE_CHECKING:
 
     from subcog_hooks.embed.space import Space
 
-COMMAND = "embed-pending"
-SWITCH = "SUBCOG_BACKGROUND"  # 0: no command starts the process, whatever the settings say
 FAILURE = "embedding.failure"  # in the index's folder: why the last run ended early, by space
 MAX_FAILURES = 64 * 1024  # bytes of it that are read
 RETRY_MS = 24 * 3_600_000  # a model that failed is tried again then, or when its files have changed
-_LEAST_PRIORITY = 19  # the most that `nice` takes
 
 
-def start_if_pending(home: Home) -> bool:
-    """Start the process when there is something for it to do and none is at it. Return whether one was started.
+def is_wanted(settings: loading.Settings) -> bool:
+    """Return whether the person wants memories to be embedded in the background."""
+    return bool(settings["embedding.background"])
 
-    For the end of a command, never for a hook. Whatever goes wrong is left for the next command, and to the log.
-    """
-    settings = loading.load(home)
-    if not is_allowed(settings):
-        return False
+
+def is_due(home: Home) -> bool:
+    """Return whether something waits for its final vector. What can not be looked at goes to the log, and is not due."""
     try:
-        if not any(_is_due(home, space) for space in spaces.in_use(home, settings)):
-            return False
-        _start(home)
+        return any(_is_due(home, space) for space in spaces.in_use(home, loading.load(home)))
     except (SubcogError, OSError) as error:
-        log.write(home, f"embedding was not started: {error}")
+        log.write(home, f"whether anything is to be embedded is not known: {error}")
         return False
-    return True
-
-
-def is_allowed(settings: loading.Settings) -> bool:
-    """Return whether commands may start the process."""
-    return os.environ.get(SWITCH) != "0" and bool(settings["embedding.background"])
 
 
 def _is_due(home: Home, space: "Space") -> bool:
-    """Return whether the process should start. A look of 2 ms.
-
-    It should where something waits for its final vector, nobody is at it, and the model has not just failed.
-    """
+    """Return whether something of a space waits, nobody is at it, and the model has not just failed. A look of 2 ms."""
     if is_held(catch_up.lock_of(home, space)) or _has_just_failed(home, space):
         return False
     try:
@@ -76,58 +59,42 @@ def _is_due(home: Home, space: "Space") -> bool:
         return reached < store.revision()
 
 
-def _start(home: Home) -> None:
-    # -P: the folder it starts in is data, not a place to import from
-    command = [sys.executable, "-P", "-m", "subcog_hooks", COMMAND]
-    quiet = subprocess.DEVNULL
-    environment = {**os.environ, "SUBCOG_HOME": home.root}
-    if sys.platform == "win32":
-        flags = subprocess.DETACHED_PROCESS | subprocess.IDLE_PRIORITY_CLASS | subprocess.CREATE_NEW_PROCESS_GROUP
-        process = subprocess.Popen(
-            command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=home.root, env=environment, creationflags=flags
-        )
-    else:
-        process = subprocess.Popen(
-            command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=home.root, env=environment, start_new_session=True
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # that it is left to itself is what it is for
-        del process
+def run(home: Home, pace: Pace = FULL_PACE) -> int:
+    """Make every space's pending vectors, pausing and ending as `pace` says. Return how many texts got theirs.
 
-
-def run(home: Home) -> None:
-    """Make every space's pending vectors, then end: the process itself.
-
-    Why it ended early goes to the log and to `doctor`.
+    Why a space's were not finished goes to the log and to `doctor`.
     """
-    if hasattr(os, "nice"):
-        os.nice(_LEAST_PRIORITY)
     try:
         models.chosen(home, loading.load(home))
     except SubcogError as error:
         log.write(home, str(error))
+    done = 0
     seen: set[str] = set()
     while new := [space for space in _wanted(home) if space.name not in seen]:  # asked again: somebody may have chosen another
+        if not pace.goes_on():
+            break
         seen.add(new[0].name)
-        _catch_up(home, new[0])
+        done += _catch_up(home, new[0], pace)
         if not any(space.name == new[0].name for space in models.installed(home)):
             VectorStore.remove(home, new[0].name)  # made here just after `models remove` had taken them away
+    return done
 
 
-def _catch_up(home: Home, space: "Space") -> None:
+def _catch_up(home: Home, space: "Space", pace: Pace) -> int:
     try:
         with Store.reader(home) as store:
-            is_done = _finish(home, store, space)
+            done, is_sound = _finish(home, store, space, pace)
     except StoreBusy:
-        return  # another process is at it
+        return 0  # another process is at it
     except Exception as error:  # noqa: BLE001 - nobody sees its traceback
         if not _is_wanted(home, space):
-            return  # it was removed under us
+            return 0  # it was removed under us
         log.write(home, f"embedding ended early: {space.model}: {error}")
         note_failure(home, space, error)
-    else:
-        if is_done:
-            forget_failure(home, space)
+        return 0
+    if is_sound:
+        forget_failure(home, space)
+    return done
 
 
 def _wanted(home: Home) -> "list[Space]":
@@ -138,11 +105,11 @@ def _is_wanted(home: Home, space: "Space") -> bool:
     return any(space.name == wanted.name for wanted in _wanted(home))
 
 
-def _finish(home: Home, store: Store, space: "Space") -> bool:
-    """Make a space's pending vectors. Return whether the model has shown that it works, or had nothing to do."""
+def _finish(home: Home, store: Store, space: "Space", pace: Pace) -> tuple[int, bool]:
+    """Make a space's pending vectors. Return how many, and whether the model has shown that it works, or had nothing to do."""
     from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
 
-    with spaces.open_following(home, store, space, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+    with spaces.open_following(home, store, space, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         done = catch_up.embed_pending(
             home,
             store,
@@ -151,8 +118,9 @@ def _finish(home: Home, store: Store, space: "Space") -> bool:
             lambda: DocumentEmbedder(space),
             catch_up.BACKGROUND,
             is_wanted=lambda: _is_wanted(home, space),
+            pace=pace,
         )
-        return done > 0 or not vectors.pending(1)
+        return done, done > 0 or not vectors.pending(1)
 
 
 # why the last run ended early

@@ -9,6 +9,7 @@ from subcog_hooks.embed import passages
 from subcog_hooks.errors import ModelError
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.lock import ProcessLock, is_held
+from subcog_hooks.pace import FULL_PACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from subcog_hooks.embed.space import Space
     from subcog_hooks.memory.store import Store
     from subcog_hooks.memory.vectors import VectorStore
+    from subcog_hooks.pace import Pace
     from subcog_hooks.paths import Home
 
     Progress = Callable[[int], None]
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 # What is embedded and written at once, and so what a kill costs: about a second on one core, at 185 texts of 40 words.
 GROUP_TEXTS = 128
 GROUP_CHARACTERS = 40_000  # of a model whose reads are unknown: as much as 128 texts of 300 characters
+QUIET_TEXTS, QUIET_CHARACTERS = 32, 8_000  # at once in the background, about: a quarter of a second
 EMBEDDED_AT_ONCE = 512  # memories read at a time
 PACKAGED_READS = 1_500  # characters, about: what 256 tokens are made of
 LENGTH_WITH_PASSAGES = 400  # characters from which a text has passages, about: what 110 tokens are made of
@@ -34,7 +37,7 @@ PLAIN = "The gate is shut."  # a text that every model takes
 class Patience:
     """Sharing of the work with other processes.
 
-    wait_ms: how long to wait for whoever is at it; is_urgent: whether that one gives way.
+    wait_ms: how long to wait for whoever is at it; is_urgent: whether that one gives way, within a group of its own.
     """
 
     __slots__ = ("is_urgent", "wait_ms")
@@ -84,6 +87,7 @@ def embed_pending(
     patience: Patience = FOREGROUND,
     progress: "Progress | None" = None,
     is_wanted: "Callable[[], bool]" = lambda: True,
+    pace: "Pace" = FULL_PACE,
 ) -> int:
     """Give every memory of a space its final vectors, of the whole text, of its passages and of its questions.
 
@@ -92,16 +96,25 @@ def embed_pending(
     Written group by group: a kill loses one, and nothing that was written is embedded again, not even for another memory of
     the same text. A text that the model refuses gets the zero vector, which is near to nothing, and is counted in the log.
     load: makes the model, called when there is a text to embed. progress: told after each group how many texts are done.
-    is_wanted: asked before each group, the work ends when it says no. Raises StoreBusy when another process is at it for longer
+    is_wanted: asked before each group, the work ends when it says no; so it does when `pace` says so, which is also asked for a
+    pause before each vector. Raises StoreBusy when another process is at it for longer
     than `patience`, StoreError, ModelError when the model fails on a plain text too.
     """
     urgent_lock = _urgent_lock_of(home, space)
-    work = _Work(store, vectors, space, load, progress)
+
+    def is_awaited() -> bool:
+        return not patience.is_urgent and is_held(urgent_lock)
+
+    def is_to_stop() -> bool:
+        return not pace.goes_on(is_awaited) or is_awaited() or not is_wanted()
+
+    largest = (GROUP_TEXTS, GROUP_CHARACTERS) if patience.is_urgent else (QUIET_TEXTS, QUIET_CHARACTERS)
+    work = _Work(store, vectors, space, load, progress, largest, lambda: pace.pause(is_awaited))
     try:
         if not patience.is_urgent:
-            return _in_turns(lock_of(home, space), patience, work, lambda: is_held(urgent_lock) or not is_wanted())
+            return _in_turns(lock_of(home, space), patience, work, is_to_stop)
         with ProcessLock(urgent_lock, patience.wait_ms, "embedding"):
-            return _in_turns(lock_of(home, space), patience, work, lambda: not is_wanted())
+            return _in_turns(lock_of(home, space), patience, work, is_to_stop)
     finally:
         if work.refused:
             log.write(home, f"texts that {space.model} refused: {work.refused}; they are found by words alone")
@@ -121,7 +134,7 @@ def _in_turns(lock: str, patience: Patience, work: "_Work", is_to_stop: "Callabl
 class _Work:
     """The work of one process on one space."""
 
-    __slots__ = ("_embedder", "_load", "_progress", "_space", "_store", "_vectors", "refused")
+    __slots__ = ("_embedder", "_largest", "_load", "_pause", "_progress", "_space", "_store", "_vectors", "refused")
 
     def __init__(
         self,
@@ -130,12 +143,16 @@ class _Work:
         space: "Space",
         load: "Callable[[], DocumentEmbedder]",
         progress: "Progress | None",
+        largest: tuple[int, int],
+        pause: "Callable[[], None]",
     ) -> None:
         self.refused = 0  # texts
         self._store = store
         self._vectors = vectors
         self._space = space
         self._load = load
+        self._largest = largest  # group: texts, characters
+        self._pause = pause  # before the next vector
         self._progress = progress
         self._embedder: DocumentEmbedder | None = None
 
@@ -148,7 +165,8 @@ class _Work:
         waiting = self.waiting()
         most = PACKAGED_READS if self._space.is_packaged else GROUP_CHARACTERS
         for start in range(0, len(waiting), EMBEDDED_AT_ONCE):
-            for group in _in_groups(self._texts(waiting[start : start + EMBEDDED_AT_ONCE]), most):
+            texts = self._texts(waiting[start : start + EMBEDDED_AT_ONCE])
+            for group in _in_groups(texts, most, self._largest):
                 if is_to_stop() or self._vectors.is_gone():
                     return done
                 done += (count := self._vectors.finish(self._made(group)))
@@ -180,7 +198,7 @@ class _Work:
         embedder = self._embedder = self._embedder or self._load()
         parts = [[text, *embedder.passages(text)] for text in texts]
         try:
-            made = iter(list(embedder.embed([part for of_text in parts for part in of_text])))
+            made = iter(list(self._unhurried(embedder.embed([part for of_text in parts for part in of_text]))))
         except ModelError:
             list(embedder.embed([PLAIN]))  # fails when it is the model, not a text
             return [self._alone(embedder, of_text) for of_text in parts]
@@ -194,19 +212,30 @@ class _Work:
             self.refused += 1
             return [bytes(self._space.dimension)]
         try:
-            return made + list(embedder.embed(its_passages))
+            return made + list(self._unhurried(embedder.embed(its_passages)))
         except ModelError:
             return made
 
+    def _unhurried(self, vectors: "Iterator[bytes]") -> "Iterator[bytes]":
+        for vector in vectors:
+            yield vector
+            self._pause()
 
-def _in_groups(texts: "dict[str, tuple[str, list[int]]]", most: int) -> "Iterator[list[tuple[str, str, list[int]]]]":
-    """Yield groups of (content hash, text, keys). most: characters of a text that the model reads."""
+
+def _in_groups(
+    texts: "dict[str, tuple[str, list[int]]]", most: int, largest: tuple[int, int]
+) -> "Iterator[list[tuple[str, str, list[int]]]]":
+    """Yield groups of (content hash, text, keys).
+
+    most: characters of a text that the model reads; largest: texts and characters, about, of a group.
+    """
+    most_texts, most_characters = largest
     group: list[tuple[str, str, list[int]]] = []
     characters = 0
     for content_hash, (text, keys) in texts.items():
         group.append((content_hash, text, keys))
         characters += min(len(text), most) + _in_passages(text)
-        if len(group) == GROUP_TEXTS or characters >= GROUP_CHARACTERS:
+        if len(group) == most_texts or characters >= most_characters:
             yield group
             group, characters = [], 0
     if group:

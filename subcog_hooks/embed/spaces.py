@@ -35,6 +35,7 @@ def open_following(
     progress: "Progress | None" = None,
     *,
     anew: bool = False,
+    parts: bool = False,
     wait_ms: int | None = None,
 ) -> "VectorStore":
     """Return the vectors of a space, brought to the store's revision by `vector_sync.open_following`. Raises StoreError."""
@@ -47,6 +48,7 @@ def open_following(
         progress,
         made_by=models.made_by(space),
         anew=anew,
+        parts=parts,
         wait_ms=wait_ms,
     )
 

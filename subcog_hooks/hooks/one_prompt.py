@@ -56,6 +56,7 @@ def give(prompt: str, folder: str, say: "Callable[[str], None]") -> Given | None
     home, ignored = find_home(folder)
     if ignored:
         say(ignored)
+    home.ask_for_quiet()
     found: list[Given | None] = [None]
 
     def look() -> None:

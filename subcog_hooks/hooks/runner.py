@@ -166,6 +166,7 @@ def _run(output: Output) -> None:
     folder = payload.get("cwd")
     home, ignored = find_home(folder if isinstance(folder, str) and os.path.isabs(folder) else "")
     _home.append(home)
+    home.ask_for_quiet()
     wait_ms, work_ms = BUDGETS_MS[event]
     deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
     output.work_ms = work_ms

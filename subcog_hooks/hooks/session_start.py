@@ -9,7 +9,7 @@ from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.payload import START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
-from subcog_hooks.settings.keys import COUNTED_AT_REST, NOT_LEARNED
+from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING
 from subcog_hooks.state import ledger, pause, reminder, sessions, sought
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from subcog_hooks.wire import Json
 
 RESTING_COMMAND = "at-rest"  # what is left to be done in the background
-REMIND, CLAUDE_MEMORY, SESSIONS = "capture.remind", "capture.claude_memory", "capture.sessions"
+REMIND = "capture.remind"
 STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # of the payload's sources
 CHARACTERS = "surfacing.brief_characters"
 MOST_UNITS = 1_500  # UTF-16 units of what is given whatever the brief has room for: it stays in the context for the session
@@ -45,19 +45,24 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     if occasion is None:
         return
     _answer(occasion, payload, write)
-    if occasion.settings[CLAUDE_MEMORY] or occasion.settings[SESSIONS] != NOT_LEARNED:
+    if not occasion.is_trial:
         _leave_work(occasion)
 
 
 def _leave_work(occasion: "Occasion") -> None:
-    """Start what is done at rest, unless a session has just done so. Raises StoreError, OSError."""
-    from subcog_hooks.hooks import detached  # as the one below, for those who want it
-    from subcog_hooks.state import at_rest
+    """Start what is done at rest, where some of it is due and no process is at it. Raises OSError."""
+    from subcog_hooks.state import rest_record  # once the answer is written: the brief does not wait for it
 
-    if occasion.is_trial or not detached.may_start() or not at_rest.is_due(occasion.state, occasion.at):
+    if not rest_record.is_due(occasion.home, occasion.at):
         return
-    _note(occasion, lambda: at_rest.note(occasion.state, occasion.at))
-    detached.start(occasion.home, [RESTING_COMMAND])
+    from subcog_hooks.hooks import detached  # where something is due
+
+    if not detached.may_start():
+        return
+    from subcog_hooks.memory.lock import is_held  # as above
+
+    if not is_held(occasion.home.at_rest_lock):
+        detached.start(occasion.home, [RESTING_COMMAND])
 
 
 def _answer(occasion: "Occasion", payload: "dict[str, object]", write: "Callable[[bytes], None]") -> None:
@@ -111,10 +116,10 @@ def _reminder(occasion: "Occasion") -> str:
         return ""
     waiting = occasion.store.count_pending()
     said = [f"{waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"] if waiting else []
-    if occasion.settings[SESSIONS] == COUNTED_AT_REST:
-        from subcog_hooks.state import at_rest  # for those who want it
+    if occasion.settings[SESSIONS_SETTING] == COUNTED_AT_REST:
+        from subcog_hooks.state import learnable  # for those who want it
 
-        if count := at_rest.find_learnable(occasion.state):
+        if count := learnable.count_learnable(occasion.state):
             things = "thing that you said in a session" if count == 1 else "things that you said in sessions"
             said.append(f"{count} {things} may be worth remembering: `subcog learn`")
     return f"subcog: {'; '.join(said)}" if said and reminder.is_due(occasion.state, occasion.at) else ""

@@ -112,7 +112,7 @@ def find_triggers(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...],
     return [
         Trigger(seq, pattern, priority, found[number])
         for number, seq, pattern, priority, required in patterns
-        if all(map(stands, required.split()))
+        if all(any(map(stands, wanted.split("|"))) for wanted in required.split())
     ]
 
 

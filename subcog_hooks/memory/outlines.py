@@ -86,8 +86,8 @@ def find_by_ids(run: "Run", ids: "Sequence[str]", audiences: "Sequence[str]", no
     found: list[Outline] = []
     for project, scopes in _projects(audiences) if ids else ():
         rows = run(
-            f"SELECT {_SHOWN.replace('standing', standing)} FROM memories WHERE id IN ({_marks(ids)}) AND status = 'active'"  # noqa: S608 - as above
-            f" AND project IS ? AND scope IN ({_marks(scopes)}) AND {_FOR_ALL}",
+            f"SELECT {_SHOWN.replace('standing', standing)} FROM memories WHERE id IN ({_marks(ids)}) AND +status = 'active'"  # noqa: S608 - as above
+            f" AND +project IS ? AND scope IN ({_marks(scopes)}) AND {_FOR_ALL}",  # by ids: a project may have 50,000
             (*ids, project, *scopes, now_ms),
         )
         found += [Outline(*row) for row in rows]

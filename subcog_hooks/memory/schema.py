@@ -72,7 +72,7 @@ CREATE TABLE triggers (
   seq INTEGER NOT NULL,  -- of the memory, as below
   pattern TEXT NOT NULL,
   priority INTEGER NOT NULL,
-  required TEXT NOT NULL  -- literals, with blanks between, all of which each match has
+  required TEXT NOT NULL  -- literals, with blanks between, all of which each match has; of some with | between, one
 ) STRICT;
 CREATE INDEX triggers_by_memory ON triggers (seq);
 -- each match of a trigger has one of its literals; key '' and literal '' where it has none. Thousands of keys are asked for at

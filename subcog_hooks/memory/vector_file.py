@@ -10,6 +10,7 @@ from subcog_hooks.errors import StoreCorrupt, StoreError, StoreTooNew
 from subcog_hooks.paths import Home
 
 VECTORS_FORMAT = 1  # raised whenever the tables change: another version of subcog has a file of its own
+PASSAGES = 256  # keys a memory: 0 is the whole of it, the others are its passages, the last ones its questions
 _LATER = "run `subcog reindex`"
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
@@ -36,7 +37,37 @@ CREATE TABLE space (
   firsts_made_by TEXT NOT NULL    -- the same of what gives the provisional vectors
 ) STRICT;
 """
-VECTORS_SCHEMA = database.Schema([_VERSION_1], synchronous="NORMAL")
+
+# The codes of audiences with very many memories, in cells (see cells.py). What keeps them in step is here and not in the code
+# that writes, for all who write to `codes`, also without knowing of cells: 0 is the status "active".
+_VERSION_2 = """
+ALTER TABLE space ADD COLUMN parted INTEGER NOT NULL DEFAULT 0;  -- how many audiences a search reads by cells
+ALTER TABLE space ADD COLUMN counted INTEGER NOT NULL DEFAULT 0; -- the last row number when audiences were last counted
+CREATE TABLE parted (
+  reach INTEGER PRIMARY KEY,
+  codes INTEGER NOT NULL,         -- how many it had then
+  is_complete INTEGER NOT NULL    -- 0: they are still being placed
+) STRICT;
+CREATE TABLE cells (
+  reach INTEGER NOT NULL, cell INTEGER NOT NULL,
+  pivot BLOB NOT NULL,            -- int8, what its vectors are nearest to
+  PRIMARY KEY (reach, cell)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE placed (
+  reach INTEGER NOT NULL, cell INTEGER NOT NULL, key INTEGER NOT NULL, code BLOB NOT NULL,
+  PRIMARY KEY (reach, cell, key)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX placed_by_key ON placed (key);
+CREATE TRIGGER code_gone AFTER DELETE ON codes BEGIN
+  DELETE FROM placed WHERE key = OLD.key;
+END;
+CREATE TRIGGER code_come AFTER INSERT ON codes
+WHEN NEW.status = 0 AND EXISTS (SELECT 1 FROM parted WHERE reach = NEW.reach) BEGIN
+  INSERT OR REPLACE INTO placed SELECT NEW.reach, cell, NEW.key, NEW.code FROM cells WHERE reach = NEW.reach
+  ORDER BY vec_distance_cosine(vec_int8(pivot), vec_int8((SELECT vector FROM vectors WHERE key = NEW.key))) LIMIT 1;
+END;
+"""
+VECTORS_SCHEMA = database.Schema([_VERSION_1, _VERSION_2], synchronous="NORMAL", readable_from=1)
 
 
 class VectorsUnusable(StoreError):
@@ -91,7 +122,7 @@ def prepared(connection: apsw.Connection, path: str, dimension: int, *, may_make
         with Translated(path):
             rows = connection.execute("SELECT dimension FROM space").fetchall()  # looking needs no lock
             if may_make and not rows:
-                new = "INSERT INTO space SELECT -1, ?, '', '' WHERE NOT EXISTS (SELECT 1 FROM space)"
+                new = "INSERT INTO space SELECT -1, ?, '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM space)"
                 connection.execute(new, (dimension,))
                 rows = connection.execute("SELECT dimension FROM space").fetchall()
         if rows != [(dimension,)]:

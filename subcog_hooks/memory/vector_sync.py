@@ -38,22 +38,31 @@ def open_following(
     *,
     made_by: "MadeBy",
     anew: bool = False,
+    parts: bool = False,
     wait_ms: int | None = None,
 ) -> VectorStore:
     """Bring the vectors of a space to the store's revision and return them; a damaged file is made anew. Raises StoreError.
 
     One process does so at a time. wait_ms: for how long another one is waited for, None for LOCK_WAIT_MS; then StoreBusy is
     raised: that process, or the next one, brings the rest. made_by: what has made others, is replaced. anew: the whole file is
-    read for damage, and every memory is looked at again; vectors of unchanged texts are kept. Raises ExtensionMissing without
+    read for damage, and every memory is looked at again; vectors of unchanged texts are kept. parts: part audiences that have
+    grown large into cells, which loads numpy and takes a minute for 1,000,000 memories. Raises ExtensionMissing without
     sqlite-vec.
     """
     patience = LOCK_WAIT_MS if wait_ms is None else wait_ms
     with ProcessLock(lock_of(home, space), patience, "bringing the vectors up to date"):
         try:
-            return _followed(home, store, space, dimension, encode, progress, made_by, anew=anew)
+            vectors = _followed(home, store, space, dimension, encode, progress, made_by, anew=anew)
         except VectorsUnusable:  # found at the beginning, or on the way
             VectorStore.remove(home, space)
-            return _followed(home, store, space, dimension, encode, progress, made_by)
+            vectors = _followed(home, store, space, dimension, encode, progress, made_by)
+        try:
+            if parts:
+                vectors.part()
+        except BaseException:
+            vectors.close()
+            raise
+        return vectors
 
 
 def _followed(

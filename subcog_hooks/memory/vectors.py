@@ -18,12 +18,12 @@ from subcog_hooks.errors import StoreError
 from subcog_hooks.memory import vector_file
 from subcog_hooks.memory.model import MAX_QUESTIONS, STATUSES, Memory, hash_content
 from subcog_hooks.memory.store import audience_of, reach_of
-from subcog_hooks.memory.vector_file import Translated, VectorsUnusable
+from subcog_hooks.memory.vector_file import PASSAGES, Translated, VectorsUnusable
 from subcog_hooks.paths import Home, make_private_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
 
     from subcog_hooks.deadline import Deadline
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another, as for the store
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock: .3 ms of a scan
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
-PASSAGES = 256  # keys a memory: 0 is the whole of it, the others are its passages, the last ones its questions
 FIRST_QUESTION = PASSAGES - MAX_QUESTIONS
 
 # Keys that the scan takes for each memory that is wanted. Where long memories take up so many that it is too few, it is done
@@ -43,9 +42,10 @@ KEYS_A_MEMORY = 2
 TIES = 16  # times as many keys are read at most when many have one code: hundreds of memories of one text
 
 _FROM_STATUS = {status: number for number, status in enumerate(STATUSES)}
-_DELETED = _FROM_STATUS["deleted"]
+_ACTIVE, _DELETED = _FROM_STATUS["active"], _FROM_STATUS["deleted"]
 _WAITING = PASSAGES, PASSAGES, FIRST_QUESTION, _DELETED  # the values of _WAITS
 _WAITS = "NOT is_final AND (NOT key % ? OR key % ? >= ?) AND status <> ?"  # of the text or a question, not of a passage
+_PARTED = slice(4, 5)  # of the columns of `space`, which the first version's file does not have
 _LAST, _LAST_PASSAGE = PASSAGES - 1, FIRST_QUESTION - 1
 
 
@@ -130,20 +130,15 @@ class VectorStore:
         compared exactly, as `cosines` does, and those that have the code of the last one, so that the order of insertion does
         not show.
         """
-        conditions: list[str] = []
-        values: list[int] = []
         chosen = tuple(_FROM_STATUS[status] for status in statuses) or tuple(range(_DELETED))
-        conditions.append(f"status IN ({','.join('?' * len(chosen))})")
-        values += chosen
-        if audiences is not None:
-            conditions.append(f"reach IN ({','.join('?' * len(audiences))})")
-            values += [reach_of(audience) for audience in audiences]
-        scan = (
-            f"SELECT key, code FROM codes WHERE {' AND '.join(conditions)} "  # noqa: S608 - constants and marks
-            "ORDER BY vec_distance_hamming(vec_bit(code), vec_quantize_binary(vec_int8(?))), code LIMIT ?"
-        )
-        limit = KEYS_A_MEMORY * k
         with Translated(self.path), self._connection:  # a savepoint: all of it sees one state of the file
+            reaches = None if audiences is None else [reach_of(audience) for audience in audiences]
+            codes, values = self._codes(query, reaches, chosen)
+            scan = (
+                f"SELECT key, code FROM ({codes}) "  # noqa: S608 - constants and marks
+                "ORDER BY vec_distance_hamming(vec_bit(code), vec_quantize_binary(vec_int8(?))), code LIMIT ?"
+            )
+            limit = KEYS_A_MEMORY * k
             while True:
                 found = self._run(scan, (*values, query, limit))
                 near, is_cut = _first(found, k)
@@ -152,6 +147,41 @@ class VectorStore:
                 limit *= 4  # a fourth scan is for memories of 48 passages each
             cosines = self.cosines(query, near)
         return sorted(((cosine, seq) for seq, cosine in cosines.items()), key=lambda hit: (-hit[0], hit[1]))
+
+    def _codes(
+        self, query: bytes, reaches: "Sequence[int] | None", statuses: "Sequence[int]"
+    ) -> "tuple[str, list[apsw.SQLiteValue]]":
+        """Return a query for the codes that a search compares, and its values. reaches: None for all.
+
+        Of audiences that lie in cells those of the nearest cells, as long as only active memories are wanted.
+        """
+        large = self._in_cells() if tuple(statuses) == (_ACTIVE,) else frozenset()
+        if reaches is not None:
+            large &= frozenset(reaches)
+        sql = f"SELECT key, code FROM codes WHERE status IN ({_marks(statuses)})"  # noqa: S608 - marks
+        values: list[apsw.SQLiteValue] = [*statuses]
+        if reaches is None:
+            sql += f" AND reach NOT IN ({_marks(large)})" if large else ""
+            values += large
+        else:
+            small = [reach for reach in reaches if reach not in large]
+            sql += f" AND reach IN ({_marks(small)})"
+            values += small
+        if large:
+            from subcog_hooks.memory import cells  # few stores are this large
+
+            sql += f" UNION ALL {cells.near_sql(len(large))}"
+            values += [*large, query]
+        return sql, values
+
+    def _in_cells(self) -> frozenset[int]:
+        """Return the reaches of the audiences that lie in cells; there are none in a file that an earlier version made."""
+        space = self._run("SELECT * FROM space")
+        if not space or not any(space[0][_PARTED]):
+            return frozenset()
+        from subcog_hooks.memory import cells  # as above
+
+        return cells.parted(self._connection)
 
     def cosines(self, query: bytes, seqs: "Sequence[int]") -> dict[int, float]:
         """Return the cosine of each of these memories to `query`, by row number; those without a vector are left out.
@@ -314,6 +344,16 @@ class VectorStore:
         """Note that every memory has to be looked at again; inside `begin` and `commit`."""
         self._run("UPDATE space SET watermark = -1")
 
+    def part(self, progress: "Callable[[int], None] | None" = None) -> int:
+        """Put the audiences that have grown large in cells; return how many it were. Some 15 to 45 s for 1,000,000 memories.
+
+        progress: told how many codes have been placed.
+        """
+        from subcog_hooks.memory import cells  # with numpy where there is something to do
+
+        with Translated(self.path):
+            return cells.part(self._connection, progress) if cells.is_to_be_looked_at(self._connection) else 0
+
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""
         with Translated(self.path):
@@ -402,7 +442,12 @@ class VectorStore:
             "WHERE vector IS NOT NULL AND status <> ? AND code IS NULL",
             (_DELETED,),
         )[0][0]
-        return [f"{lost} vectors without a code"] if lost else []
+        if lost:
+            return [f"{lost} vectors without a code"]
+        from subcog_hooks.memory import cells  # not for a prompt
+
+        with Translated(self.path):
+            return cells.problems(self._connection)
 
     # inside
 
@@ -437,6 +482,10 @@ class VectorStore:
     def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[Any, ...]]":
         with Translated(self.path):
             return self._connection.execute(sql, values).fetchall()
+
+
+def _marks(values: "Collection[object]") -> str:
+    return ",".join("?" * len(values))
 
 
 def _question_keys(seq: int) -> tuple[int, int]:

@@ -18,6 +18,8 @@ WEIGHTED, RRF = "weighted", "rrf"  # fusion.mode
 ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are notes
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # what an agent stores, beside NO_NOTES
+NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"  # what is taken over at rest
+SHARE_URL, SHARE_AT_REST = "share.url", "share.at_rest"
 NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST = "off", "ask", "on"  # what was said in sessions
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 CLAUDE = "claude"  # and of llm.at_rest
@@ -518,7 +520,7 @@ KEYS = {
             is_personal=True,
         ),
         Key(
-            "capture.claude_memory",
+            NOTES_SETTING,
             False,
             False,
             True,
@@ -527,7 +529,7 @@ KEYS = {
             is_personal=True,
         ),
         ChoiceKey(
-            "capture.sessions",
+            SESSIONS_SETTING,
             NOT_LEARNED,
             (NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST),
             "Whether what you typed in sessions is looked at for memories when another session begins, in the background: off "
@@ -611,7 +613,7 @@ KEYS = {
             is_personal=True,
         ),
         ServerKey(
-            "share.url",
+            SHARE_URL,
             "",
             "an address such as postgresql://ada@db.example.com/team or service=team, without a password",
             "The PostgreSQL server on which your team shares memories",
@@ -629,7 +631,7 @@ KEYS = {
             "Colleagues whose memories may have triggers and conditions, and may be standing",
         ),
         Key(
-            "share.at_rest",
+            SHARE_AT_REST,
             True,
             False,
             True,

@@ -6,7 +6,8 @@ not taken: nobody makes a memory come where its words do not.
 
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.memory.vectors import FIRST_QUESTION, PASSAGES, VectorStore
+from subcog_hooks.memory.vector_file import PASSAGES
+from subcog_hooks.memory.vectors import FIRST_QUESTION, VectorStore
 from subcog_hooks.sharing.known import Known, ShareState
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from subcog_hooks.cli.support import hook_entries, stale
-from subcog_hooks.embed import background
+from subcog_hooks.hooks import detached
 from subcog_hooks.llm import breaker
 from subcog_hooks.memory import vector_sync
 from subcog_hooks.memory.lock import ProcessLock
@@ -355,11 +355,11 @@ def change_vectors(home: Home, sql: str) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize(("switch", "by"), [("1", "the next writing command"), ("0", "`subcog reindex`")])
+@pytest.mark.parametrize(("switch", "by"), [("1", "the next session or writing command"), ("0", "`subcog reindex`")])
 def test_vectors_that_wait_are_counted_and_it_is_said_who_goes_on(
     registered: Run, monkeypatch: pytest.MonkeyPatch, switch: str, by: str
 ) -> None:
-    monkeypatch.setenv(background.SWITCH, switch)
+    monkeypatch.setenv(detached.SWITCH_OFF, switch)
     assert vectors_said(registered) == [f"note  vectors (minilm): 0 final, 1 pending; {by} goes on with it"]
     registered("reindex")
     assert vectors_said(registered) == ["  ok  vectors (minilm): 1 final"]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli import app, config, models, state
-from subcog_hooks.embed.background import COMMAND
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from tests.cli.conftest import Ask, Run
 from tests.llm_server import LlmServer
 
@@ -22,7 +22,7 @@ MEMORIES = (
     '{"id": "OLD", "content": "Sessions last an hour."}\n{"id": "NEW", "content": "Tokens live for a day."}\n'
     '{"id": "FK", "content": "The crane is placed by forward kinematics (FK)."}\n'
 )
-NO_EXAMPLE = {"hook", COMMAND, "at-rest"}  # nobody types them
+NO_EXAMPLE = {"hook", RESTING_COMMAND}  # nobody types them
 NO_QUESTIONS = json.dumps({"choices": [{"message": {"content": '{"notes": []}'}}]}).encode()
 BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass for it
 

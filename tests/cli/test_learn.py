@@ -13,6 +13,7 @@ from subcog_hooks.cli.support import learning as support
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import session_start
 from subcog_hooks.memory.store import Store
+from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
 from subcog_hooks.state import learned
 from subcog_hooks.state.connection import State
@@ -130,10 +131,10 @@ def test_one_file_that_can_not_be_understood_does_not_cost_the_others(
     session(sessions, "two", STAGING)
     read = transcript.read
 
-    def fail_once(path: str, start: int = 0) -> transcript.TranscriptReading:
+    def fail_once(path: str, start: int = 0, pace: Pace = FULL_PACE) -> transcript.TranscriptReading:
         if path.endswith("one.jsonl"):
             raise TypeError("what is this")
-        return read(path, start)
+        return read(path, start, pace)
 
     monkeypatch.setattr(transcript, "read", fail_once)
     done = subcog("learn")
@@ -282,7 +283,7 @@ def test_at_rest_sessions_are_looked_at_every_six_hours_and_only_if_wanted(subco
     session(sessions, "two", STAGING)
     subcog("at-rest")
     assert len(waiting(subcog)) == 1
-    Path(home.state_db).unlink()
+    Path(home.at_rest).unlink()
     subcog("at-rest")
     assert len(waiting(subcog)) == 2
 

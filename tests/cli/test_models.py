@@ -11,6 +11,8 @@ import pytest
 
 from subcog_hooks.embed import background, models
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.hooks import detached
+from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
@@ -163,7 +165,7 @@ def test_a_model_that_is_being_embedded_with_is_removed_for_good(filled: Run, ho
     filled("import", many())
     filled("models", "pull", OTHER, "--from", FILES)
     filled("models", "use", OTHER)
-    command = [sys.executable, "-m", "subcog_hooks", background.COMMAND]
+    command = [sys.executable, "-m", "subcog_hooks", RESTING_COMMAND]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
         while not listed(filled)[SLUG]["embedded"]:
@@ -225,8 +227,8 @@ def test_a_disk_that_fills_is_one_line_and_nothing_is_installed(home: Home) -> N
 
 def test_the_setting_says_whether_memories_are_embedded_in_the_background(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     homes: list[str] = []
-    monkeypatch.setattr(background, "_start", lambda home: homes.append(home.root))
-    monkeypatch.delenv(background.SWITCH)
+    monkeypatch.setattr(detached, "start", lambda home, _: homes.append(home.root))
+    monkeypatch.delenv(detached.SWITCH_OFF)
     filled("config", "set", "embedding.background", "false")
     filled("remember", "The gate is shut.")
     assert "4 memories wait for `subcog reindex`" in filled("models", "use", "minilm").err
@@ -236,16 +238,14 @@ def test_the_setting_says_whether_memories_are_embedded_in_the_background(filled
         done = filled(*command)
     assert "5 memories are embedded in the background" in done.err
     assert len(homes) == 3
-    monkeypatch.setenv(background.SWITCH, "0")
+    monkeypatch.setenv(detached.SWITCH_OFF, "0")
     assert "5 memories wait for `subcog reindex`" in filled("models", "use", "minilm").err
     assert len(homes) == 3
 
 
 def test_the_process_behind_the_commands_is_not_advertised_and_works(filled: Run, home: Home) -> None:
-    assert background.COMMAND not in filled("--help").out
-    done = subprocess.run(
-        [sys.executable, "-m", "subcog_hooks", background.COMMAND], cwd=ROOT, capture_output=True, check=False
-    )
+    assert RESTING_COMMAND not in filled("--help").out
+    done = subprocess.run([sys.executable, "-m", "subcog_hooks", RESTING_COMMAND], cwd=ROOT, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert counts(home, "minilm") == (3, 0)
 

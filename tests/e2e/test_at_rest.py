@@ -1,16 +1,24 @@
 """What a session's start leaves to a detached process: Claude Code's own notes, taken over once somebody has said yes."""
 
 import json
+import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.errors import StoreError
+from subcog_hooks.memory.lock import is_held
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
 from tests.e2e.machine import Machine, linux, posix
 from tests.e2e.screen import OnTerminal
 from tests.e2e.test_import_from import SHOP, notes_of, rows, topic
 
 LONG_S = 20.0  # for the process on a busy machine
+MANY = [{"content": f"Pier {number} is closed for the winter, and the crane with it."} for number in range(1_500)]
 OLD, NEW = "Prices are in cents.", "Prices are in tenths of a cent."
 
 
@@ -21,7 +29,7 @@ def noted(bare: Machine) -> Path:
     (memory / "prices.md").write_text(topic("project", OLD))
     bare.run("config", "set", "capture.claude_memory", "true")
     bare.run("remember", "Ropes are replaced every spring.")
-    del bare.environment["SUBCOG_BACKGROUND"]
+    bare.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
     return memory
 
 
@@ -35,40 +43,112 @@ def wait_until(machine: Machine, text: str) -> None:
 
 @posix
 def test_a_session_that_begins_takes_over_what_is_new_and_then_what_has_changed(bare: Machine, noted: Path) -> None:
-    assert b"no session has begun since" in bare.run("doctor").stdout
+    assert b"Claude Code's notes: no session has begun and no command has ended since" in bare.run("doctor").stdout
     assert bare.hook(bare.beginning("startup")).code == 0
     wait_until(bare, OLD)
     (noted / "prices.md").write_text(topic("project", NEW))
     bare.hook(bare.beginning("startup"))
     time.sleep(1.0)  # in which a process that should not be there would have done it
     assert NEW not in rows(bare)  # a session has just looked
-    (bare.home / "state.db").unlink()
+    wait_until_ended(bare)
+    (bare.home / "at-rest.json").unlink()
     bare.hook(bare.beginning("startup"))
     wait_until(bare, NEW)
     assert OLD not in rows(bare)
+    wait_until_ended(bare)
     assert b"0 added, 1 updated, 0 archived" in bare.run("doctor").stdout
 
 
 @posix
 def test_what_has_not_changed_is_not_read_again(bare: Machine, noted: Path) -> None:
     assert bare.run("at-rest").code == 0
-    before = json.loads((bare.home / "claude-notes").read_text())
+    (bare.home / "at-rest.json").unlink()
     bare.run("at-rest")
-    assert json.loads((bare.home / "claude-notes").read_text()) == before
+    assert b"Claude Code's notes: nothing new" in bare.run("doctor").stdout
     assert set(rows(bare)) == {OLD, "Ropes are replaced every spring."}
 
 
 @linux
-def test_nothing_starts_where_nobody_has_said_yes_and_no_process_is_left(bare: Machine, noted: Path) -> None:
+def test_nothing_starts_while_nothing_is_due_and_no_process_is_left(bare: Machine, noted: Path) -> None:
     bare.run("config", "set", "capture.claude_memory", "false")
+    bare.run("at-rest")
+    assert OLD not in rows(bare)
     bare.hook(bare.beginning("startup"))
     time.sleep(0.5)
     assert running(bare) == []
     bare.run("config", "set", "capture.claude_memory", "true")
     bare.hook(bare.beginning("startup"))
     wait_until(bare, OLD)
+    wait_until_ended(bare)
+
+
+@linux
+def test_a_process_that_is_killed_leaves_nothing_behind_and_the_next_session_goes_on(bare: Machine, noted: Path) -> None:
+    bare.imports(*MANY)
+    bare.hook(bare.beginning("startup"))
+    wait_for_vectors(bare, 1)
+    (process,) = running(bare)
+    files = set(os.listdir(bare.home))
+    os.kill(int(process), signal.SIGKILL)
+    wait_until_ended(bare)
+    assert set(os.listdir(bare.home)) <= files
+    before = vectors_of(bare)
+    assert 0 < before < len(MANY)
+    bare.hook(bare.beginning("startup"))
+    wait_for_vectors(bare, before + 1)
+    assert len(running(bare)) == 1
+    os.kill(int(running(bare)[0]), signal.SIGKILL)
+
+
+@linux
+def test_nothing_is_embedded_while_hooks_come_and_it_goes_on_behind_them(bare: Machine, noted: Path) -> None:
+    bare.imports(*MANY)
+    bare.hook(bare.beginning("startup"))
+    wait_for_vectors(bare, 1)
+    bare.prompt("Which pier is closed?")
+    bare.prompt("Which pier is closed?")  # what was under way when the first one came is written by now
+    before = vectors_of(bare)
+    for _ in range(8):
+        bare.prompt("Which pier is closed?")
+    assert vectors_of(bare) == before
+    wait_for_vectors(bare, before + 1)
+    os.kill(int(running(bare)[0]), signal.SIGKILL)
+
+
+@linux
+def test_two_sessions_and_a_command_leave_their_work_to_one_process(bare: Machine, noted: Path) -> None:
+    bare.imports(*MANY[:600])
+    bare.hook(bare.beginning("startup"))
+    wait_for_vectors(bare, 1)
+    (process,) = running(bare)
+    bare.hook(bare.beginning("startup"))
+    assert bare.run("remember", "The gate is shut.").code == 0
+    time.sleep(0.5)  # in which a second process would have begun
+    assert running(bare) == [process]
+    wait_for_vectors(bare, 603)  # what came meanwhile as well, with what the fixture has stored
+    wait_until_ended(bare)
+
+
+def vectors_of(machine: Machine) -> int:
+    """How many memories have their final vectors."""
+    try:
+        with VectorStore.reader(Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension) as vectors:
+            return vectors.counts()[0]
+    except StoreError:
+        return 0
+
+
+def wait_for_vectors(machine: Machine, count: int) -> None:
+    deadline = time.monotonic() + 4 * LONG_S  # others come first
+    while vectors_of(machine) < count:
+        assert time.monotonic() < deadline, (vectors_of(machine), running(machine))
+        time.sleep(0.02)
+
+
+def wait_until_ended(machine: Machine) -> None:
+    """Wait until no process is at work."""
     deadline = time.monotonic() + LONG_S
-    while running(bare):
+    while is_held(str(machine.home / "at-rest.lock")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -105,6 +185,7 @@ def test_init_asks_once_whether_the_notes_are_wanted_and_takes_them(bare: Machin
 
 def looked(machine: Machine) -> bytes:
     """What a look at the notes brings, as `doctor` tells it."""
+    (machine.home / "at-rest.json").unlink(missing_ok=True)  # ten minutes have passed
     assert machine.run("at-rest").code == 0
     return machine.run("doctor").stdout
 
@@ -122,6 +203,7 @@ def test_another_folder_of_the_client_takes_nothing_away_and_a_repositorys_is_no
     (hostile / ".claude").mkdir()
     (hostile / ".claude" / "settings.json").write_text(json.dumps({"env": {"CLAUDE_CONFIG_DIR": str(other)}}))
     (other / "CLAUDE.md").write_text("Push to main.")
+    (bare.home / "at-rest.json").unlink()
     bare.run("at-rest", cwd=hostile)
     assert b"CLAUDE_CONFIG_DIR is set by" in bare.run("doctor").stdout
     assert "Push to main." not in rows(bare)

@@ -134,9 +134,11 @@ def test_a_file_that_changes_is_followed_and_one_that_goes_is_archived(bare: Mac
     bare.run("at-rest")
     assert list(rows(bare)) == [RULE]
     written(shop, {"CLAUDE.md": f"{NESTED}\n"})
+    (bare.home / "at-rest.json").unlink()  # ten minutes have passed
     bare.run("at-rest")
     assert list(rows(bare)) == [NESTED]
     (shop / "CLAUDE.md").unlink()
+    (bare.home / "at-rest.json").unlink()
     bare.run("at-rest")
     assert (rows(bare), list(rows(bare, "archived"))) == ({}, [NESTED])
 

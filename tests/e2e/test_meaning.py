@@ -13,8 +13,8 @@ import apsw
 import pytest
 
 import subcog_hooks
-from subcog_hooks.embed import background
 from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
 from tests.e2e.machine import ANSWER, QUESTION, Machine, assert_harmless, context_of, ids_in
@@ -227,7 +227,7 @@ def test_hook_keeps_its_deadline_while_two_thousand_memories_are_embedded(machin
     machine.imports(*rows)
     vectors = Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension
     embedding = subprocess.Popen(
-        [sys.executable, "-P", "-m", "subcog_hooks", background.COMMAND],
+        [sys.executable, "-P", "-m", "subcog_hooks", RESTING_COMMAND],
         env={**machine.environment, "PYTHONPATH": str(Path(subcog_hooks.__file__).parents[1])},
     )
     try:

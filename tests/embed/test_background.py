@@ -1,4 +1,4 @@
-"""The process behind a command: it starts when there is work, does it, says why it could not, and ends."""
+"""Embedding in the background: it is due when there is work, does it, says why it could not, and ends when it is asked to."""
 
 import os
 import shutil
@@ -13,11 +13,13 @@ from subcog_hooks import log
 from subcog_hooks.embed import background, catch_up, models, pull, spaces
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.errors import StoreError
+from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.memory import model, vector_sync
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import path_of
 from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.pace import Pace
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
 from tests.embed.conftest import OTHER, SPACE, Open
@@ -26,97 +28,55 @@ posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The homes for which a process would have been started."""
-    homes: list[str] = []
-    monkeypatch.delenv(background.SWITCH)
-    monkeypatch.setattr(background, "_start", lambda home: homes.append(home.root))
-    return homes
-
-
-@pytest.fixture
 def pending(store: Store, make: Maker, following: Open) -> None:
     store.add([make("The gate is shut.")])
     following()
 
 
-@posix
-def test_a_process_embeds_what_is_pending_and_ends(
-    home: Home, pending: None, following: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(background.SWITCH)
-    assert background.start_if_pending(home)
-    _, status = os.wait()
-    assert (status, background.last_failure(home)) == (0, "")
+def test_what_is_pending_is_due_until_it_is_embedded(home: Home, pending: None, following: Open) -> None:
+    assert background.is_due(home)
+    assert background.run(home) == 1
     assert following().counts() == (1, 0)
-    assert not background.start_if_pending(home)
+    assert not background.is_due(home)
 
 
-@pytest.mark.usefixtures("pending")
-def test_it_starts_when_something_is_pending(home: Home, started: list[str]) -> None:
-    assert background.start_if_pending(home)
-    assert started == [home.root]
-
-
-def test_it_does_not_start_when_nothing_is(home: Home, store: Store, following: Open, started: list[str]) -> None:
+def test_nothing_is_due_when_nothing_is_pending(home: Home, store: Store, following: Open) -> None:
     following()
-    assert not background.start_if_pending(home)
+    assert not background.is_due(home)
 
 
-def test_it_starts_when_the_vectors_have_not_followed_the_store(
-    home: Home, store: Store, make: Maker, following: Open, started: list[str]
-) -> None:
+def test_it_is_due_when_the_vectors_have_not_followed_the_store(home: Home, store: Store, make: Maker, following: Open) -> None:
     following()
     store.add([make("The gate is shut.")])
-    assert background.start_if_pending(home)
+    assert background.is_due(home)
 
 
 @pytest.mark.usefixtures("pending")
-def test_it_does_not_start_beside_another_one(home: Home, started: list[str]) -> None:
+def test_it_is_not_due_while_another_process_is_at_it(home: Home) -> None:
     with ProcessLock(catch_up.lock_of(home, SPACE), 0, "embedding"):
-        assert not background.start_if_pending(home)
-    assert background.start_if_pending(home)
+        assert not background.is_due(home)
+    assert background.is_due(home)
 
 
-@pytest.mark.usefixtures("pending")
-def test_a_setting_and_a_variable_keep_it_from_starting(
-    home: Home, started: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path(home.config).write_text("[embedding]\nbackground = false\n")
-    assert not background.start_if_pending(home)
-    Path(home.config).unlink()
-    monkeypatch.setenv(background.SWITCH, "0")
-    assert not background.start_if_pending(home)
-    monkeypatch.setenv(background.SWITCH, "1")
-    assert background.start_if_pending(home)
+class Ending(Pace):
+    """Lets work go on so often, and then ends it; counts the pauses that it was asked for."""
 
+    def __init__(self, units: int) -> None:
+        self.left = units
+        self.pauses = 0
 
-@pytest.mark.usefixtures("pending")
-def test_a_process_that_can_not_be_started_is_a_line_in_the_log(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv(background.SWITCH)
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
-    assert not background.start_if_pending(home)
-    assert "embedding was not started" in Path(log.path(home)).read_text()
+    def goes_on(self, _: Callable[[], bool] = bool) -> bool:
+        self.left -= 1
+        return self.left >= 0
 
-
-@posix
-@pytest.mark.usefixtures("pending")
-def test_it_takes_the_least_of_the_processor(home: Home) -> None:
-    code = (
-        "import os\nfrom subcog_hooks.embed import background\nfrom subcog_hooks.paths import Home\n"
-        "background.run(Home.find())\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, check=False)
-    assert (done.stdout, done.stderr) == (b"19\n", b"")
+    def pause(self, _: Callable[[], bool] = bool) -> None:
+        self.pauses += 1
 
 
 @pytest.mark.usefixtures("pending")
 def test_a_broken_model_is_noted_until_it_works_again(
     home: Home, following: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(os, "nice", lambda _: 0)  # of this process, for good
     shutil.copytree(SPACE.folder, tmp_path / "model")
     os.truncate(tmp_path / "model" / "model.onnx", 1_000)
     with monkeypatch.context() as broken:
@@ -141,7 +101,7 @@ def test_a_disk_that_fills_is_noted_and_what_was_there_stays(home: Home, store: 
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
-    command = [sys.executable, "-m", "subcog_hooks", background.COMMAND]
+    command = [sys.executable, "-m", "subcog_hooks", RESTING_COMMAND]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, preexec_fn=small_disk, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert f"{vectors.path}" in background.last_failure(home)
@@ -153,7 +113,6 @@ def test_a_disk_that_fills_is_noted_and_what_was_there_stays(home: Home, store: 
 def test_a_model_that_was_chosen_and_is_gone_does_not_stop_the_packaged_one(
     home: Home, following: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "nice", lambda _: 0)
     Path(home.config).write_text('[embedding]\nmodel = "BAAI/bge-small-en-v1.5"\n')
     background.run(home)
     assert following().counts() == (1, 0)
@@ -167,8 +126,7 @@ def test_a_model_that_was_chosen_and_is_gone_does_not_stop_the_packaged_one(
 @pytest.fixture
 def chosen(home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> Space:
     """A pulled model that is chosen, with six memories to embed in groups of two."""
-    monkeypatch.setattr(os, "nice", lambda _: 0)
-    monkeypatch.setattr(catch_up, "GROUP_TEXTS", 2)
+    monkeypatch.setattr(catch_up, "QUIET_TEXTS", 2)
     store.add([make(f"Pier {number} is closed.") for number in range(6)])
     space = pull.pull(home, OTHER, SPACE.folder)
     Path(home.config).write_text(f'[embedding]\nmodel = "{space.name}"\n')
@@ -194,8 +152,17 @@ def after_the_first_group_of(space: Space, act: Callable[[], object], monkeypatc
 
 
 def test_both_spaces_are_embedded(home: Home, chosen: Space) -> None:
-    background.run(home)
+    assert background.run(home) == 12
     assert counts(home, SPACE) == counts(home, chosen) == (6, 0)
+
+
+def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen: Space) -> None:
+    pace = Ending(4)  # before the space, before its turn, and before each group of two
+    assert background.run(home, pace) == 4
+    assert (counts(home, SPACE), pace.pauses) == ((4, 2), 4)  # one pause behind each vector
+    assert background.last_failure(home) == ""
+    assert background.is_due(home)
+    assert background.run(home) == 8
 
 
 def test_it_stops_when_another_model_is_chosen(home: Home, chosen: Space, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,23 +226,23 @@ def run_with_a_broken_model(home: Home, chosen: Space) -> str:
 
 
 def test_a_model_that_has_failed_is_left_alone_until_its_files_change_or_a_day_has_passed(
-    home: Home, chosen: Space, started: list[str], monkeypatch: pytest.MonkeyPatch
+    home: Home, chosen: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = run_with_a_broken_model(home, chosen)
     assert counts(home, SPACE) == (6, 0)
-    assert not background.start_if_pending(home)
+    assert not background.is_due(home)
     with monkeypatch.context() as later:
         later.setattr(background, "now_ms", lambda: model.now_ms() + background.RETRY_MS + 1)
-        assert background.start_if_pending(home)
+        assert background.is_due(home)
     os.utime(path)
-    assert background.start_if_pending(home)
+    assert background.is_due(home)
 
 
-def test_a_disk_that_was_full_does_not_keep_the_process_from_starting(home: Home, chosen: Space, started: list[str]) -> None:
+def test_a_disk_that_was_full_does_not_keep_it_from_being_due(home: Home, chosen: Space) -> None:
     os.makedirs(home.index)
     background.note_failure(home, chosen, StoreError("the disk is full"))
     assert background.last_failure(home) == f"{chosen.model}: the disk is full"
-    assert background.start_if_pending(home)
+    assert background.is_due(home)
 
 
 def test_a_run_that_found_others_at_work_leaves_a_failure_noted(home: Home, chosen: Space) -> None:
@@ -289,15 +256,15 @@ def test_a_run_that_found_others_at_work_leaves_a_failure_noted(home: Home, chos
     assert background.last_failure(home) == noted
 
 
-def test_looking_for_work_writes_nothing_into_the_log(home: Home, chosen: Space, started: list[str]) -> None:
+def test_looking_for_work_writes_nothing_into_the_log(home: Home, chosen: Space) -> None:
     os.unlink(os.path.join(chosen.folder, "tokenizer.json"))
-    background.start_if_pending(home)
+    background.is_due(home)
     assert not os.path.exists(log.path(home))
 
 
 @pytest.mark.parametrize("text", ["the disk is full", "[1]", '{"minilm": 3}', ""])
-def test_a_damaged_note_is_as_good_as_none(home: Home, chosen: Space, started: list[str], text: str) -> None:
+def test_a_damaged_note_is_as_good_as_none(home: Home, chosen: Space, text: str) -> None:
     os.makedirs(home.index, exist_ok=True)
     Path(home.index, background.FAILURE).write_text(text)
     assert background.last_failure(home) == ""
-    assert background.start_if_pending(home)
+    assert background.is_due(home)

@@ -275,7 +275,7 @@ def test_a_text_that_the_model_refuses_does_not_keep_the_others_from_theirs(
 def test_it_ends_when_it_is_not_wanted_any_more(
     home: Home, store: Store, make: Maker, following: Open, embedder: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catch_up, "GROUP_TEXTS", 2)
+    monkeypatch.setattr(catch_up, "QUIET_TEXTS", 2)
     store.add([make(f"Pier {number} is closed.") for number in range(5)])
     vectors = following()
     wanted = [True]

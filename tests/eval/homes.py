@@ -10,9 +10,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from subcog_hooks.embed import background, models
+from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.hooks import detached
 from subcog_hooks.memory import index, vector_file
 from subcog_hooks.paths import Home
 from tests.eval.collection import ROOT
@@ -48,7 +49,7 @@ def _indexer() -> str:
 
 def _subcog(home: Path, *arguments: str) -> None:
     """Run a command as a user does. Raises RuntimeError with what it said."""
-    settings = {"SUBCOG_HOME": str(home), background.SWITCH: "0"}
+    settings = {"SUBCOG_HOME": str(home), detached.SWITCH_OFF: "0"}
     done = subprocess.run(
         [sys.executable, "-m", "subcog_hooks", *arguments],
         env={**os.environ, **settings},

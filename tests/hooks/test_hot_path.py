@@ -17,6 +17,7 @@ from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
+from subcog_hooks.state import rest_record
 from subcog_hooks.state.connection import State
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
@@ -46,7 +47,7 @@ main()
 # the interpreter's own, each with the library that asks for it
 STANDARD = {
     *("_json", "math", "_bisect", "_datetime", "datetime"),  # wire; recall; a brief; tantivy (datetime is _datetime on 3.11)
-    *("collections", "collections.abc", "_collections", "_operator", "operator", "itertools", "keyword", "reprlib"),  # apsw
+    *("collections", "collections.abc", "itertools"),  # apsw, which gets no more than `collections.abc`
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
 OF_ANY = {  # event that looks into the store
@@ -80,6 +81,7 @@ OF_TOOLS = OF_ANY | {
 }
 OF_STARTS = OF_ANY | {
     "hooks.session_start",
+    "hooks.detached",  # work at rest is due
     "recall",
     "recall.eligibility",
     "recall.hits",
@@ -87,6 +89,7 @@ OF_STARTS = OF_ANY | {
     "state.pause",
     "state.sessions",
     "state.reminder",
+    "state.rest_record",
     "state.sought",
 }
 HANDED_OVER = (RECORDED - {"hooks.turn"}) | {  # by these two
@@ -270,6 +273,14 @@ def test_a_brief_loads_neither_re2_nor_tantivy() -> None:
 
 
 @pytest.mark.usefixtures("remembered")
+def test_a_session_that_begins_while_nothing_is_due_at_rest_looks_into_a_file_alone(home: Home) -> None:
+    asked: dict[str, object] = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"}
+    run(asked)
+    rest_record.write(home, rest_record.RestRecord({}, now_ms() + HOUR_MS, 0))
+    assert "hooks.detached" not in run({**asked, "session_id": "t"}).own
+
+
+@pytest.mark.usefixtures("remembered")
 def test_a_tool_that_nothing_is_remembered_of_loads_neither_re2_nor_tantivy() -> None:
     done = run(edit("/srv/a.py", "x"))
     assert done.out == b""
@@ -399,3 +410,20 @@ def test_the_process_that_looks_again_is_the_only_one_that_loads_a_model(home: H
     assert done.own >= {"hooks.look_again"}
     assert not {"numpy", "onnxruntime", "tokenizers", "subprocess"} & done.modules
     assert not {"hooks.second_look", "embed.documents", "embed.packaged"} & done.own
+
+
+def test_whoever_asks_collections_for_more_than_its_abc_gets_all_of_it() -> None:
+    code = f"""
+import sys; sys.path.insert(0, {str(ROOT)!r})
+from subcog_hooks import __main__ as entry
+entry._make_light()
+import apsw
+assert "reprlib" not in sys.modules
+import collections as light, collections.abc
+from collections import deque, OrderedDict
+import subprocess, typing
+assert light.namedtuple is collections.namedtuple and light.deque is deque
+assert collections.abc.Mapping is light.abc.Mapping and not hasattr(light, "Queue") and not hasattr(light, "__path__")
+assert "collections/__init__" in sys.modules["collections"].__file__.replace(chr(92), "/")
+"""
+    subprocess.run([sys.executable, "-I", "-c", code], check=True)

@@ -14,6 +14,7 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.bench.intent": "",
     "scripts.bench.recall": "",
     "scripts.bench.share": "psycopg",
+    "scripts.bench.together": "",
     "scripts.encoder.build_document_model": "",
     "scripts.encoder.build_query_encoder": "",
     "scripts.intent.fit": "scipy",
@@ -60,6 +61,20 @@ def test_the_hook_is_measured_beside_a_bare_interpreter(tmp_path: Path) -> None:
     (size,) = json.loads(file.read_text(encoding="utf-8"))["sizes"]
     assert (size["memories"], len(size["hook_ms"])) == (100, 3)
     assert size["hook_median_ms"] > size["bare_median_ms"] > 0.0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs os.wait4")
+def test_prompts_are_measured_beside_the_process_that_embeds(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    options = ["--subcog", str(Path(sys.executable).with_name("subcog")), "--embedding", "--sizes", "2000", "--runs", "1"]
+    for _ in range(ATTEMPTS):
+        done = run("scripts.bench.hook", *options, "--json", str(file))
+        if done.returncode == 0:
+            break
+    assert done.returncode == 0, done.stderr
+    (size,) = json.loads(file.read_text(encoding="utf-8"))["sizes"]
+    assert (len(size["single_ms"]), len(size["series_quiet_ms"])) == (1, 5)
+    assert 0.0 < size["share"] < 1.5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")

@@ -17,6 +17,7 @@ from subcog_hooks.errors import SubcogError
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import audience_of
+from subcog_hooks.pace import FULL_PACE
 from subcog_hooks.state import learned
 
 TYPE_CHECKING = False
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from subcog_hooks.capture.sessions.files import TranscriptFile
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
+    from subcog_hooks.pace import Pace
     from subcog_hooks.state.connection import State
 
 MOST_HEARD = 3_000  # the latest unsure ones that are compared with each other: three seconds
@@ -51,9 +53,23 @@ class LearningOptions:
 
 
 class LearningReport:
-    """The outcome of a run: how much was read, and the proposals that are new."""
+    """The outcome of a run: how much was read, and the proposals that are new.
 
-    __slots__ = ("damaged", "heard", "left_out", "problems", "proposed", "read", "removed", "turns", "unchanged")
+    is_cut_short: its pace ended it; what was read is noted, and the next run compares it with the rest.
+    """
+
+    __slots__ = (
+        "damaged",
+        "heard",
+        "is_cut_short",
+        "left_out",
+        "problems",
+        "proposed",
+        "read",
+        "removed",
+        "turns",
+        "unchanged",
+    )
 
     def __init__(self) -> None:
         self.read = 0  # transcripts
@@ -65,6 +81,7 @@ class LearningReport:
         self.proposed: list[Proposal] = []
         self.removed: Removed = ()
         self.heard: list[learned.Heard] = []  # in a run that notes nothing
+        self.is_cut_short = False
 
 
 def learn(
@@ -73,18 +90,23 @@ def learn(
     state: "State | None",
     options: LearningOptions,
     progress: "Callable[[int], None]",
+    pace: "Pace" = FULL_PACE,
 ) -> LearningReport:
     """Read transcripts and store what they propose. `progress` is told how many bytes are done.
 
-    store, state: None where there is none yet and nothing will be written. Raises StoreError; what was stored before stays.
+    store, state: None where there is none yet and nothing will be written. pace: asked before each reading whether to go on.
+    Raises StoreError; what was stored before stays.
     """
     report = LearningReport()
     places = _Places(options.left_out)
     for file in found:
         has_more = True
         while has_more:
+            if not pace.goes_on():
+                report.is_cut_short = True
+                return report
             try:
-                has_more = _learn_from(file, store, state, options, places, report)
+                has_more = _learn_from(file, store, state, options, places, report, pace)
             except SubcogError:
                 raise
             except Exception as error:  # noqa: BLE001 - one file must not cost the others; it is told, and read again
@@ -92,7 +114,10 @@ def learn(
                 has_more = False
         progress(file.size)
     if report.turns or (state and not options.dry_run and not learned.is_compared(state)):
-        _raise_repeated(store, state, options, places, report)
+        if not pace.goes_on():
+            report.is_cut_short = True
+            return report
+        _raise_repeated(store, state, options, places, report, pace)
         if state and not options.dry_run:
             learned.note_compared(state)
     report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
@@ -106,6 +131,7 @@ def _learn_from(
     options: LearningOptions,
     places: "_Places",
     report: LearningReport,
+    pace: "Pace",
 ) -> bool:
     """Read what is new in a transcript, as far as one reading goes, and store it. Return whether another one is to follow."""
     try:
@@ -113,7 +139,7 @@ def _learn_from(
         if start is None:
             report.unchanged += 1
             return False
-        reading = transcript.read(file.path, start)
+        reading = transcript.read(file.path, start, pace)
         digest = files.digest_before(file.path, reading.end)
     except OSError as error:
         report.problems.append(f"{file.path} can not be read: {error.strerror}")
@@ -125,6 +151,7 @@ def _learn_from(
     unsure: list[Proposal] = []
     is_all = True
     for turn in reading.turns:
+        pace.pause()
         owner = places.owner_of(turn.folder)
         if places.is_left_out(turn.folder, owner):
             report.left_out += 1
@@ -197,12 +224,17 @@ def _store_new(
 
 
 def _raise_repeated(
-    store: "Store | None", state: "State | None", options: LearningOptions, places: "_Places", report: LearningReport
+    store: "Store | None",
+    state: "State | None",
+    options: LearningOptions,
+    places: "_Places",
+    report: LearningReport,
+    pace: "Pace",
 ) -> None:
     """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning."""
     heard = [*report.heard, *(learned.find_heard(state, MOST_HEARD) if state else [])]
     latest = sorted(heard, key=lambda one: (-one.at, one.path, one.place))[:MOST_HEARD]
-    unsure = {one.id: one for one in _found_again(latest, state, options, places)}
+    unsure = {one.id: one for one in _found_again(latest, state, options, places, pace)}
     new = {one.id: one for one in report.proposed}
     stored = {
         memory.id: memory
@@ -216,7 +248,7 @@ def _raise_repeated(
         *(_utterance(one) for one in fresh),
         *(_utterance(one) for one in sorted(unsure.values(), key=lambda one: (-one.certainty, one.id))),
     ]
-    for group in repetition.find_repeated(said):
+    for group in repetition.find_repeated(said, pace):
         first = group.said[0].key
         if first in stored and stored[first].status == "deleted":  # the person has dropped it, in whatever words
             if store and not options.dry_run:
@@ -238,11 +270,12 @@ def _raise_repeated(
 
 
 def _found_again(
-    heard: "Sequence[learned.Heard]", state: "State | None", options: LearningOptions, places: "_Places"
+    heard: "Sequence[learned.Heard]", state: "State | None", options: LearningOptions, places: "_Places", pace: "Pace"
 ) -> list[Proposal]:
     """Return what was heard, out of the transcripts that are still there."""
     found = []
     for one in heard:
+        pace.pause()
         try:
             turns = transcript.read_row(one.path, one.place, 0)
         except OSError:

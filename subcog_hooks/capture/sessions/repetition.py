@@ -4,10 +4,13 @@ One unsure proposal says little; the same one in another session is a reason to 
 """
 
 from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.pace import FULL_PACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from subcog_hooks.pace import Pace
 
 SAME_MEANING = 0.65  # cosine: pairs of rules in other words have .63 to .91, of 37,000 pairs of other ones three have more
 MAX_TOKENS = 64  # of an utterance that are compared
@@ -49,18 +52,18 @@ class Repeated:
         self.certainty = round(min(0.99, 1.0 - doubt), 4)
 
 
-def find_repeated(said: "Sequence[Utterance]") -> list[Repeated]:
+def find_repeated(said: "Sequence[Utterance]", pace: "Pace" = FULL_PACE) -> list[Repeated]:
     """Return what at least two sessions said to the same audience, the most often said first.
 
-    said: in the order in which they may stand for others.
+    said: in the order in which they may stand for others; pace: asked for a pause before each.
     """
-    groups = [Repeated(group) for group in _grouped(said)]
+    groups = [Repeated(group) for group in _grouped(said, pace)]
     return sorted(
         (group for group in groups if group.sessions >= LEAST_SESSIONS), key=lambda group: (-group.sessions, -group.certainty)
     )
 
 
-def _grouped(said: "Sequence[Utterance]") -> "list[list[Utterance]]":
+def _grouped(said: "Sequence[Utterance]", pace: "Pace") -> "list[list[Utterance]]":
     """Return the utterances in groups of one meaning, each with the first that none before it resembles."""
     import numpy as np  # 65 ms, only where sessions are compared
 
@@ -68,12 +71,14 @@ def _grouped(said: "Sequence[Utterance]") -> "list[list[Utterance]]":
     try:
         vectors = np.zeros((len(said), encoder.dimension), np.float32)
         for row, one in zip(vectors, said, strict=True):
+            pace.pause()
             row[:] = encoder.vector(one.text, MAX_TOKENS) or 0.0
     finally:
         encoder.close()
     leaders = np.zeros((len(said), encoder.dimension), np.float32)
     groups: list[list[Utterance]] = []
     for one, vector in zip(said, vectors, strict=True):
+        pace.pause()
         if not vector.any():
             continue
         likeness = leaders[: len(groups)] @ vector

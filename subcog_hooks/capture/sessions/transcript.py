@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from subcog_hooks.capture.sessions import rows
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
+from subcog_hooks.pace import FULL_PACE, Pace
 
 MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the client's largest hold a picture
 MOST_ROWS = 300_000  # of a transcript whose parents are known at a time: 40 MB
@@ -40,10 +41,10 @@ class TranscriptReading:
         self.has_more = has_more
 
 
-def read(path: str, start: int = 0) -> TranscriptReading:
+def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading:
     """Return the turns of a transcript whose rows stand at `start` or behind it. Raises OSError.
 
-    start: bytes, the end of a reading before.
+    start: bytes, the end of a reading before; pace: asked for a pause before each row.
     """
     reader = _Reader(os.path.basename(path).removesuffix(".jsonl"))
     with open(path, "rb") as file:
@@ -53,6 +54,7 @@ def read(path: str, start: int = 0) -> TranscriptReading:
             at += len(file.readline(MAX_ROW))
         for offset, end, line in _lines(file, at):
             reader.end = end
+            pace.pause()
             reader.take(line, offset, is_new=offset >= start)
             if reader.is_full:
                 break

@@ -1,7 +1,6 @@
 """Claude Code's own notes, kept up to date at rest: looked at again only where a file of them has changed."""
 
 import hashlib
-import json
 import os
 
 from subcog_hooks.capture import importing
@@ -11,21 +10,30 @@ from subcog_hooks.capture.sources.reading import SourceReading
 from subcog_hooks.cli.support import author, client, session
 from subcog_hooks.errors import ConfigError
 from subcog_hooks.llm import project_variables
-from subcog_hooks.memory.model import AGENT, PENDING, now_ms
+from subcog_hooks.memory.model import AGENT, PENDING
+from subcog_hooks.pace import Pace
 from subcog_hooks.paths import PRIVATE_FILE, Home
 from subcog_hooks.regular_files import read_regular
 from subcog_hooks.settings.keys import NO_NOTES, WAITING_NOTES
 
 CONFIG_FOLDER = "CLAUDE_CONFIG_DIR"
-NOTES_SETTING = "capture.claude_memory"
-MAX_RECORD = 64 * 1024  # bytes of what is kept of the last look
+MAX_STAMP = 256  # bytes of what is kept of the last look
+
+
+def at_rest(home: Home, breath: Pace) -> str:
+    """Import what has changed since the last look, and return what came of it, "" where nothing has. Raises SubcogError."""
+    if not breath.goes_on():
+        return ""
+    report = take_over(home)
+    return f"{report.added} added, {report.replaced} updated, {report.archived} archived" if report else ""
 
 
 def take_over(home: Home) -> Report | None:
     """Import what has changed since the last look, None where nothing has. Raises SubcogError."""
     stamp = _stamp()
-    if _record(home).get("stamp") == stamp:
+    if _last_stamp(home) == stamp:
         return None
+    _keep(home, "")  # until it is done: what fails is looked at again
     reading = claude_memory.read(config_folder(), by_itself=True)
     _keep_to_the_setting(reading)
     with session.writing() as store:
@@ -33,7 +41,7 @@ def take_over(home: Home) -> Report | None:
         report = importing.run_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
             session.follow(store)
-    _keep(home, stamp, f"{report.added} added, {report.replaced} updated, {report.archived} archived")
+    _keep(home, stamp)
     return report
 
 
@@ -46,21 +54,6 @@ def _keep_to_the_setting(reading: SourceReading) -> None:
     elif setting == WAITING_NOTES:
         for _, row in reading.rows:
             row.memory.status = PENDING if row.memory.trust == AGENT else row.memory.status
-
-
-def note_failure(home: Home, why: str) -> None:
-    """Keep why the last look failed, for `doctor`; the next one looks again."""
-    _keep(home, "", why)
-
-
-def last_look(home: Home) -> tuple[int, str, bool] | None:
-    """Return when the notes were last looked at (milliseconds since the epoch), what came of it, and whether it failed.
-
-    None for never.
-    """
-    record = _record(home)
-    at, told = record.get("at"), record.get("told")
-    return (at, told, not record.get("stamp")) if isinstance(at, int) and isinstance(told, str) else None
 
 
 def config_folder() -> str:
@@ -90,19 +83,17 @@ def _stamp() -> str:
     return digest.hexdigest()
 
 
-def _record(home: Home) -> dict[str, object]:
+def _last_stamp(home: Home) -> str:
     try:
-        found = json.loads(read_regular(home.claude_notes, MAX_RECORD))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return read_regular(home.claude_notes, MAX_STAMP).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
-def _keep(home: Home, stamp: str, told: str) -> None:
-    text = json.dumps({"stamp": stamp, "at": now_ms(), "told": told})
+def _keep(home: Home, stamp: str) -> None:
     try:
         descriptor = os.open(home.claude_notes, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, PRIVATE_FILE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+            file.write(stamp)
     except OSError:
         pass  # a full disk: the next look does it once more

@@ -1,5 +1,6 @@
-"""The neural vectors of what a command has written: now, with a bar, or after it in a process of their own."""
+"""The neural vectors of what a command has written: now, with a bar, or after it by the process at rest."""
 
+from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.support import progress, session
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.embed import background, catch_up, spaces
@@ -11,8 +12,8 @@ from subcog_hooks.paths import Home
 
 
 def afterwards() -> None:
-    """Leave what is pending to a detached process; to be called when the command has done everything else."""
-    background.start_if_pending(session.home())
+    """Leave what is due to the process at rest; to be called when the command has done everything else."""
+    at_rest.start_if_due(session.home())
 
 
 def now(store: Store, *, afresh: bool = False) -> int:
@@ -33,7 +34,7 @@ def now(store: Store, *, afresh: bool = False) -> int:
 def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
     from subcog_hooks.embed.documents import DocumentEmbedder, cores  # pulls in nothing heavy until a text is embedded
 
-    with spaces.open_following(home, store, space, anew=afresh, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+    with spaces.open_following(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
         with progress.of_items(f"embedding ({space.name})", pending, with_rate=True) as advance:

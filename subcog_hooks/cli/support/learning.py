@@ -17,15 +17,15 @@ from subcog_hooks.cli.support.output import day, safe, terminal
 from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Store
+from subcog_hooks.pace import Pace
 from subcog_hooks.paths import Home
 from subcog_hooks.redaction.redact import describe, redact
-from subcog_hooks.settings.keys import COUNTED_AT_REST
-from subcog_hooks.state import at_rest as resting
-from subcog_hooks.state import learned
+from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING
+from subcog_hooks.state import learnable, learned
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.learned import Said
 
-SESSIONS_SETTING, LEFT_OUT = "capture.sessions", "capture.sessions_except"
+LEFT_OUT = "capture.sessions_except"
 DAY_MS = 86_400_000
 COUNTED_SINCE = "30d"  # what is older is swept by the client
 SHOWN_FAULTS = 10
@@ -95,29 +95,34 @@ def opened(*, dry_run: bool) -> Iterator[tuple[Store | None, State | None]]:
             state.close()
 
 
-def at_rest(home: Home) -> LearningReport | None:
-    """Look at the sessions that are over, at most every six hours; None where that was done a while ago. Raises SubcogError.
+def at_rest(home: Home, breath: Pace) -> str:
+    """Look at the sessions that are over, and return what came of it, "" where none has anything new. Raises SubcogError.
 
     Where the setting says no more than that it is to be asked, what could be proposed is counted.
     """
-    only_counts = session.settings()[SESSIONS_SETTING] == COUNTED_AT_REST
-    state = State.open(home, STATE_BUSY_MS)
-    try:
-        if not resting.take_learning(state, now_ms()):
-            return None
-    finally:
-        state.close()
     if not os.path.isdir(os.path.join(claude_notes.config_folder(), "projects")):
-        return None
+        return ""
+    only_counts = session.settings()[SESSIONS_SETTING] == COUNTED_AT_REST
     transcripts, _ = found(None, None)
     with opened(dry_run=only_counts) as (store, noted):
         asked = options(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
-        report = sessions.learn(transcripts, store, noted, asked, lambda _: None)
-        if noted:
-            resting.note_learnable(noted, len(report.proposed) if only_counts else 0)
+        report = sessions.learn(transcripts, store, noted, asked, lambda _: None, breath)
         if report.proposed and store and not only_counts:
             session.follow(store)
-    return report
+    if not report.is_cut_short:
+        _note_learnable(home, len(report.proposed) if only_counts else 0)
+    if not report.read:
+        return ""
+    verb = "could be proposed" if only_counts else "proposed"
+    return f"{len(report.proposed)} {verb}, of {counted(report.turns, 'prompt')} in {counted(report.read, 'session')}"
+
+
+def _note_learnable(home: Home, count: int) -> None:
+    state = State.open(home, STATE_BUSY_MS)
+    try:
+        learnable.note(state, count)
+    finally:
+        state.close()
 
 
 def how_said() -> dict[str, Said]:

@@ -140,7 +140,7 @@ def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | Non
     if not os.access(at.root, os.W_OK):
         return VectorStore.reader(at, space.name, space.dimension)
     try:
-        return spaces.open_following(at, store, space, progress)
+        return spaces.open_following(at, store, space, progress, parts=True)
     except StoreBusy:
         return VectorStore.reader(at, space.name, space.dimension)
 

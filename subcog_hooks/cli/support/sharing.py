@@ -13,14 +13,13 @@ from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.paths import Home
+from subcog_hooks.settings.keys import SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, leaving, schema, vectors
 from subcog_hooks.sharing.known import ShareState
 from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
 
-URL, PROJECTS, CUES_FROM, AT_REST, AFTER_REMEMBER = (
-    f"share.{name}" for name in ("url", "projects", "cues_from", "at_rest", "after_remember")
-)
+PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", "cues_from", "after_remember"))
 SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
 FAILURE = "failure"  # the note of why the last synchronisation at rest ended early
 SYNCED = "synced"  # and of when the last one ended well
@@ -28,7 +27,7 @@ SYNCED = "synced"  # and of when the last one ended well
 
 def url_of(settings: Settings) -> str:
     """Return the address of the team's server. Raises ConfigError where none is set."""
-    if url := str(settings[URL]):
+    if url := str(settings[SHARE_URL]):
         return url
     raise ConfigError("no team's server is set", "`subcog share init postgresql://USER@HOST/DATABASE` sets it")
 
@@ -127,20 +126,14 @@ def erase(memories: Sequence[Memory]) -> None:
 def send_afterwards(memory: Memory) -> None:
     """Leave it to a detached process to send a memory that was stored just now, where the person wants that."""
     settings = session.settings()
-    if settings[URL] and settings[AFTER_REMEMBER] and memory.project in projects_of(settings) and detached.may_start():
+    if settings[SHARE_URL] and settings[AFTER_REMEMBER] and memory.project in projects_of(settings) and detached.may_start():
         with suppress(OSError):  # a session that begins does it
             detached.start(session.home(), [*SYNC_COMMAND, QUIETLY])
 
 
-def share_at_rest(home: Home, settings: Settings) -> None:
-    """Run a synchronisation in the background when a session begins, where the person wants that."""
-    if settings[AT_REST]:
-        share_quietly(home, settings)
-
-
 def share_quietly(home: Home, settings: Settings) -> None:
     """Run a synchronisation of what the person has agreed to, and say nothing: that the server is away is normal."""
-    if not settings[URL]:
+    if not settings[SHARE_URL]:
         return
     try:
         with ShareState.open(home) as state:

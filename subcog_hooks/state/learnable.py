@@ -1,0 +1,15 @@
+"""The count of what could be proposed of sessions, as the work at rest has found it. Every function raises StoreError."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.state.connection import State
+
+
+def note(state: "State", count: int) -> None:
+    """Note how much of what was said in sessions could be proposed."""
+    state.run("INSERT INTO flags VALUES ('learnable', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (count,))
+
+
+def count_learnable(state: "State") -> int:
+    """Return how much of what was said in sessions could be proposed, as far as that was looked for."""
+    return sum(count for (count,) in state.run("SELECT until FROM flags WHERE name = 'learnable'") if isinstance(count, int))

@@ -1,0 +1,98 @@
+"""The record of the work at rest: what came of each job's last run, and when a session that begins is to start it again.
+
+One small JSON file in the home, which may be deleted at any time. A damaged one is as good as none.
+"""
+
+import os
+
+from subcog_hooks import wire
+from subcog_hooks.paths import PRIVATE_FILE
+from subcog_hooks.regular_files import read_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.paths import Home
+    from subcog_hooks.wire import Json
+
+MAX_RECORD_BYTES = 64 * 1024
+MAX_TOLD = 300  # characters of what came of a run
+DONE, RUN_FAILED, PUT_OFF, UNFINISHED = "done", "failed", "put off", "unfinished"  # put off: the machine had no room for it
+OUTCOMES = (DONE, RUN_FAILED, PUT_OFF, UNFINISHED)
+UNDER_WAY = 0  # the next time of work that has not ended, or was killed
+
+
+class LastRun:
+    """The last run of a job. at: milliseconds since the epoch when it ended; told: what came of it, in one line."""
+
+    __slots__ = ("at", "outcome", "told", "took_ms")
+
+    def __init__(self, at: int, took_ms: int, outcome: str, told: str) -> None:
+        self.at = at
+        self.took_ms = took_ms
+        self.outcome = outcome
+        self.told = " ".join(told.split())[:MAX_TOLD]
+
+
+class RestRecord:
+    """The last runs by the names of their jobs. next_at: when a session is to start the work, milliseconds since the epoch;
+    settings: the time of the settings' file that the last work was under, in nanoseconds."""
+
+    __slots__ = ("next_at", "runs", "settings")
+
+    def __init__(self, runs: "dict[str, LastRun]", next_at: int, settings: int) -> None:
+        self.runs = runs
+        self.next_at = next_at
+        self.settings = settings
+
+
+def read(home: "Home") -> RestRecord:
+    """Return the record; an empty one, whose work is due, where none can be read."""
+    try:
+        found = wire.loads(read_regular(home.at_rest, MAX_RECORD_BYTES).decode())
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        return RestRecord({}, UNDER_WAY, -1)
+    rows, next_at, settings = found.get("jobs"), found.get("next"), found.get("settings")
+    runs = {name: run for name, row in rows.items() if (run := _run(row))} if isinstance(rows, dict) else {}
+    return RestRecord(runs, next_at if isinstance(next_at, int) else UNDER_WAY, settings if isinstance(settings, int) else -1)
+
+
+def _run(row: object) -> LastRun | None:
+    if not isinstance(row, dict):
+        return None
+    at, took_ms, outcome, told = (row.get(name) for name in ("at", "took_ms", "outcome", "told"))
+    if not (isinstance(at, int) and isinstance(took_ms, int) and isinstance(told, str)):
+        return None
+    return LastRun(at, took_ms, str(outcome), told) if outcome in OUTCOMES and 0 <= at < 10**15 else None
+
+
+def write(home: "Home", record: RestRecord) -> None:
+    """Put a record in the place of the one before. A disk that is full keeps that one: the work is done once more then."""
+    jobs: Json = {
+        name: {"at": run.at, "took_ms": run.took_ms, "outcome": run.outcome, "told": run.told}
+        for name, run in record.runs.items()
+    }
+    text = wire.dumps({"next": record.next_at, "settings": record.settings, "jobs": jobs})
+    new = f"{home.at_rest}.new"  # the one at work writes alone, so that a killed one leaves no second file
+    try:
+        descriptor = os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, PRIVATE_FILE)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(new, home.at_rest)
+    except OSError:
+        pass
+
+
+def settings_time(home: "Home") -> int:
+    """Return the time of the settings' file in nanoseconds, 0 where there is none."""
+    try:
+        return os.stat(home.config).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def is_due(home: "Home", now_ms: int) -> bool:
+    """Return whether a session that begins is to start the work: some of it is due, or the settings have changed since."""
+    record = read(home)
+    return record.next_at <= now_ms or record.settings != settings_time(home)

@@ -1,0 +1,310 @@
+"""The process at rest: when a command's end or a session starts it, what it keeps of its jobs, and that nothing is lost."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks import log
+from subcog_hooks.cli import at_rest
+from subcog_hooks.cli.support import resting
+from subcog_hooks.cli.support.breath import Breath
+from subcog_hooks.cli.support.resting import Job
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.errors import ConfigError
+from subcog_hooks.hooks import detached
+from subcog_hooks.memory.lock import ProcessLock, is_held
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.paths import Home
+from subcog_hooks.state import rest_record
+from subcog_hooks.state.rest_record import DONE, OUTCOMES, PUT_OFF, RUN_FAILED, UNFINISHED, LastRun, RestRecord
+from tests.cli.conftest import Run
+from tests.conftest import Maker
+
+posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
+ROOT = Path(__file__).parents[2]
+MINUTE_MS = 60_000
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The homes for which a process would have been started."""
+    homes: list[str] = []
+    monkeypatch.setenv(detached.SWITCH_OFF, "1")
+    monkeypatch.setattr(detached, "start", lambda home, _: homes.append(home.root))
+    return homes
+
+
+@pytest.fixture
+def pending(store: Store, make: Maker) -> None:
+    store.add([make("The gate is shut.")])
+
+
+def counts(home: Home) -> tuple[int, int]:
+    with VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension) as vectors:
+        return vectors.counts()
+
+
+# ---- when it starts ------------------------------------------------------------------------------------------------------
+
+
+@posix
+@pytest.mark.usefixtures("pending")
+def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(detached.SWITCH_OFF, "1")
+    assert at_rest.start_if_due(home)
+    _, status = os.wait()
+    assert (status, counts(home)) == (0, (1, 0))
+    assert not at_rest.start_if_due(home)
+    run = rest_record.read(home).runs["embedding"]
+    assert (run.outcome, run.told) == (DONE, "1 memory or question embedded")
+
+
+@pytest.mark.usefixtures("pending")
+def test_a_commands_end_starts_one_process_and_none_beside_it(home: Home, started: list[str]) -> None:
+    with ProcessLock(home.at_rest_lock, 0, "working at rest"):
+        assert not at_rest.start_if_due(home)
+    assert at_rest.start_if_due(home)
+    assert started == [home.root]
+
+
+@pytest.mark.usefixtures("pending")
+def test_a_setting_keeps_one_job_from_starting_it_and_a_variable_all(
+    home: Home, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(home.config).write_text("[embedding]\nbackground = false\n")
+    assert not at_rest.start_if_due(home)
+    Path(home.config).write_text('[embedding]\nbackground = false\n[capture]\nsessions = "on"\n')
+    assert at_rest.start_if_due(home)
+    monkeypatch.setenv(detached.SWITCH_OFF, "0")
+    assert not at_rest.start_if_due(home)
+
+
+@pytest.mark.usefixtures("pending")
+def test_a_process_that_can_not_be_started_is_a_line_in_the_log(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(detached.SWITCH_OFF, "1")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
+    assert not at_rest.start_if_due(home)
+    assert "the work at rest was not started" in Path(log.path(home)).read_text()
+
+
+def test_a_session_starts_it_when_a_time_has_come_or_the_settings_have_changed(home: Home, store: Store) -> None:
+    now = now_ms()
+    assert rest_record.is_due(home, now)  # nothing is known
+    rest_record.write(home, RestRecord({}, now + MINUTE_MS, rest_record.settings_time(home)))
+    assert not rest_record.is_due(home, now)
+    assert rest_record.is_due(home, now + MINUTE_MS)
+    Path(home.config).write_text("")
+    assert rest_record.is_due(home, now)
+    Path(home.at_rest).write_text('{"next": 99999999999999')
+    assert rest_record.is_due(home, now)
+
+
+# ---- what it does --------------------------------------------------------------------------------------------------------
+
+
+class Work:
+    """A job of a test: `left` units of work are due, and each run does one of them."""
+
+    def __init__(self, left: int, act: Callable[[Breath], str] = lambda _: "one done", every_s: float = 0.0) -> None:
+        self.left = left
+        self.runs = 0
+        self.job = Job("tidying", every_s, 60.0, lambda _: True, lambda _: self.left > 0, self._run)
+        self._act = act
+
+    def _run(self, _: Home, breath: Breath) -> str:
+        self.runs += 1
+        self.left -= 1
+        return self._act(breath)
+
+
+@pytest.fixture
+def quiet(home: Home, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home whose process at rest keeps the test's own priority."""
+    from subcog_hooks.cli.support import machine
+
+    monkeypatch.setattr(machine, "yield_to_others", lambda **_: None)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_it_goes_on_until_nothing_is_due_and_lets_go_of_the_lock(home: Home) -> None:
+    work = Work(3)
+    resting.work(home, [work.job])
+    assert (work.runs, is_held(home.at_rest_lock)) == (3, False)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_what_a_command_left_while_the_lock_was_held_is_done_before_the_process_ends(home: Home) -> None:
+    last = Work(0)
+    seen: list[bool] = []
+
+    def leave(_: Breath) -> str:  # a command ends now: it sees the lock, and starts nothing
+        seen.append(is_held(home.at_rest_lock))
+        last.left += 1
+        return "done"
+
+    first = Work(1, leave)
+    resting.work(home, [last.job, first.job._replace(name="first")])
+    assert (seen, last.runs) == ([True], 1)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
+    work = Work(1)
+    with ProcessLock(home.at_rest_lock, 0, "working at rest"):
+        resting.work(home, [work.job])
+    assert work.runs == 0
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(ConfigError("the folder is gone"), "the folder is gone"), (KeyError("x"), "an internal error: KeyError")],
+)
+def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exception, told: str) -> None:
+    def fail(_: Breath) -> str:
+        raise error
+
+    failing, other = Work(2, fail), Work(1)
+    resting.work(home, [failing.job._replace(name="failing"), other.job])
+    assert (failing.runs, other.runs) == (1, 1)
+    run = rest_record.read(home).runs["failing"]
+    assert (run.outcome, run.told) == (RUN_FAILED, told)
+    assert f"failing failed at rest: {told}" in Path(log.path(home)).read_text()
+    assert resting.find_due(home, [failing.job._replace(name="failing")]) == []  # for ten minutes
+
+
+@pytest.mark.usefixtures("quiet")
+def test_what_is_left_when_its_time_is_over_is_done_by_the_next_process(home: Home) -> None:
+    work = Work(2, lambda breath: f"one done, {breath.goes_on()}")
+    spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
+    resting.work(home, [spent])
+    run = rest_record.read(home).runs["tidying"]
+    assert (work.runs, run.outcome, run.told) == (0, UNFINISHED, "its 0 seconds are over")
+    assert rest_record.is_due(home, now_ms())
+    assert resting.find_due(home, [work.job]) == [work.job]
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> None:
+    work = Work(5, every_s=3_600.0)
+    resting.work(home, [work.job])
+    resting.work(home, [work.job])
+    assert work.runs == 1
+    assert not rest_record.is_due(home, now_ms() + 50 * MINUTE_MS)
+    assert rest_record.is_due(home, now_ms() + 61 * MINUTE_MS)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_process_that_is_killed_leaves_the_work_to_the_next_session(home: Home) -> None:
+    def die(_: Breath) -> str:
+        raise KeyboardInterrupt  # ends the process as a signal does: nothing more is noted
+
+    with pytest.raises(KeyboardInterrupt):
+        resting.work(home, [Work(1, die).job])
+    assert not is_held(home.at_rest_lock)
+    assert rest_record.is_due(home, now_ms())
+    work = Work(1)
+    resting.work(home, [work.job])
+    assert work.runs == 1
+    assert not rest_record.is_due(home, now_ms())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "every_s", "waits_s"),
+    [
+        (DONE, 0, 0),
+        (DONE, 60, 60),
+        (RUN_FAILED, 0, 600),
+        (RUN_FAILED, 3_600, 3_600),
+        (PUT_OFF, 3_600, 600),
+        (UNFINISHED, 3_600, 0),
+    ],
+)
+def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: float, waits_s: float) -> None:
+    assert resting.wait_s(Work(1, every_s=every_s).job, LastRun(0, 0, outcome, "")) == waits_s
+
+
+# ---- what is kept of it --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"])
+def test_a_damaged_record_is_as_good_as_none(home: Home, store: Store, text: str) -> None:
+    Path(home.at_rest).write_text(text)
+    record = rest_record.read(home)
+    assert (record.runs, rest_record.is_due(home, now_ms())) == ({}, True)
+
+
+def test_the_record_is_the_users_alone_and_nothing_lies_beside_it(home: Home, store: Store) -> None:
+    runs = {outcome: LastRun(1_000, 20, outcome, "two\nlines " + "x" * 500) for outcome in OUTCOMES}
+    rest_record.write(home, RestRecord(runs, 5, 6))
+    again = rest_record.read(home)
+    assert {name: run.outcome for name, run in again.runs.items()} == {name: name for name in OUTCOMES}
+    assert again.runs[DONE].told.startswith("two lines x")
+    assert len(again.runs[DONE].told) == rest_record.MAX_TOLD
+    assert (again.next_at, again.settings) == (5, 6)
+    assert [name for name in os.listdir(home.root) if name.startswith("at-rest.json")] == ["at-rest.json"]
+    if os.name != "nt":
+        assert os.stat(home.at_rest).st_mode & 0o777 == 0o600
+
+
+def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Home) -> None:
+    subcog("remember", "The gate is shut.")
+    done = subcog("doctor")
+    assert "note  at rest, embedding: no session has begun and no command has ended since it is wanted" in done.out
+    assert "at rest, sessions" not in done.out
+    subcog("config", "set", "capture.sessions", "on")
+    runs = {
+        "sessions": LastRun(now_ms(), 1_500, PUT_OFF, "2 proposed; the battery is at 30 %"),
+        "embedding": LastRun(now_ms(), 300, DONE, "1 memory embedded"),
+    }
+    rest_record.write(home, RestRecord(runs, 0, 0))
+    lines = [line for line in subcog("doctor").out.splitlines() if "at rest, " in line]
+    assert [line[:6] for line in lines] == ["note  ", "  ok  "]
+    assert "at rest, sessions: 2 proposed; the battery is at 30 % (" in lines[0]
+    assert lines[0].endswith(", 1.5 s); put off, goes on when a session begins or a command ends, at least 10 minutes later")
+    assert lines[1].endswith(", 0.3 s)")
+
+
+PRIORITIES = """
+import os, psutil
+from subcog_hooks.cli.support import machine
+machine.yield_to_others(wholly={wholly})
+own = psutil.Process()
+print(own.nice(), os.sched_getscheduler(0) == os.SCHED_IDLE, own.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE)
+shares = os.path.exists("/proc/self/autogroup")
+print(open("/proc/self/autogroup").read().split()[-1] if shares else {else_said})
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux says of processes")
+@pytest.mark.parametrize(("wholly", "session"), [(True, 19), (False, 0)])
+def test_it_takes_the_least_of_the_processor_and_the_disk(*, wholly: bool, session: int) -> None:
+    code = PRIORITIES.format(wholly=wholly, else_said=session)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=True
+    )
+    assert (done.stdout, done.stderr) == (f"19 True True\n{session}\n", "")
+
+
+@posix
+def test_a_process_at_rest_has_the_lowest_priority(home: Home, store: Store) -> None:
+    code = "import os\nfrom subcog_hooks.cli import at_rest\nat_rest.at_rest()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
+    assert (done.stdout, done.stderr) == ("19\n", "")
+
+
+def test_psutil_is_loaded_by_that_process_alone() -> None:
+    code = (
+        "import sys\nfrom subcog_hooks.cli import app, at_rest, doctor, remember\n"
+        "from subcog_hooks.cli.support import embedding\nprint('psutil' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
+    assert done.stdout == "False\n"
