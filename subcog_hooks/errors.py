@@ -11,6 +11,7 @@ SubcogError                    exit code
 │   └── StoreTooNew            3   written by a later version
 ├── ConfigError                4
 ├── ModelError                 5   an embedding model is missing, incomplete or of another shape
+├── ServerError                5   the team's server can not be reached, or refuses, or has another schema
 └── ProviderError              5   an LLM can not be reached, or answers nothing that can be used
     ├── ProviderTimeout        5   it did not answer in time
     └── ProviderGone           5   the connection broke before the answer was complete
@@ -89,6 +90,12 @@ class ConfigError(SubcogError):
 
 class ModelError(SubcogError):
     """An embedding model is missing, incomplete or of another shape."""
+
+    exit_code = EXIT_MODEL
+
+
+class ServerError(SubcogError):
+    """The team's server can not be reached, refuses what is asked, or has another schema."""
 
     exit_code = EXIT_MODEL
 

@@ -17,6 +17,7 @@ PLAIN = (  # each may import from those behind it
 LAYERS = (  # each may import from those behind it, and from the plain modules; packages of one layer from none of each other
     ("cli",),
     ("hooks",),
+    ("sharing",),
     ("capture",),
     ("recall",),
     ("intent",),

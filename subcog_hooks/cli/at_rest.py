@@ -8,7 +8,16 @@ from subcog_hooks.cli.support.resting import Job
 from subcog_hooks.embed import background
 from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import AT_REST, ENRICH, NO_LLM, NOT_LEARNED, NOTES_SETTING, SESSIONS_SETTING
+from subcog_hooks.settings.keys import (
+    AT_REST,
+    ENRICH,
+    NO_LLM,
+    NOT_LEARNED,
+    NOTES_SETTING,
+    SESSIONS_SETTING,
+    SHARE_AT_REST,
+    SHARE_URL,
+)
 from subcog_hooks.settings.loading import Settings
 
 MINUTE_S, HOUR_S = 60.0, 3_600.0
@@ -64,6 +73,13 @@ def _enrich(home: Home, breath: Breath) -> str:
     return enrichment.at_rest(home, breath)
 
 
+def _share(home: Home, _: Breath) -> str:
+    from subcog_hooks.cli.support import session, sharing  # as above
+
+    sharing.share_quietly(home, session.settings())
+    return ""  # `share status` tells it
+
+
 def _embed(home: Home, breath: Breath) -> str:
     done = background.run(home, breath)
     return f"{done:,} {'memory or question' if done == 1 else 'memories and questions'} embedded" if done else ""
@@ -74,5 +90,6 @@ JOBS = (  # in the order in which they are done: what the first ones store is em
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, lambda found: found[SESSIONS_SETTING] != NOT_LEARNED, _always, _learn),
     Job("learned questions", 0.0, MINUTE_S, _always_wanted, due.has_lessons, _teach),  # it takes back what is not wanted
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, due.has_unasked, _enrich),
+    Job("team", 10 * MINUTE_S, 10 * MINUTE_S, lambda found: bool(found[SHARE_URL] and found[SHARE_AT_REST]), _always, _share),
     Job("embedding", 0.0, HOUR_S, background.is_wanted, background.is_due, _embed),
 )

@@ -191,6 +191,14 @@ def forget(
     purge: Annotated[
         bool, typer.Option("--purge", help="Erase the text from the disk too. It can not be brought back.")
     ] = False,
+    everywhere: Annotated[
+        bool,
+        typer.Option(
+            "--everywhere",
+            help="Purge it here, on the team's server and, when they next synchronise, on colleagues' machines that have it "
+            "from there.",
+        ),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Purge several memories without a question.")] = False,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
@@ -202,9 +210,15 @@ def forget(
     with session.writing() as store:
         memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
         author.require_consent(memories, as_user=as_user)
-        if purge and len(memories) > 1 and not yes:
+        if everywhere:
+            from subcog_hooks.cli.support import sharing  # psycopg comes with what it does
+
+            sharing.require_shared(memories)
+        if (purge or everywhere) and len(memories) > 1 and not yes:
             _confirm_purge(memories)
-        if purge:
+        if everywhere:
+            sharing.erase(memories)  # first there: what can not be reached stays here, so that it can be erased again
+        if purge or everywhere:
             store.purge([memory.id for memory in memories])
             with ExitStack() as then:  # from the last to the first, each whatever becomes of the others
                 then.callback(store.overwrite_log)
@@ -217,7 +231,7 @@ def forget(
             )
             session.follow(store)
     for memory in memories:
-        terminal.say(f"{'purged' if purge else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
+        terminal.say(f"{'purged' if purge or everywhere else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
 
 
 def _confirm_purge(memories: list[Memory]) -> None:

@@ -14,6 +14,7 @@ MODULES = {  # in the order of the help page
     "move": ("promote", "demote"),
     "review": ("review",),
     "import_export": ("import", "export", "reindex"),
+    "share": ("share",),
     "trigger": ("test-trigger",),
     "install": ("init", "uninstall"),
     "models": ("models",),

@@ -120,6 +120,14 @@ def search(
         ),
     ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say for each result how it got its place.")] = False,
+    team: Annotated[
+        bool,
+        typer.Option(
+            "--team",
+            help="Search on the team's server (`subcog help sharing`): this folder's project, the one of --project, or all "
+            "shared ones with --all-projects.",
+        ),
+    ] = False,
     batch: Annotated[
         str | None,
         typer.Option(
@@ -154,6 +162,11 @@ def search(
     asked.explain = explain
     asked.rank = rank
     asked.batch = batch
+    if team:
+        from subcog_hooks.cli.support import team_results  # few have a team's server
+
+        team_results.require_plain(asked)
+        raise typer.Exit(team_results.run(asked, is_fast=fast))
 
     def show(found: results.ResultPage) -> None:
         if asked.shape == results.TABLE:

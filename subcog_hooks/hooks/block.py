@@ -4,7 +4,6 @@ import time
 from _collections_abc import Sequence  # collections.abc is the same class, but loads collections (2 ms)
 
 from subcog_hooks.hooks.sanitise import cut, disarm, neutralise, one_line, utf16_units
-from subcog_hooks.memory.model import NOTED, USER
 from subcog_hooks.redaction.leaks import mask
 from subcog_hooks.wire import quote
 
@@ -28,20 +27,19 @@ _RAW_MARGIN = 4_096  # and never shown where a text was bounded: a secret may be
 class Entry:
     """A memory as the block shows it: `date` is in milliseconds since the epoch, `content` is the stored text.
 
-    trust: whose word it is, which the block says where it is not the user's. relevance: to the prompt, None where nothing was
-    asked.
+    noted: who noted it, in a few words, where that was not the user. relevance: to the prompt, None where nothing was asked.
     """
 
-    __slots__ = ("content", "date", "id", "namespace", "relevance", "trust")
+    __slots__ = ("content", "date", "id", "namespace", "noted", "relevance")
 
     def __init__(
-        self, namespace: str, date: int, id: str, content: str, trust: str = USER, relevance: float | None = None
+        self, namespace: str, date: int, id: str, content: str, noted: str = "", relevance: float | None = None
     ) -> None:
         self.namespace = namespace
         self.date = date
         self.id = id
         self.content = content
-        self.trust = trust
+        self.noted = noted
         self.relevance = relevance
 
 
@@ -153,7 +151,7 @@ def _head(entry: Entry) -> str:
 def _told(entry: Entry) -> str:
     """Return what stands behind the id: how relevant the memory is, and who noted it where that was not the user."""
     relevance = "" if entry.relevance is None else f", relevance {_probability(entry.relevance):.2f}"
-    return f"{relevance}, {NOTED[entry.trust]}" if entry.trust in NOTED else relevance
+    return f"{relevance}, {entry.noted}" if entry.noted else relevance
 
 
 def _harmless(content: str, bound: int) -> str:

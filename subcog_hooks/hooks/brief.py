@@ -236,7 +236,7 @@ def units_of(memory: "Outline | Memory") -> int:
 
 
 def _entry(memory: "Outline | Memory") -> Entry:
-    return Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.trust)
+    return Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.noted)
 
 
 def _words_of(text: str) -> frozenset[str]:

@@ -153,4 +153,4 @@ def _render(offer: "Offer", judged: "Sequence[Judged]", units: int) -> Rendered:
 def _entry(hit: "Hit", *, tells_relevance: bool) -> Entry:
     memory = hit.memory
     relevance = hit.relevance if tells_relevance else None
-    return Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.trust, relevance)
+    return Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.noted, relevance)

@@ -24,17 +24,19 @@ SCOPES = ("project", "user", "org")
 PENDING = "pending"  # of STATUSES: it waits for the person's word
 STATUSES = ("active", PENDING, "superseded", "archived", "deleted")
 USER, AGENT, FILE = "user", "agent", "file"  # of TRUSTS: the person's own word; what an agent has stored; what a file says
-TRUSTS = (USER, AGENT, FILE, "import", "transcript", "tool", "team")
+TEAM = "team"  # a colleague's word
+TRUSTS = (USER, AGENT, FILE, "import", "transcript", "tool", TEAM)
 NOTED = {  # by trust: who noted a memory, where that was not the user
     AGENT: "noted by an agent",
     FILE: "from a file",
     "import": "imported",
     "transcript": "from a transcript",
     "tool": "from a tool",
-    "team": "by a colleague",
+    TEAM: "by a colleague",
 }
 
 SECTION = "md-"  # begins the ids of what was imported, which follow from its place
+_FROM_TEAM = "team:"  # begins the source of what a colleague wrote: the colleague follows
 FROM_CLAUDE, IN_CONTEXT = "claude:", ":context:"  # begins, and is in, the source of what the client itself loads
 
 MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
@@ -46,6 +48,7 @@ PERSON = "person"
 LEARNED = "learned"  # from a prompt at which the memory was missed, or was of use late
 MODEL = "model"  # written by one
 ORIGINS = (PERSON, AGENT, MODEL, LEARNED)  # of a question
+MAX_AUTHOR = 40  # characters of a colleague's name that are shown
 FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # milliseconds: the years 1 to 9999, what ISO 8601 can write
 PINNING_PRIORITY = 90  # and more pin a memory: only the user's own word does that (DESIGN 7.9)
 MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
@@ -62,6 +65,23 @@ def is_loaded_by_client(source: str) -> bool:
     [True, False]
     """
     return source.startswith(FROM_CLAUDE) and IN_CONTEXT in source
+
+
+def team_source(author: str) -> str:
+    """Return the source of a memory that a colleague wrote."""
+    return _FROM_TEAM + author
+
+
+def told_author(trust: str, source: str) -> str:
+    """Return who noted a memory of this trust and source, in a few words; "" for the user.
+
+    >>> told_author(TEAM, team_source("ada")), told_author(AGENT, ""), told_author(USER, "")
+    ('by ada, a colleague', 'noted by an agent', '')
+    """
+    if trust == TEAM and source.startswith(_FROM_TEAM):  # a file that was imported may say this, too
+        author = "".join([letter for letter in source[len(_FROM_TEAM) :][:MAX_AUTHOR] if letter in _ID_CHARACTERS])
+        return f"by {author or 'somebody'}, a colleague"
+    return NOTED.get(trust, "")
 
 
 class AnsweredQuestion:
@@ -186,7 +206,7 @@ class Memory:
     @property
     def noted(self) -> str:
         """Who noted it, in a few words; "" for the user."""
-        return NOTED.get(self.trust, "")
+        return told_author(self.trust, self.source)
 
     def is_live(self, now_ms: int) -> bool:
         """Return whether the memory is active and not expired at `now_ms`: only such memories are ever injected."""

@@ -1,6 +1,6 @@
 """Reads of memories what a session's brief weighs, without the rest of their rows, which takes a fifth of the time."""
 
-from subcog_hooks.memory.model import FROM_CLAUDE, IN_CONTEXT
+from subcog_hooks.memory.model import FROM_CLAUDE, IN_CONTEXT, told_author
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _FOR_ALL = (
     "triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
     f" AND NOT (substr(source, 1, {len(FROM_CLAUDE)}) = '{FROM_CLAUDE}' AND instr(source, '{IN_CONTEXT}') > 0)"
 )
-_SHOWN = f"id, substr(content, 1, {LONGEST}), namespace, scope, created_at, trust, standing"
+_SHOWN = f"id, substr(content, 1, {LONGEST}), namespace, scope, created_at, trust, source, standing"
 _READ = "id, content, namespace, scope, created_at, trust, source, triggers, paths, conditions, expires_at"
 
 
@@ -29,10 +29,18 @@ class Outline:
     has said of it, None where nobody has.
     """
 
-    __slots__ = ("content", "created_at", "id", "namespace", "scope", "standing", "trust")
+    __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "standing", "trust")
 
     def __init__(
-        self, id: str, content: str, namespace: str, scope: str, created_at: int, trust: str, standing: int | None
+        self,
+        id: str,
+        content: str,
+        namespace: str,
+        scope: str,
+        created_at: int,
+        trust: str,
+        source: str,
+        standing: int | None,
     ) -> None:
         self.id = id
         self.content = content
@@ -40,6 +48,7 @@ class Outline:
         self.scope = scope
         self.created_at = created_at
         self.trust = trust
+        self.noted = told_author(trust, source)
         self.standing = None if standing is None else bool(standing)
 
 

@@ -19,6 +19,7 @@ ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # prompts that are notes
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # what an agent stores, beside NO_NOTES
 NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"  # what is taken over at rest
+SHARE_URL, SHARE_AT_REST = "share.url", "share.at_rest"
 NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST = "off", "ask", "on"  # what was said in sessions
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # llm.provider
 CLAUDE = "claude"  # and of llm.at_rest
@@ -119,7 +120,7 @@ class Key:
         raise self._refusal(value)
 
     def _refusal(self, value: object) -> ConfigError:
-        fault = self._fault(value) if self.name.startswith("llm.") else f"is {self._shown(value)}"
+        fault = self._fault(value) if self.name.startswith(("llm.", "share.")) else f"is {self._shown(value)}"
         return ConfigError(f"{self.name} {fault}, expected {self.expected}")
 
     def _shown(self, value: object) -> str:
@@ -132,7 +133,7 @@ class Key:
         return shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"
 
     def _fault(self, _value: object) -> str:
-        """Return what is wrong with a value of `llm`, without it: it may be a key, typed into the wrong setting."""
+        """Return what is wrong with a value of `llm` or `share`, without it: it may be a key, typed into the wrong setting."""
         return "does not hold"
 
     def _holds(self, value: float) -> bool:
@@ -261,6 +262,24 @@ class ListKey(NameKey):
 
     def _holds_text(self, text: str) -> bool:
         return text.isprintable() and len(text) <= MAX_PATH
+
+
+class ServerKey(NameKey):
+    """A setting that is the address of a PostgreSQL server, or a service of libpq's. A password in it would be shown."""
+
+    __slots__ = ()
+
+    def _holds_text(self, text: str) -> bool:
+        is_address = text.startswith(("postgresql://", "postgres://", "service=")) and len(text) > len("service=")
+        return is_address and super()._holds_text(text) and not self._has_password(text)
+
+    def _fault(self, value: object) -> str:
+        return "has a password in it" if self._has_password(str(value)) else "is no address"
+
+    @staticmethod
+    def _has_password(text: str) -> bool:
+        login = text.partition("://")[2].rpartition("@")[0]
+        return ":" in login or "password" in text.lower().partition("?")[2]
 
 
 class ChoiceKey(Key):
@@ -616,6 +635,40 @@ KEYS = {
             0,
             8760,
             "How many hours an LLM's answer is kept for the same prompt; 0 keeps none",
+            is_personal=True,
+        ),
+        ServerKey(
+            SHARE_URL,
+            "",
+            "an address such as postgresql://ada@db.example.com/team or service=team, without a password",
+            "The PostgreSQL server on which your team shares memories",
+        ),
+        ListKey(
+            "share.projects",
+            "",
+            "projects, with commas between them",
+            "Projects whose memories are shared with the team; nothing else ever leaves",
+        ),
+        ListKey(
+            "share.cues_from",
+            "",
+            "names of roles on the server, with commas between them",
+            "Colleagues whose memories may have triggers and conditions, and may be standing",
+        ),
+        Key(
+            SHARE_AT_REST,
+            True,
+            False,
+            True,
+            "Whether shared projects are synchronised in the background when a session begins",
+            is_personal=True,
+        ),
+        Key(
+            "share.after_remember",
+            False,
+            False,
+            True,
+            "Whether a memory of a shared project is sent to the team in the background as soon as it is stored",
             is_personal=True,
         ),
         NameKey(

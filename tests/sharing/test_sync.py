@@ -1,0 +1,181 @@
+"""A synchronisation: what leaves, what arrives, whose word it is, what a second one does."""
+
+from pathlib import Path
+
+from subcog_hooks.memory.model import AnsweredQuestion
+from tests.sharing.conftest import SHOP, Team
+
+
+def test_a_memory_arrives_as_its_authors_word(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    noted = ada.remember("The keys rotate by a monthly job.", namespace="decisions", tags=("keys",), paths=("ops/**",))
+    assert ada.sync().sent == 1
+    assert bob.sync().fetched == 1
+    arrived = bob.memories()[noted.id]
+    assert (arrived.content, arrived.namespace, arrived.tags, arrived.paths) == (
+        "The keys rotate by a monthly job.",
+        "decisions",
+        ("keys",),
+        ("ops/**",),
+    )
+    assert (arrived.trust, arrived.noted, arrived.project) == ("team", "by ada, a colleague", SHOP)
+
+
+def test_only_confirmed_memories_of_shared_projects_leave(team: Team) -> None:
+    ada = team.member("ada")
+    ada.remember("for all projects", scope="user", project=None)
+    ada.remember("another project's", project="github.com/acme/other")
+    ada.remember("not confirmed", status="pending")
+    ada.remember("forgotten before", status="deleted")
+    ada.remember("shared", questions=(AnsweredQuestion("who?"), AnsweredQuestion("learned from a prompt", "learned")))
+    assert ada.sync().sent == 1
+    [(document,)] = team.run("SELECT doc FROM subcog.memories")
+    assert document["content"] == "shared"
+    assert document["questions"] == ["who?"]
+    assert "source" not in document
+
+
+def test_what_leaves_is_redacted_once_more(team: Team) -> None:
+    ada = team.member("ada")
+    key = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    ada.remember(f"The token is {key}, <private>and this is mine</private> it works.")  # as an earlier version stored it
+    ada.sync()
+    [(text,)] = team.run("SELECT doc::text FROM subcog.memories")
+    assert key not in text
+    assert "this is mine" not in text
+    assert "it works" in text
+
+
+def test_nothing_is_pinned_or_cued_by_a_colleague_unless_the_user_lets_them(team: Team) -> None:
+    ada, bob, eve = team.member("ada"), team.member("bob"), team.member("eve")
+    bob.cues_from = frozenset(("ada",))
+    pinned = ada.remember("Pin me.", priority=95, triggers=("deploy",), when={"branch": "main"}, standing=True)
+    ada.sync(), bob.sync(), eve.sync()
+    let, withheld = bob.memories()[pinned.id], eve.memories()[pinned.id]
+    assert (let.priority, let.triggers, let.when, let.standing) == (89, ("deploy",), {"branch": "main"}, True)
+    assert (withheld.priority, withheld.triggers, withheld.when, withheld.standing) == (89, (), {}, False)
+    assert not let.is_pinnable
+    eve.change(pinned.id, content="Pin me not.")
+    eve.sync(), ada.sync()
+    back = ada.memories()[pinned.id]
+    assert (back.content, back.trust) == ("Pin me not.", "team")  # another's word by now
+    assert team.run("SELECT doc ->> 'priority', doc ->> 'trust', doc -> 'triggers' FROM subcog.memories") == [
+        ("95", "user", ["deploy"])
+    ]
+
+
+def test_a_tag_from_a_colleague_leaves_ones_own_text_ones_own(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("Pinned by me.", priority=95, triggers=("deploy",))
+    ada.sync(), bob.sync()
+    bob.change(own.id, tags=("release",))
+    bob.sync(), ada.sync()
+    after = ada.memories()[own.id]
+    assert (after.tags, after.trust, after.priority, after.triggers) == (("release",), "user", 95, ("deploy",))
+    assert after.is_pinnable
+
+
+def test_of_two_edits_the_later_wins_and_the_other_is_kept(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("before")
+    ada.sync(), bob.sync()
+    ada.change(shared.id, content="ada's", updated_at=9_000_000)  # clocks do not count
+    bob.change(shared.id, content="bob's", updated_at=2_000)
+    ada.sync(), bob.sync(), ada.sync()
+    for member in (ada, bob):
+        there = member.memories()
+        assert there.pop(shared.id).content == "bob's"
+        [lost] = there.values()
+        assert (lost.content, lost.status, lost.superseded_by) == ("ada's", "superseded", shared.id)
+        assert lost.id.startswith("lost-")
+
+
+def test_a_deletion_travels_and_an_edit_brings_it_back(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("to be deleted")
+    ada.sync(), bob.sync()
+    ada.change(shared.id, status="deleted")
+    assert ada.sync().deleted_there == 1
+    assert team.run("SELECT doc, words::text FROM subcog.memories") == [(None, "")]
+    assert bob.sync().deleted_here == 1
+    assert bob.memories()[shared.id].status == "deleted"
+    bob.change(shared.id, status="active")
+    bob.sync(), ada.sync()
+    assert ada.memories()[shared.id].status == "active"
+
+
+def test_what_was_purged_here_is_deleted_there(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("to be purged")
+    ada.sync(), bob.sync()
+    ada.purge(shared.id)
+    ada.sync(), bob.sync()
+    assert bob.memories()[shared.id].status == "deleted"
+    assert shared.id not in ada.memories()
+
+
+def test_a_memory_that_is_taken_out_of_the_project_is_shared_no_more(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("mine after all")
+    ada.sync(), bob.sync()
+    ada.change(own.id, scope="user", project=None)
+    bob.change(bob.remember("bob's").id, tags=("x",))
+    ada.sync(), bob.sync()
+    assert bob.memories()[own.id].status == "deleted"
+    taken = next(memory for memory in bob.memories().values() if memory.content == "bob's")
+    ada.sync()
+    ada.change(taken.id, scope="user", project=None)  # a colleague's, taken to all of one's own projects
+    ada.sync(), bob.sync()
+    assert bob.memories()[taken.id].status == "active"
+
+
+def test_a_memory_moves_between_shared_projects(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    ada.projects = bob.projects = (SHOP, "github.com/acme/zoo")
+    moved = ada.remember("moves")
+    ada.sync(), bob.sync()
+    ada.change(moved.id, project="github.com/acme/zoo")
+    ada.sync(), bob.sync()
+    after = bob.memories()[moved.id]
+    assert (after.project, after.status) == ("github.com/acme/zoo", "active")
+    ada.change(moved.id, project=SHOP)
+    ada.sync(), bob.sync()
+    assert bob.memories()[moved.id].project == SHOP
+
+
+def test_a_second_synchronisation_does_nothing(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    for number in range(5):
+        ada.remember(f"memory {number}")
+    ada.sync(), bob.sync()
+    before = team.run("SELECT max(revision) FROM subcog.memories")
+    for member in (ada, bob, ada, bob):
+        outcome = member.sync()
+        assert (outcome.sent, outcome.fetched, outcome.problems) == (0, 0, [])
+    assert team.run("SELECT max(revision) FROM subcog.memories") == before
+
+
+def test_without_its_notes_of_the_server_a_home_compares_anew(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    same, changed = ada.remember("the same"), ada.remember("the old text")
+    ada.sync(), bob.sync()
+    bob.change(changed.id, content="bob's text, sent")
+    bob.sync()
+    for file in Path(ada.home.root).glob("team.db*"):
+        file.unlink()
+    ada.sync(), bob.sync()
+    there = ada.memories()
+    assert there[same.id].content == "the same"
+    assert there[changed.id].content == "bob's text, sent"
+    assert [memory.content for memory in there.values() if memory.id.startswith("lost-")] == ["the old text"]
+    assert {id_: memory.content for id_, memory in there.items()} == {i: m.content for i, m in bob.memories().items()}
+
+
+def test_learned_questions_stay_when_a_colleague_changes_the_memory(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("The pool has 20 connections.")
+    ada.sync(), bob.sync()
+    ada.change(own.id, questions=(AnsweredQuestion("how large is the pool", "learned"),))
+    bob.change(own.id, content="The pool has 30 connections.")
+    bob.sync(), ada.sync()
+    assert ada.memories()[own.id].questions == (AnsweredQuestion("how large is the pool", "learned"),)

@@ -1,0 +1,289 @@
+"""`subcog share` as people run it: what it says and asks, what is never shown. README's lines run here."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from subcog_hooks.cli import app
+from tests.documents import README, blocks
+from tests.sharing.conftest import SHOP, Server, Team
+
+SUBCOG = str(Path(sysconfig.get_path("scripts")) / "subcog")
+
+
+class Done(NamedTuple):
+    """The streams of a command that has ended."""
+
+    stdout: str
+    stderr: str
+
+
+class Person:
+    """Somebody at a terminal that nobody watches, in a clone of the repository."""
+
+    def __init__(self, team: Team, role: str, folder: Path) -> None:
+        self.url = team.server.url(role, team.database)
+        self.folder = folder / f"{role}-clone"
+        self.home = folder / f"{role}-home"
+        self.folder.mkdir()
+        for words in (["init", "-q"], ["remote", "add", "origin", f"git@{SHOP.replace('/', ':', 1)}.git"]):
+            subprocess.run(["git", *words], cwd=self.folder, check=True)
+
+    def run(self, *words: str, code: int = 0, **variables: str) -> "Done":
+        """Run a command in this process, as a person does there."""
+        out, err = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.chdir(self.folder)
+            for name, value in {"SUBCOG_HOME": str(self.home), **variables}.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", ["subcog", *words])
+            with pytest.raises(SystemExit) as ended:
+                app.run()
+        done = Done(out.getvalue(), err.getvalue())
+        assert ended.value.code == code, done.stderr
+        return done
+
+    def run_apart(self, *words: str, code: int = 0, **variables: str) -> "Done":
+        """Run a command in a process of its own."""
+        environment = {**os.environ, "SUBCOG_HOME": str(self.home), **variables}
+        done = subprocess.run([SUBCOG, *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        return Done(done.stdout, done.stderr)
+
+    def begin(self) -> None:
+        self.run("share", "init", self.url, "--yes")
+        self.run("share", "sync", "--yes")
+
+
+@pytest.fixture
+def ada(team: Team, tmp_path: Path) -> Person:
+    return Person(team, "ada", tmp_path)
+
+
+@pytest.fixture
+def bob(team: Team, tmp_path: Path) -> Person:
+    return Person(team, "bob", tmp_path)
+
+
+def test_readmes_lines_bring_a_colleagues_note_into_ones_own_prompt(team: Team, tmp_path: Path) -> None:
+    documented = blocks(README)
+    [lines] = [block.lines for block in documented if block.needs == "PostgreSQL"]
+    [remember] = [block.script for block in documented if block.script.startswith("ID=$(subcog remember")]
+    [ask] = [block.lines[0] for block in documented if block.lines[0].startswith("ask() ")]
+    at = lines.index("# a colleague, in a clone:")
+    database = team.server.new_database()
+    team.server.run(f"GRANT CREATE ON DATABASE {database} TO ada", database)
+    if team.server.has_vectors:
+        team.server.run("CREATE EXTENSION vector", database)  # an administrator's to make
+    scripts = {"ada": [remember, *lines[:at]], "bob": [ask, *lines[at:]]}
+    for role, script in scripts.items():
+        person = Person(team, role, tmp_path)
+        text = "\n".join(script).replace("share sync", "share sync --yes").replace(" --grant bob", " --grant bob --yes")
+        for name in scripts:
+            text = text.replace(f"postgresql://{name}@db.example.com/team", f"'{team.server.url(name, database)}'")
+        path = f"{Path(SUBCOG).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "SUBCOG_HOME": str(person.home), "PATH": path}
+        done = subprocess.run(
+            ["sh", "-eu"], cwd=person.folder, env=environment, input=text, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    given = json.loads(done.stdout.splitlines()[-1])["hookSpecificOutput"]["additionalContext"]
+    assert re.search(
+        r"by ada, a colleague\] The release service rotates its signing keys by a monthly job, never by hand\n", given
+    )
+
+
+def test_a_first_synchronisation_shows_what_leaves_and_needs_a_yes(ada: Person, team: Team) -> None:
+    ada.run("remember", "The cache is warmed at start.")
+    ada.run("remember", "--user", "Mine alone.")
+    ada.run("share", "init", ada.url, "--yes")
+    shown = ada.run("share", "sync", "--dry-run").stderr
+    assert "1 memory would leave" in shown
+    assert "The cache is warmed at start." in shown
+    assert "Mine alone." not in shown
+    refused = ada.run("share", "sync", code=2).stderr
+    assert f"nobody can be asked: Share {SHOP}?; give --yes" in refused
+    assert team.run("SELECT count(*) FROM subcog.memories") == [(0,)]
+    assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
+    assert ada.run("share", "sync").stdout == "sent 0, fetched 0\n"
+
+
+def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: Person, team: Team) -> None:
+    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    ada.run("edit", noted, "--content", "The pool has 30 connections.")
+    bob.run("edit", noted, "--content", "The pool has 40 connections.")
+    ada.run("share", "sync")
+    assert "1 version lost to a later one" in bob.run("share", "sync").stderr
+    ada.run("share", "sync")
+    ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
+    status = ada.run("share", "status").stdout
+    assert re.search(rf"^lost to {noted}: lost-\w+ .*: The pool has 30 connections\.$", status, re.MULTILINE)
+    away = ada.run("share", "sync", code=5).stderr
+    assert away.count("\n") == 1
+    assert "127.0.0.1:1/team can not be reached" in away
+    told = json.loads(ada.run("share", "status", "--json").stdout)
+    assert told["failure"].startswith("127.0.0.1:1/team can not be reached")
+    assert told["projects"] == [{"project": SHOP, "sent": 0, "fetched": 2, "waiting": 0, "agreed": True}]
+
+
+@pytest.fixture
+def vectors(server: Server) -> None:
+    if not server.has_vectors:
+        pytest.skip("this server has no pgvector")
+
+
+@pytest.mark.usefixtures("vectors")
+def test_vectors_travel_and_the_server_is_searched_by_them(ada: Person, bob: Person, team: Team) -> None:
+    noted = ada.run("remember", "Orders are frozen on the last Friday of a month.").stdout.strip()
+    ada.run("remember", "The login page is blue.")
+    ada.run("reindex")  # the final vectors
+    ada.begin()
+    bob.begin()
+    assert team.run("SELECT count(*) FROM subcog.vectors WHERE part = 0") == [(2,)]
+    assert "embedded" not in bob.run("reindex").stderr  # they came with the memories
+    found = json.loads(bob.run("search", "--team", "--json", "when can no purchase be changed").stdout)
+    best = found["results"][0]
+    assert (best["id"], best["author"], best["project"]) == (noted, "ada", SHOP)
+    explained = best["explain"]
+    told = sum(explained["contributions"].values()) * explained["factors"]["agreement"] * explained["factors"]["recency"]
+    assert best["score"] == pytest.approx(told, abs=1e-6)
+    by_words = bob.run("search", "--team", "--mode", "lexical", "--ids", "login page").stdout
+    assert by_words == team.run("SELECT id FROM subcog.memories WHERE doc ->> 'content' LIKE '%%login%%'")[0][0] + "\n"
+    assert "by ada, a colleague" in bob.run("search", "--team", "--explain", "frozen orders").stdout
+    assert bob.run("search", "--team", "--mode", "lexical", "zebra", code=1).stdout == ""
+
+
+@pytest.mark.usefixtures("vectors")
+def test_a_vector_of_another_text_is_not_taken(ada: Person, bob: Person, team: Team) -> None:
+    ada.run("remember", "Orders are frozen on the last Friday of a month.")
+    ada.run("remember", "The login page is blue, its form has two fields and a link below.")
+    ada.run("reindex")
+    ada.begin()
+    team.run(
+        "UPDATE subcog.vectors AS one SET embedding = other.embedding FROM subcog.vectors AS other WHERE one.id <> other.id"
+    )
+    bob.begin()
+    assert "embedded 2" in bob.run("reindex").stderr
+
+
+def test_forget_everywhere_erases_it_on_the_server_and_at_colleagues(ada: Person, bob: Person, team: Team) -> None:
+    noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
+    other = ada.run("remember", "Not erased.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    private = ada.run("remember", "--user", "Mine alone.").stdout.strip()
+    assert "in no project that you share" in ada.run("forget", private, "--everywhere", code=2).stderr
+    ada.run("forget", noted, "--everywhere")
+    assert team.run("SELECT doc, words::text, erased FROM subcog.memories WHERE id = %s", values=(noted,)) == [(None, "", True)]
+    bob.run("edit", noted, "--tag", "mine")  # meanwhile: it can not come back
+    bob.run("share", "sync")
+    bob.run("share", "sync")
+    for person in (ada, bob):
+        listed = person.run("list", "--status", "all", "--jsonl").stdout
+        assert {json.loads(line)["id"] for line in listed.splitlines()} - {private} == {other}
+        assert not any(b"secret plan" in file.read_bytes() for file in person.home.rglob("*") if file.is_file())
+
+
+def test_an_export_of_the_server_is_read_by_import(ada: Person, bob: Person, tmp_path: Path) -> None:
+    ada.run("remember", "The cache is warmed at start.", "--tag", "cache")
+    ada.begin()
+    file = tmp_path / "team.jsonl"
+    assert ada.run("share", "export", str(file)).stderr == "exported 1\n"
+    assert bob.run("import", str(file)).stdout.startswith("added 1")
+    assert "by ada, a colleague" in bob.run("list").stdout
+
+
+def test_off_leaves_memories_and_stops(ada: Person, team: Team) -> None:
+    ada.run("remember", "The cache is warmed at start.")
+    ada.begin()
+    ada.run("share", "off", "--yes")
+    assert ada.run("share", "status", code=1).stdout == ""
+    assert "no team's server is set" in ada.run("share", "sync", code=4).stderr
+    assert "The cache is warmed" in ada.run("list").stdout
+    assert team.run("SELECT count(*) FROM subcog.memories") == [(1,)]
+
+
+def test_a_projects_file_and_an_agent_can_not_choose_the_server(ada: Person) -> None:
+    (ada.folder / ".subcog.toml").write_text(f'[share]\nurl = "{ada.url}"\nprojects = "{SHOP}"\n', encoding="utf-8")
+    told = ada.run("share", "status", code=1).stderr
+    assert "share.url is left to your own config.toml" in told
+    assert "share.projects is left to your own config.toml" in told
+    for words in (["share", "init", ada.url, "--yes"], ["config", "set", "share.url", ada.url]):
+        assert "--as-user" in ada.run(*words, code=2, CLAUDECODE="1").stderr
+
+
+def test_a_password_is_kept_nowhere(ada: Person) -> None:
+    for words in (["share", "init"], ["config", "set", "share.url"]):
+        done = ada.run(*words, "postgresql://ada:hunter2@localhost/team", code=4)
+        assert "has a password in it" in done.stderr
+        assert "hunter2" not in done.stdout + done.stderr
+    ada.home.mkdir(exist_ok=True)
+    (ada.home / "config.toml").write_text('[share]\nurl = "postgresql://ada:hunter2@localhost/team"\n', encoding="utf-8")
+    done = ada.run("share", "status", code=4)
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_without_psycopg_one_line_says_what_to_install(ada: Person, tmp_path: Path) -> None:
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "psycopg.py").write_text("raise ImportError('no psycopg here')\n", encoding="utf-8")
+    done = ada.run_apart("share", "init", ada.url, "--yes", code=5, PYTHONPATH=str(tmp_path / "hidden"))
+    assert done.stderr == 'subcog: sharing needs psycopg, which is not installed; install "subcog[share]"\n'
+
+
+def test_a_service_and_a_password_file_are_libpqs(ada: Person, team: Team, tmp_path: Path) -> None:
+    service = tmp_path / "services"
+    service.write_text(f"[team]\nhost={team.server.folder}\ndbname={team.database}\nuser=ada\n", encoding="utf-8")
+    ada.run("share", "init", "service=team", "--yes", PGSERVICEFILE=str(service))
+    ada.run("remember", "By way of a service.")
+    assert ada.run("share", "sync", "--yes", PGSERVICEFILE=str(service)).stdout == "sent 1, fetched 0\n"
+
+
+def test_a_new_memory_is_sent_at_once_where_that_is_chosen(ada: Person, team: Team) -> None:
+    ada.begin()
+    ada.run("config", "set", "share.after_remember", "true")
+    ada.run_apart("remember", "Sent at once.", SUBCOG_BACKGROUND="1")
+    until = time.monotonic() + 60
+    while not (sent := team.run("SELECT doc ->> 'content' FROM subcog.memories")) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert sent == [("Sent at once.",)]
+
+
+def test_a_colleague_begins_without_the_right_to_make_anything(bob: Person, team: Team) -> None:
+    if team.server.has_vectors:
+        team.run("DROP TABLE subcog.vectors")
+        team.run("DROP EXTENSION vector")
+    told = bob.run("share", "init", bob.url).stderr  # nothing is to be made, so nothing is asked
+    assert "the server has no pgvector" in told
+    bob.run("remember", "Found by words.")
+    bob.run("share", "sync", "--yes")
+    assert "Found by words." in bob.run("search", "--team", "found words").stdout
+
+
+def test_the_work_at_rest_synchronises_what_was_agreed_to(ada: Person, bob: Person, team: Team) -> None:
+    ada.run("remember", "Comes by itself.")
+    bob.run("share", "init", bob.url, "--yes")
+    bob.run_apart("at-rest")  # nobody has agreed yet
+    assert not (bob.home / "memories.db").exists() or bob.run("list", code=1).stdout == ""
+    bob.run("share", "sync", "--yes")
+    ada.begin()
+    bob.run_apart("at-rest")
+    assert "Comes by itself." in bob.run("list").stdout
+    bob.run("config", "set", "share.at_rest", "false")
+    ada.run("remember", "Does not.")
+    ada.run("share", "sync")
+    bob.run_apart("at-rest")
+    assert "Does not." not in bob.run("list").stdout
+    bob.run("share", "sync", "--quietly")
+    assert "Does not." in bob.run("list").stdout
