@@ -215,7 +215,8 @@ def _work_at_rest(home: Home, settings: loading.Settings, findings: Findings) ->
             continue
         last = record.runs.get(job.name)
         if last is None:
-            findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
+            if job.every_s or job.is_due(home):
+                findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
             continue
         said = f"at rest, {job.name}: {safe(last.told)} ({decisions.moment(last.at)}, {last.took_ms / 1000:.1f} s)"
         if last.outcome == DONE:

@@ -19,7 +19,7 @@ from subcog_hooks.sharing.known import ShareState
 from subcog_hooks.sharing.schema import LOST
 from subcog_hooks.sharing.sync import SyncOutcome
 
-SHOWN = 5  # memories, of a dry run, and problems
+SHOWN_IN_DRY_RUN = 5  # memories, of a dry run, and problems
 _STATUSES = ("active", "superseded", "archived")
 
 commands = typer.Typer(
@@ -115,6 +115,7 @@ def sync(
     settings = session.settings()
     if quietly:  # nobody watches
         sharing.share_quietly(session.home(), settings)
+        embedding.afterwards()
         return
     sharing.url_of(settings)
     projects = sharing.projects_of(settings)
@@ -227,11 +228,11 @@ def _show_leaving(projects: Sequence[str]) -> None:
         for name in projects:
             ready, refused = _leaving_of(store, name) if store else ([], [])
             terminal.say(f"{safe(name)}: {counted(len(ready), 'memory', 'memories')} would leave, redacted once more")
-            for memory, document in ready[:SHOWN]:
+            for memory, document in ready[:SHOWN_IN_DRY_RUN]:
                 terminal.say(f"  {memory.id} {safe(document['content'])[:100]}")
-            if len(ready) > SHOWN:
-                terminal.say(f"  and {len(ready) - SHOWN} more; `subcog list --project {safe(name)}` shows them")
-            for problem in refused[:SHOWN]:
+            if len(ready) > SHOWN_IN_DRY_RUN:
+                terminal.say(f"  and {len(ready) - SHOWN_IN_DRY_RUN} more; `subcog list --project {safe(name)}` shows them")
+            for problem in refused[:SHOWN_IN_DRY_RUN]:
                 terminal.say(f"  left out: {safe(problem)}")
 
 
@@ -259,10 +260,10 @@ def _tell(outcome: SyncOutcome) -> None:
         terminal.say(f"{counted(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
     for name, count in outcome.left.items():
         terminal.say(f"{count} memories of {documents.shown_author(name)} were left out: they are too large, or too much")
-    for problem in outcome.problems[:SHOWN]:
+    for problem in outcome.problems[:SHOWN_IN_DRY_RUN]:
         terminal.say(f"left out: {safe(problem)}")
-    if len(outcome.problems) > SHOWN:
-        terminal.say(f"and {len(outcome.problems) - SHOWN} more were left out")
+    if len(outcome.problems) > SHOWN_IN_DRY_RUN:
+        terminal.say(f"and {len(outcome.problems) - SHOWN_IN_DRY_RUN} more were left out")
 
 
 def _lost_and_waiting(projects: Sequence[str]) -> tuple[list[Memory], dict[str, int]]:

@@ -102,7 +102,7 @@ def _due(connection: "apsw.Connection") -> list[tuple[int, int]]:
 
 
 def _forget(connection: "apsw.Connection", reach: int) -> None:
-    with _Transaction(connection):
+    with _Written(connection):
         for table in ("placed", "cells", "parted"):
             connection.execute(f"DELETE FROM {table} WHERE reach = ?", (reach,))  # noqa: S608 - one of three names
         _count(connection)
@@ -110,14 +110,14 @@ def _forget(connection: "apsw.Connection", reach: int) -> None:
 
 def _part(connection: "apsw.Connection", reach: int, count: int, progress: "Progress | None") -> None:
     pivots = _pivots(connection, reach, count)
-    with _Transaction(connection):  # from here on the triggers place what is new
+    with _Written(connection):  # from here on the triggers place what is new
         connection.execute("INSERT INTO parted VALUES (?, ?, 0)", (reach, count))
         named = [(reach, cell, pivot.tobytes()) for cell, pivot in enumerate(pivots)]
         connection.executemany("INSERT INTO cells VALUES (?, ?, ?)", named)
     directions = _unit(pivots).T
     after = -1
     while True:
-        with _Transaction(connection):
+        with _Written(connection):
             sql = (
                 "SELECT codes.key, codes.code, vectors.vector FROM codes JOIN vectors USING (key) "
                 "WHERE codes.status = ? AND codes.reach = ? AND codes.key > ? ORDER BY codes.key LIMIT ?"
@@ -143,7 +143,7 @@ def _rows(connection: "apsw.Connection", sql: str, values: "tuple[apsw.SQLiteVal
     return connection.execute(sql, values).fetchall()
 
 
-class _Transaction:
+class _Written:
     """A write transaction, undone by an exception."""
 
     __slots__ = ("_connection",)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_WITH_WORDS = 3_000  # memories that are looked at for their words: those with the rarest ones
 # Vectors of the nearest signs that are compared exactly. recall@10 against a scan: .985 of 200,000 memories, .943 of 500,000; a
 # scan of the signs with as many has .988 of 200,000
-MOST_NEAR = 800
+SIGN_CANDIDATES = 800
 MOST_QUERY_WORDS = 32  # of a query
 WORDS_LENGTH_SHARE = 0.75  # b of BM25
 WORDS_SATURATION = 1.2  # k1 of BM25
@@ -61,7 +61,7 @@ _NEAR = f"""
     SELECT project, id, embedding FROM subcog.vectors
     WHERE model = %(model)s AND project = ANY(%(projects)s)
     ORDER BY ({{name}}.binary_quantize(embedding)::bit({DIMENSION}))
-      {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}}) LIMIT {MOST_NEAR}
+      {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}}) LIMIT {SIGN_CANDIDATES}
   ) AS v
 """  # noqa: S608 - constants
 _COSINES = """
@@ -173,7 +173,7 @@ def search(
         return []
     sql = statement(found, by_words=bool(words.any), by_meaning=vector is not None)
     with connection.transaction():
-        connection.execute(f"SET LOCAL hnsw.ef_search = {MOST_NEAR}")
+        connection.execute(f"SET LOCAL hnsw.ef_search = {SIGN_CANDIDATES}")
         if found.scans_on:
             connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         connection.execute("SET LOCAL jit = off")  # half a second to compile what runs for a twentieth

@@ -20,7 +20,7 @@ from subcog_hooks.redaction.redact import redact
 
 MOST_LISTED = 5  # of each kind, in a terminal
 MOST_WEEKS = 60  # of a time line
-SHOWN = 100  # characters of a prompt or memory in a terminal
+SHOWN_OF_PROMPT = 100  # characters of a prompt or memory in a terminal
 PROMPT_SHOWN = 500  # characters of a prompt as JSON
 WEEK_MS = 7 * 86_400_000
 _MONDAY_MS = 4 * 86_400_000  # the first one after the epoch, a Thursday
@@ -154,7 +154,7 @@ def _latest(audit: Audit) -> list[RenderableType]:
     for one in reversed(spoken):
         lines.append(_line("", day(one.turn.at), one.turn.text))
         lines += [
-            Text.assemble("      ", (cut(safe(audit.memories[id_].content), SHOWN), DIM))
+            Text.assemble("      ", (cut(safe(audit.memories[id_].content), SHOWN_OF_PROMPT), DIM))
             for id_ in one.decision.injected
             if id_ in audit.memories
         ]
@@ -162,7 +162,7 @@ def _latest(audit: Audit) -> list[RenderableType]:
 
 
 def _line(head: str, name: str, text: str) -> Text:
-    return Text.assemble(head, (safe(name), ACCENT), "  ", cut(safe(text), SHOWN))
+    return Text.assemble(head, (safe(name), ACCENT), "  ", cut(safe(text), SHOWN_OF_PROMPT))
 
 
 # ---- as a page ------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Whether jobs at rest have anything to do: looks of a millisecond or two, without what the jobs themselves load."""
+"""Looks at whether jobs at rest have anything to do: a millisecond or two, without what the jobs themselves load."""
 
 import os
 

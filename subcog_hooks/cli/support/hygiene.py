@@ -35,7 +35,7 @@ YEAR_MS = 365 * 86_400_000
 SAME_STATEMENT = 0.82  # cosine: of the 23 nearest pairs of 270 notes out of real sessions, 22 have it and say the same
 SAME_DOCUMENT = 0.95  # of texts longer than a note, which are like each other by their form
 NEAR_SUBJECT = 0.6  # cosine from which on two notes may contradict each other
-MOST_NEAR = 10  # of a memory that are looked at, the nearest
+MOST_ALIKE = 10  # of a memory that are looked at, the nearest
 BLOCK = 512  # rows that are compared with all at a time: 20 MB
 LEAST_SAID = 20  # characters of a memory that is looked for in the client's files
 MOST_READ = 1_000_000  # bytes of one of these files
@@ -150,7 +150,7 @@ def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[
 def _near_places(
     likeness: "NDArray[np.float32]", start: int, audiences: "NDArray[np.int64]", is_for_all: "NDArray[np.bool_]"
 ) -> "Iterator[tuple[int, list[int]]]":
-    """Yield each row of a block with those behind it that are near, the MOST_NEAR nearest.
+    """Yield each row of a block with those behind it that are near, the MOST_ALIKE nearest.
 
     likeness: (rows of the block, all rows) cosines; start: the place of the block's first row.
     """
@@ -161,7 +161,7 @@ def _near_places(
         others = place + 1 + np.flatnonzero(likeness[row, place + 1 :] >= NEAR_SUBJECT)
         allowed = (audiences[others] == audiences[place]) | is_for_all[others] | is_for_all[place]
         others = others[allowed]
-        nearest = others[np.argsort(-likeness[row, others], kind="stable")[:MOST_NEAR]]
+        nearest = others[np.argsort(-likeness[row, others], kind="stable")[:MOST_ALIKE]]
         yield place, [int(other) for other in nearest]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from subcog_hooks import log
-from subcog_hooks.cli.support import embedding, session
+from subcog_hooks.cli.support import session
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.errors import ConfigError, ModelError, ServerError, StoreBusy, StoreError, SubcogError, UsageError
@@ -151,8 +151,6 @@ def share_quietly(home: Home, settings: Settings) -> None:
     except Exception as error:  # noqa: BLE001 - nobody sees this process: the log has it
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         log.write(home, f"the team's memories were not synchronised: {why}")
-    else:
-        embedding.afterwards()
 
 
 def note_result(home: Home, failure: str = "") -> None:

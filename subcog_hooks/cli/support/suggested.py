@@ -17,7 +17,7 @@ from subcog_hooks.state.connection import State
 from subcog_hooks.state.suggestions import CONFLICT, GLOB, KEYWORD, QUESTION, STANDING, Suggestion
 
 PREFIX = "s-"  # of their ids
-SHOWN = 80  # characters of a memory
+SHOWN_OF_MEMORY = 80  # characters of a memory
 _LISTS = {KEYWORD: "keywords", GLOB: "paths"}  # fields of a memory that take another entry
 
 
@@ -35,14 +35,14 @@ class Open(NamedTuple):
         memory, what = self.memory, self.text
         if self.other is not None:
             memory, newer = by_age(self.memory, self.other)
-            what = f"is superseded by {newer.id}, which says otherwise ({newer.content[:SHOWN]})"
+            what = f"is superseded by {newer.id}, which says otherwise ({newer.content[:SHOWN_OF_MEMORY]})"
         elif self.suggestion.field == QUESTION:
             what = f"answers the question {self.text!r}"
         elif self.suggestion.field == STANDING:
             what = "holds in every session" if self.text == YES else "does not hold in every session"
         else:
             what = f"gets the {self.suggestion.field} {self.text!r}"
-        line = f"{memory.id} {what}, as a {self.suggestion.by} suggests; it says: {memory.content[:SHOWN]}"
+        line = f"{memory.id} {what}, as a {self.suggestion.by} suggests; it says: {memory.content[:SHOWN_OF_MEMORY]}"
         return safe(" ".join(line.split()))
 
 
