@@ -278,11 +278,13 @@ def test_the_work_at_rest_synchronises_what_was_agreed_to(ada: Person, bob: Pers
     assert not (bob.home / "memories.db").exists() or bob.run("list", code=1).stdout == ""
     bob.run("share", "sync", "--yes")
     ada.begin()
+    (bob.home / "at-rest.json").unlink()  # ten minutes later
     bob.run_apart("at-rest")
     assert "Comes by itself." in bob.run("list").stdout
     bob.run("config", "set", "share.at_rest", "false")
     ada.run("remember", "Does not.")
     ada.run("share", "sync")
+    (bob.home / "at-rest.json").unlink()
     bob.run_apart("at-rest")
     assert "Does not." not in bob.run("list").stdout
     bob.run("share", "sync", "--quietly")
