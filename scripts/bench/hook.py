@@ -39,7 +39,7 @@ from scripts.bench.machine import (
     registered_command,
     show_progress,
 )
-from scripts.bench.memories import SEARCH, TARGET_ID, edit_text, import_memories, project_name, write_memories
+from scripts.bench.memories import SEARCH, TARGET_ID, edit_text, import_memories, likeness, project_name, write_memories
 
 PROMPT = "How do we rotate the signing keys of the webhook gateway, and how long does the previous key stay valid?"
 ORDER = "commit this"
@@ -80,6 +80,7 @@ class Plan(NamedTuple):
     runs: int
     search_runs: int
     load: int
+    stores: str
 
 
 def main() -> None:
@@ -92,7 +93,7 @@ def main() -> None:
             subcog = find_subcog(options.subcog) if options.subcog is not None else install_subcog(folder)
             environment = describe_environment(subcog)
             hook = [subcog.command, "hook"] if options.console_script else registered_command(subcog, folder)
-            plan = Plan(subcog, hook, options.runs, options.search_runs, options.load)
+            plan = Plan(subcog, hook, options.runs, options.search_runs, options.load, options.stores)
             sizes = [measure(plan, size, folder) for size in options.sizes]
         except (Failed, OSError, subprocess.SubprocessError) as error:
             sys.exit(f"scripts.bench.hook: {error}")
@@ -124,6 +125,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", type=parse_sizes, default=[100, 10_000, 100_000], help="default 100,10000,100000")
     parser.add_argument("--load", type=int, default=0, metavar="N", help="processes that do nothing but keep a processor busy")
     parser.add_argument("--embedding", action="store_true", help="measure prompts while the process at rest embeds")
+    parser.add_argument(
+        "--stores", default="", metavar="DIR", help="keep the stores in this folder, and use those that are there"
+    )
     parser.add_argument("--console-script", action="store_true", help="measure `subcog hook`, as the plugin runs it")
     parser.add_argument("--json", metavar="FILE", help="write all figures to this file")
     parser.add_argument("--baseline", metavar="FILE", help="compare with an earlier --json file")
@@ -136,7 +140,7 @@ def _options() -> argparse.Namespace:
 def _measure(plan: Plan, size: int, folder: str) -> dict[str, object]:
     """Return all figures of one store size."""
     subcog, runs = plan.subcog, plan.runs
-    home, project, environment, took = _import(subcog, size, folder)
+    home, project, environment, took = _import(subcog, size, folder, plan.stores)
     bare = [subcog.python, "-c", "pass"]
     cases = _cases(project)
     hooks: dict[str, list[Run]] = {case.key: [] for case in cases}
@@ -159,19 +163,25 @@ def _measure(plan: Plan, size: int, folder: str) -> dict[str, object]:
         searches, fast = (
             [_search(subcog, more, project, environment) for _ in range(plan.search_runs + 1)][1:] for more in SEARCHES
         )
-    shutil.rmtree(home)
+    if not plan.stores:
+        shutil.rmtree(home)
     return _figures(size, took, hooks, bares, searches, fast) | {"late": late}
 
 
-def _import(subcog: Subcog, size: int, folder: str) -> tuple[str, str, dict[str, str], float]:
-    """Return a home with `size` memories, a project, the environment for both, and the seconds that the import took."""
-    home = os.path.join(folder, "home")
+def _import(subcog: Subcog, size: int, folder: str, stores: str = "") -> tuple[str, str, dict[str, str], float]:
+    """Return a home with `size` memories, a project, the environment for both, and the seconds that the import took.
+
+    stores: the folder in which it is kept, and taken from where it is there; the import took no time then.
+    """
+    home = os.path.join(stores, f"hook-{size}-{likeness()}") if stores else os.path.join(folder, "home")
     project = os.path.join(folder, "project")
     path = os.path.join(folder, "memories.jsonl")
     os.makedirs(os.path.join(project, ".git"), exist_ok=True)
     with open(os.path.join(project, ".git", "config"), "w", encoding="utf-8") as file:
         file.write(f'[remote "origin"]\n\turl = https://{project_name(0)}.git\n')
     environment = child_environment(SUBCOG_HOME=home)
+    if stores and os.path.exists(home):
+        return home, project, environment, 0.0
     show_progress(f"{size:,} memories: writing")
     write_memories(path, size)
     show_progress(f"{size:,} memories: importing")

@@ -1,5 +1,6 @@
 """Make the memories that speed is measured on: synthetic, in words that follow Zipf's law, the same in every run."""
 
+import hashlib
 import json
 import random
 import subprocess
@@ -11,6 +12,7 @@ from scripts.bench.machine import Failed, Subcog
 
 PROJECTS = 20
 SEED = 20_260_301
+ALIKE = 100  # memories that stand for all when a kept store is looked for
 WORDS_EACH = 40  # of a memory, about
 VOCABULARY = 6_000  # made-up words, beside the common ones
 COMMONEST = 60  # words, which stand in no identifier and no trigger
@@ -38,6 +40,12 @@ component page button form style theme layout route state store hook event handl
 user account role permission login password email invoice payment order customer product price currency report export
 fast slow large small first last old current previous next wrong valid invalid missing empty open closed public private
 """.split()
+
+
+def likeness() -> str:
+    """Return what tells apart stores whose memories were generated differently."""
+    first = json.dumps(list(islice(make_memories(ALIKE), ALIKE)))
+    return hashlib.sha256(first.encode()).hexdigest()[:8]
 
 
 def project_name(number: int) -> str:

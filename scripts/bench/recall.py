@@ -11,7 +11,6 @@ Example: python -m scripts.bench.recall --stores ~/bench-stores --sizes 10000,30
 
 import argparse
 import gc
-import hashlib
 import json
 import os
 import resource
@@ -24,7 +23,6 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import islice
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,7 +36,7 @@ from scripts.bench.machine import (
     end_by_signal,
     show_progress,
 )
-from scripts.bench.memories import SEARCH, TARGET_ID, import_memories, make_memories, project_name, write_memories
+from scripts.bench.memories import SEARCH, TARGET_ID, import_memories, likeness, project_name, write_memories
 from scripts.bench.plot import draw_plot
 from scripts.bench.queries import KINDS, Query, make_queries
 
@@ -55,7 +53,6 @@ QUERIES = 200
 WARM_UP = 8  # queries before the measured ones, two of each kind
 LEAST_ANSWERED = 0.9  # of the queries; a store that answers fewer is not the one meant
 BYTES_EACH = 3_000  # of a memory, on disk while it is imported; 2,000 were measured, 1,400 of them stay
-ALIKE = 100  # memories that stand for all when a kept store is looked for
 
 
 class Timed(NamedTuple):
@@ -135,7 +132,7 @@ def _home(subcog: Subcog, size: int, folder: str) -> str:
 
     It gets its name when all of it is there, so that an import that was broken off is not taken for a store.
     """
-    home = os.path.join(folder, f"recall-{size}-{_likeness()}")
+    home = os.path.join(folder, f"recall-{size}-{likeness()}")
     if os.path.exists(home):
         _follow(subcog, home)
         return home
@@ -161,12 +158,6 @@ def _follow(subcog: Subcog, home: str) -> None:
     done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
     if done.returncode or TARGET_ID not in done.stdout:
         raise Failed(f"{home} does not hold the memories meant; remove the folder: {done.stderr.strip()[-500:]}")
-
-
-def _likeness() -> str:
-    """Return what tells apart stores whose memories were generated differently."""
-    first = json.dumps(list(islice(make_memories(ALIKE), ALIKE)))
-    return hashlib.sha256(first.encode()).hexdigest()[:8]
 
 
 def _mib_on_disk(folder: str) -> float:
