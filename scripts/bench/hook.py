@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import NamedTuple
 
 from scripts.bench.figures import align, mib, parse_positive, parse_sizes, quantile
@@ -181,6 +182,8 @@ def _import(subcog: Subcog, size: int, folder: str, stores: str = "") -> tuple[s
         file.write(f'[remote "origin"]\n\turl = https://{project_name(0)}.git\n')
     environment = child_environment(SUBCOG_HOME=home)
     if stores and os.path.exists(home):
+        for name in ("state.db", "state.db-wal", "state.db-shm"):  # what sessions have been given before
+            Path(home, name).unlink(missing_ok=True)
         return home, project, environment, 0.0
     show_progress(f"{size:,} memories: writing")
     write_memories(path, size)
