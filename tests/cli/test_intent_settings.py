@@ -121,7 +121,12 @@ def test_a_setting_changes_what_comes_out(subcog: Run, home: Home, servers: tupl
     assert after[case.shows] != before[case.shows]
 
 
-AT_REST = {"llm.at_rest", "llm.client", "llm.calls_a_day"}  # no prompt waits for what they choose: tests/e2e/test_enrich.py
+AT_REST = {
+    "llm.at_rest",
+    "llm.client",
+    "llm.calls_a_day",
+    "llm.enrich",
+}  # no prompt waits for what they choose: tests/e2e/test_enrich.py
 
 
 def test_every_setting_is_in_the_table() -> None:

@@ -26,6 +26,7 @@ FOR_SCRIPTS = [
     "--json --project= x",
 ]
 FOR_THE_TERMINAL = [
+    "x --team --json",
     "token refresh",
     "token --fast",
     "token --json --ids",
@@ -82,7 +83,7 @@ def test_it_knows_every_option_of_the_command_with_its_limits() -> None:
     parameters = typer.main.get_command(alone).params
     options = {name: option for option in parameters for name in option.opts if name != "query"}
     known = {*light_search.SWITCHES, *light_search.TEXTS, *light_search.LISTS, *light_search.NUMBERS, *light_search.SHAPES}
-    assert {*options} - {"--help"} == known | {*light_search.SHORT}
+    assert {*options} - {"--help", "--team"} == known | {*light_search.SHORT}  # a team's server is the terminal's
     assert {short: options[short].opts[0] for short in light_search.SHORT} == light_search.SHORT
     for name, numbers in light_search.NUMBERS.items():
         limits: Any = options[name].type
