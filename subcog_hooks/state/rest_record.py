@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from subcog_hooks.paths import Home
     from subcog_hooks.wire import Json
 
+_FLAGS = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)  # a pipe in its place waits for nobody
 MAX_RECORD_BYTES = 64 * 1024
 MAX_TOLD = 300  # characters of what came of a run
 DONE, RUN_FAILED, PUT_OFF, UNFINISHED = "done", "failed", "put off", "unfinished"  # put off: for want of room on the machine
@@ -78,7 +79,7 @@ def write(home: "Home", record: RestRecord) -> bool:
     text = wire.dumps({"next": record.next_at, "settings": record.settings, "jobs": jobs})
     new = f"{home.at_rest}.new"  # the one at work writes alone, so that a killed one leaves no second file
     try:
-        descriptor = os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, PRIVATE_FILE)
+        descriptor = os.open(new, _FLAGS, PRIVATE_FILE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(new, home.at_rest)

@@ -217,6 +217,22 @@ def test_a_record_that_can_not_be_written_lets_no_job_run_for_ever(home: Home, i
     assert work.runs == 1
 
 
+@posix
+@pytest.mark.usefixtures("quiet")
+def test_a_pipe_in_the_place_of_the_record_or_the_lock_is_waited_for_by_nobody(home: Home) -> None:
+    code = (
+        "import sys\nfrom subcog_hooks.memory.lock import is_held\nfrom subcog_hooks.paths import Home\n"
+        "from subcog_hooks.state import rest_record\nhome = Home(sys.argv[1])\n"
+        "print(rest_record.write(home, rest_record.read(home)), is_held(home.at_rest_lock))"
+    )
+    for name in ("at-rest.json.new", "at-rest.lock"):
+        os.mkfifo(os.path.join(home.root, name))
+    done = subprocess.run(
+        [sys.executable, "-c", code, home.root], cwd=ROOT, capture_output=True, check=False, text=True, timeout=20
+    )
+    assert (done.stdout, done.stderr) == ("False False\n", "")
+
+
 @pytest.mark.usefixtures("quiet", "pending")
 def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None:
     Path(home.config).write_text(
