@@ -68,7 +68,7 @@ def open_following(
 
 
 def part_anew(home: Home, space: str, vectors: VectorStore) -> None:
-    """Part again what lies in cells of another model's vectors, once these are the last of its own. Raises StoreError.
+    """Make the cells of another model's vectors anew, once these are the last of its own. Raises StoreError.
 
     By one process at a time, as above; where another one is at it for long, the next to follow the store does so.
     """
