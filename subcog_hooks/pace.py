@@ -21,6 +21,9 @@ class Pace:
         """Return whether the work goes on, after a pause where one is called for. Asked before each unit of it."""
         return True
 
+    def put_off(self, why: str) -> None:
+        """End the work for want of something that comes back, and say what. In the foreground whoever calls says so itself."""
+
     def pause(self, is_called_off: "Callable[[], bool]" = _never) -> None:
         """Wait where a pause is called for. Asked inside a unit, every few milliseconds of work."""
 

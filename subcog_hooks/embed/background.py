@@ -120,6 +120,8 @@ def _finish(home: Home, store: Store, space: "Space", pace: Pace) -> tuple[int, 
             is_wanted=lambda: _is_wanted(home, space),
             pace=pace,
         )
+        if done:
+            vector_sync.part_anew(home, space.name, vectors)
         return done, done > 0 or not vectors.pending(1)
 
 

@@ -64,6 +64,11 @@ def is_to_be_looked_at(connection: "apsw.Connection") -> bool:
     return bool(_rows(connection, sql, (PASSAGES, LOOK_EVERY))[0][0])
 
 
+def are_of_other_models(connection: "apsw.Connection") -> bool:
+    """Return whether the pivots were made of vectors that are being replaced by another model's."""
+    return bool(_rows(connection, "SELECT EXISTS (SELECT 1 FROM parted WHERE NOT codes)")[0][0])
+
+
 def part(connection: "apsw.Connection", progress: "Progress | None" = None) -> int:
     """Put the audiences that have grown large in cells, make those whole that are no longer; return how many it were.
 

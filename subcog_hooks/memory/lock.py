@@ -54,7 +54,7 @@ class ProcessLock:
 
 def is_held(path: str) -> bool:
     """Return whether a process holds the lock at this moment. Looking does not get in anybody's way."""
-    if not os.path.exists(path):
+    if not os.path.isfile(path):  # nor is a pipe opened, which waits for a writer
         return False
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)

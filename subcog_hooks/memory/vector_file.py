@@ -45,7 +45,7 @@ ALTER TABLE space ADD COLUMN parted INTEGER NOT NULL DEFAULT 0;  -- how many aud
 ALTER TABLE space ADD COLUMN counted INTEGER NOT NULL DEFAULT 0; -- the last row number when audiences were last counted
 CREATE TABLE parted (
   reach INTEGER PRIMARY KEY,
-  codes INTEGER NOT NULL,         -- how many it had then
+  codes INTEGER NOT NULL,         -- how many it had then, 0: its vectors are being replaced by another model's
   is_complete INTEGER NOT NULL    -- 0: they are still being placed
 ) STRICT;
 CREATE TABLE cells (

@@ -2,6 +2,7 @@
 
 import os
 
+from subcog_hooks.errors import StoreBusy
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import VectorsUnusable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 LOCK_WAIT_MS = 3_000  # for another process that is at it; then a command goes on with what there is
 LONG_WAIT_MS = 120_000  # for those who have come for the vectors alone
+_DOING = "bringing the vectors up to date"
 FOLLOWED_AT_ONCE = 1_000  # memories in one transaction: the document model's writer waits half a second for it at most
 
 
@@ -50,7 +52,7 @@ def open_following(
     sqlite-vec.
     """
     patience = LOCK_WAIT_MS if wait_ms is None else wait_ms
-    with ProcessLock(lock_of(home, space), patience, "bringing the vectors up to date"):
+    with ProcessLock(lock_of(home, space), patience, _DOING):
         try:
             vectors = _followed(home, store, space, dimension, encode, progress, made_by, anew=anew)
         except VectorsUnusable:  # found at the beginning, or on the way
@@ -63,6 +65,18 @@ def open_following(
             vectors.close()
             raise
         return vectors
+
+
+def part_anew(home: Home, space: str, vectors: VectorStore) -> None:
+    """Make the cells of another model's vectors anew, once these are the last of its own. Raises StoreError.
+
+    By one process at a time, as above; where another one is at it for long, the next to follow the store does so.
+    """
+    try:
+        with ProcessLock(lock_of(home, space), LOCK_WAIT_MS, _DOING):
+            vectors.part()
+    except StoreBusy:
+        pass
 
 
 def _followed(

@@ -260,6 +260,7 @@ class VectorStore:
                 if self._run("SELECT 1 FROM space WHERE finals_made_by <> ?", (finals,)):
                     self._run("UPDATE vectors SET is_final = 0 WHERE is_final")
                 self._run("UPDATE space SET finals_made_by = ?, firsts_made_by = ?", (finals, firsts))
+                self._run("UPDATE parted SET codes = 0")  # far from the pivots is what the other models make
                 self.commit()
             except BaseException:
                 self.rollback()
@@ -347,12 +348,17 @@ class VectorStore:
     def part(self, progress: "Callable[[int], None] | None" = None) -> int:
         """Put the audiences that have grown large in cells; return how many it were. Some 15 to 45 s for 1,000,000 memories.
 
+        What lies in cells of other models' vectors is parted anew as soon as nothing waits for its final vector any more.
         progress: told how many codes have been placed.
         """
         from subcog_hooks.memory import cells  # with numpy where there is something to do
 
         with Translated(self.path):
-            return cells.part(self._connection, progress) if cells.is_to_be_looked_at(self._connection) else 0
+            if cells.are_of_other_models(self._connection):
+                is_due = not self.pending(1)
+            else:
+                is_due = cells.is_to_be_looked_at(self._connection)
+            return cells.part(self._connection, progress) if is_due else 0
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""

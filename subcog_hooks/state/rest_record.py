@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from subcog_hooks.paths import Home
     from subcog_hooks.wire import Json
 
+_FLAGS = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)  # a pipe in its place waits for nobody
 MAX_RECORD_BYTES = 64 * 1024
 MAX_TOLD = 300  # characters of what came of a run
-DONE, RUN_FAILED, PUT_OFF, UNFINISHED = "done", "failed", "put off", "unfinished"  # put off: the machine had no room for it
+DONE, RUN_FAILED, PUT_OFF, UNFINISHED = "done", "failed", "put off", "unfinished"  # put off: for want of room on the machine
 OUTCOMES = (DONE, RUN_FAILED, PUT_OFF, UNFINISHED)
+FARTHEST_S = 86_400.0  # a session looks again for what nobody has told of
 UNDER_WAY = 0  # the next time of work that has not ended, or was killed
 
 
@@ -67,8 +69,9 @@ def _run(row: object) -> LastRun | None:
     return LastRun(at, took_ms, str(outcome), told) if outcome in OUTCOMES and 0 <= at < 10**15 else None
 
 
-def write(home: "Home", record: RestRecord) -> None:
-    """Put a record in the place of the one before. A disk that is full keeps that one: the work is done once more then."""
+def write(home: "Home", record: RestRecord) -> bool:
+    """Put a record in the place of the one before. Return False where that one stays, as on a full disk: the next process does
+    the work once more then."""
     jobs: Json = {
         name: {"at": run.at, "took_ms": run.took_ms, "outcome": run.outcome, "told": run.told}
         for name, run in record.runs.items()
@@ -76,12 +79,13 @@ def write(home: "Home", record: RestRecord) -> None:
     text = wire.dumps({"next": record.next_at, "settings": record.settings, "jobs": jobs})
     new = f"{home.at_rest}.new"  # the one at work writes alone, so that a killed one leaves no second file
     try:
-        descriptor = os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, PRIVATE_FILE)
+        descriptor = os.open(new, _FLAGS, PRIVATE_FILE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(new, home.at_rest)
     except OSError:
-        pass
+        return False
+    return True
 
 
 def settings_time(home: "Home") -> int:
@@ -93,6 +97,9 @@ def settings_time(home: "Home") -> int:
 
 
 def is_due(home: "Home", now_ms: int) -> bool:
-    """Return whether a session that begins is to start the work: some of it is due, or the settings have changed since."""
+    """Return whether a session that begins is to start the work: some of it is due, or the settings have changed since.
+
+    A time that is too far away was written by a clock that has been put back.
+    """
     record = read(home)
-    return record.next_at <= now_ms or record.settings != settings_time(home)
+    return not 0 < record.next_at - now_ms <= FARTHEST_S * 1000 or record.settings != settings_time(home)

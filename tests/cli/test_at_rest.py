@@ -107,6 +107,12 @@ def test_a_session_starts_it_when_a_time_has_come_or_the_settings_have_changed(h
     assert rest_record.is_due(home, now)
 
 
+def test_a_session_starts_it_after_a_clock_that_was_ahead_has_been_put_back(home: Home, store: Store) -> None:
+    now = now_ms()
+    rest_record.write(home, RestRecord({}, now + 2 * 24 * 60 * MINUTE_MS, rest_record.settings_time(home)))
+    assert rest_record.is_due(home, now)
+
+
 # ---- what it does --------------------------------------------------------------------------------------------------------
 
 
@@ -200,6 +206,46 @@ def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> 
     assert work.runs == 1
     assert not rest_record.is_due(home, now_ms() + 50 * MINUTE_MS)
     assert rest_record.is_due(home, now_ms() + 61 * MINUTE_MS)
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("in_the_way", ["at-rest.json", "at-rest.json.new"])
+def test_a_record_that_can_not_be_written_lets_no_job_run_for_ever(home: Home, in_the_way: str) -> None:
+    os.mkdir(os.path.join(home.root, in_the_way))
+    work = Work(5, every_s=3_600.0)
+    resting.work(home, [work.job])
+    assert work.runs == 1
+
+
+@posix
+@pytest.mark.usefixtures("quiet")
+def test_a_pipe_in_the_place_of_the_record_or_the_lock_is_waited_for_by_nobody(home: Home) -> None:
+    code = (
+        "import sys\nfrom subcog_hooks.memory.lock import is_held\nfrom subcog_hooks.paths import Home\n"
+        "from subcog_hooks.state import rest_record\nhome = Home(sys.argv[1])\n"
+        "print(rest_record.write(home, rest_record.read(home)), is_held(home.at_rest_lock))"
+    )
+    for name in ("at-rest.json.new", "at-rest.lock"):
+        os.mkfifo(os.path.join(home.root, name))
+    done = subprocess.run(
+        [sys.executable, "-c", code, home.root], cwd=ROOT, capture_output=True, check=False, text=True, timeout=20
+    )
+    assert (done.stdout, done.stderr) == ("False False\n", "")
+
+
+@pytest.mark.usefixtures("quiet", "pending")
+def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None:
+    Path(home.config).write_text(
+        '[llm]\nat_rest = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "small"\nenrich = true\ncalls_a_day = 0\n'
+    )
+    job = next(job for job in at_rest.JOBS if job.name == "questions by a model")
+    work = Work(3, lambda breath: job.run(home, breath))
+    resting.work(home, [work.job._replace(name=job.name)])
+    assert work.runs == 1
+    last = rest_record.read(home).runs[job.name]
+    assert (last.outcome, last.told) == (PUT_OFF, "the calls of the day are made")
+    assert not rest_record.is_due(home, now_ms())
+    assert rest_record.is_due(home, now_ms() + 11 * MINUTE_MS)
 
 
 @pytest.mark.usefixtures("quiet")

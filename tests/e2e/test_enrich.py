@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.memory.lock import is_held
 from tests.e2e.machine import Machine, assert_one_line_error
 from tests.llm_server import Behaviour, Handler, LlmServer, says_text
 
@@ -157,7 +158,7 @@ def test_what_is_remembered_gets_its_questions_in_the_background_where_that_is_c
     asking: Machine, server: LlmServer
 ) -> None:
     server.play(writes({"The harbour": [ABOUT_CRANE], "Ropes": [ABOUT_ROPE]}))
-    del asking.environment["SUBCOG_BACKGROUND"]
+    asking.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
     asking.run("remember", "Tugs are booked by telephone.")
     time.sleep(0.5)  # in which a process that should not be there would have asked
     assert server.requests == []
@@ -172,6 +173,11 @@ def test_what_is_remembered_gets_its_questions_in_the_background_where_that_is_c
     asking.run("remember", "Bollards are painted yellow.")
     time.sleep(0.5)
     assert len(server.requests) == 1  # the call of the day is made
+    deadline = time.monotonic() + LONG_S
+    while is_held(str(asking.home / "at-rest.lock")):  # and nothing goes on without one
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert b"the calls of the day are made" in asking.run("doctor").stdout
 
 
 def ids(machine: Machine) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Cells of audiences with very many memories: what a search finds there, what keeps them in step, and what breaks them off."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -131,6 +131,37 @@ def test_an_audience_that_has_doubled_is_parted_anew_and_one_that_shrank_is_made
         assert again.part() == 1
     assert rows(large, "SELECT * FROM cells UNION ALL SELECT 1, 2, 3 FROM placed") == []
     assert found(large, of_topic(50), (SHOP,), 1) == [50]
+
+
+def test_cells_of_other_models_are_made_anew_once_all_vectors_are_replaced(large: VectorStore, many: list[Memory]) -> None:
+    large.expect(("a", "b"))  # the first that is known of them
+    assert large.part() == 0  # all are provisional, and wait
+    _finish_all(large, of_topic)
+    assert large.part() == 1
+    assert large.part() == 0
+    large.expect(("a of another release", "b of another release"))
+    turned = np.linalg.qr(np.random.default_rng(8).normal(size=(SMALL_DIMENSION, SMALL_DIMENSION)))[0]
+
+    def of_another(seed: int) -> bytes:
+        wide = np.frombuffer(of_topic(seed), np.int8) @ turned
+        return bytes(np.rint(wide * 127 / np.abs(wide).max()).astype(np.int8).tobytes())
+
+    before = rows(large, "SELECT pivot FROM cells")
+    assert large.part() == 0
+    assert rows(large, "SELECT pivot FROM cells") == before  # searched as they are meanwhile
+    _finish_all(large, of_another)
+    assert large.part() == 1
+    assert large.problems() == []
+    same = 0
+    for number in range(60):
+        query = of_another(9_000 + number)
+        whole = [seq for _, seq in large.nearest(query, 10, (SHOP,), ("active", "pending"))]
+        same += len(set(whole) & set(found(large, query, (SHOP,))))
+    assert same > 0.9 * 600
+
+
+def _finish_all(vectors: VectorStore, of: Callable[[int], bytes]) -> None:
+    vectors.finish([(key, content_hash, [of(vectors.seq_of(key))]) for key, content_hash in vectors.pending()])
 
 
 def test_what_was_broken_off_is_not_searched_and_begins_again(

@@ -32,8 +32,12 @@ class Clock:
     __slots__ = ()
 
     def now_s(self) -> float:
-        """Return the seconds since the epoch."""
+        """Return the seconds since the epoch, by which hooks are dated."""
         return time.time()
+
+    def ticks_s(self) -> float:
+        """Return the seconds on a clock that nobody puts back, by which budgets and pauses are measured."""
+        return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -74,9 +78,9 @@ class Breath(Pace):
         self._is_wanted = is_wanted
         self._look = look
         self._clock = clock or Clock()
-        self._began = self._clock.now_s()
+        self._began = self._clock.ticks_s()
         self._looks_at = self._began  # the next time
-        self._may_work_until = 0.0
+        self._may_work_until = self._began  # on the clock of the ticks
         self._paused_s = 0.0
         self._waited_s = 0.0  # for a load to fall
         self.outcome = DONE
@@ -86,7 +90,7 @@ class Breath(Pace):
         """Return whether the job goes on, after a pause where one is called for. Asked before each unit of at most UNIT_S."""
         if not self.why:
             self.pause(is_called_off)
-            now = self._clock.now_s()
+            now = self._clock.ticks_s()
             if now - self._began - self._paused_s >= self._budget_s:
                 self._end(UNFINISHED, f"its {_told(self._budget_s)} are over")
             elif now >= self._looks_at:
@@ -95,23 +99,26 @@ class Breath(Pace):
 
     def pause(self, is_called_off: "Callable[[], bool]" = _never) -> None:
         """Wait until hooks have been quiet for QUIET_S, at most for LONGEST_PAUSE_S. It takes 5 µs where they are."""
-        began = self._clock.now_s()
+        began = self._clock.ticks_s()
         while self._is_disturbed() and not is_called_off():
-            if self._clock.now_s() - began >= LONGEST_PAUSE_S:
-                self._may_work_until = self._clock.now_s() + UNIT_S
+            if self._clock.ticks_s() - began >= LONGEST_PAUSE_S:
+                self._may_work_until = self._clock.ticks_s() + UNIT_S
                 break
             self._clock.sleep(POLL_S)
-        self._paused_s += self._clock.now_s() - began
+        self._paused_s += self._clock.ticks_s() - began
+
+    def put_off(self, why: str) -> None:
+        """End the job for want of something that comes back: a call of the day, a model that answers."""
+        self._end(PUT_OFF, why)
 
     def _is_disturbed(self) -> bool:
-        now = self._clock.now_s()
-        if now < self._may_work_until:
+        if self._clock.ticks_s() < self._may_work_until:
             return False
         try:
             asked_at = os.stat(self._home.at_rest_lock).st_mtime
         except OSError:
             return False
-        return abs(now - asked_at) < QUIET_S
+        return abs(self._clock.now_s() - asked_at) < QUIET_S
 
     def _look_around(self, is_called_off: "Callable[[], bool]") -> None:
         """End the job where it is no longer wanted, or the machine has no room for it for long."""
@@ -131,7 +138,7 @@ class Breath(Pace):
             self._clock.sleep(LOOK_EVERY_S)
             self._waited_s += LOOK_EVERY_S
             self._paused_s += LOOK_EVERY_S
-        self._looks_at = self._clock.now_s() + LOOK_EVERY_S
+        self._looks_at = self._clock.ticks_s() + LOOK_EVERY_S
 
     def _end(self, outcome: str, why: str) -> None:
         self.outcome = outcome

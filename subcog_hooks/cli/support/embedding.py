@@ -38,7 +38,7 @@ def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
         if not (pending := len(vectors.pending())):
             return 0
         with progress.of_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
-            return catch_up.embed_pending(
+            done = catch_up.embed_pending(
                 home,
                 store,
                 vectors,
@@ -46,3 +46,5 @@ def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
                 lambda: DocumentEmbedder(space, cores()),
                 progress=advance,
             )
+        vector_sync.part_anew(home, space.name, vectors)
+        return done

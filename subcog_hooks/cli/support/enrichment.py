@@ -101,13 +101,15 @@ def at_rest(home: Home, pace: Pace = FULL_PACE) -> str:
             llm_calls.note_asked_revision(state, revision)
             return ""
         if not breaker.may_call(state, provider.identity, now_ms()):
-            return f"{provider.name} has failed a short while ago"
+            pace.put_off(f"{provider.name} has failed a short while ago")
+            return ""
         with trial.begun() as copy:
             for batch in batches:
                 if not pace.goes_on():
                     break
                 if not llm_calls.take(state, now_ms(), int(settings[CALLS])):
-                    return f"{_asked(asked)}; the calls of the day are made"
+                    pace.put_off("the calls of the day are made")
+                    break
                 try:
                     for checked in ask_about(batch, provider, copy):
                         keep(checked, provider.name, state)
@@ -116,7 +118,7 @@ def at_rest(home: Home, pace: Pace = FULL_PACE) -> str:
                     raise
                 breaker.note_success(state, provider.identity)
                 asked += len(batch)
-    return _asked(asked)
+    return _asked(asked) if asked else ""
 
 
 def _asked(count: int) -> str:

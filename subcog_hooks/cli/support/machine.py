@@ -41,10 +41,24 @@ class Machine:
         now, used_s = time.monotonic(), time.process_time()
         self._own_load = averaged(self._own_load, used_s - self._used_s, now - self._looked_at)
         self._looked_at, self._used_s = now, used_s
+        return Seen(_battery(), max(0.0, _load() - self._own_load), os.cpu_count() or 1)
+
+
+def _battery() -> float | None:
+    """Return the per cent of a battery that is in use, None where there is none, or the system does not tell."""
+    try:
         battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
-        load = max(0.0, psutil.getloadavg()[0] - self._own_load)
-        left = battery.percent if battery and battery.power_plugged is False else None
-        return Seen(left, load, os.cpu_count() or 1)
+    except Exception:  # noqa: BLE001 - of a Linux without /sys/class/power_supply FileNotFoundError, of odd drivers ValueError
+        return None
+    return battery.percent if battery and battery.power_plugged is False else None
+
+
+def _load() -> float:
+    """Return the load average of a minute, 0 where the system does not tell."""
+    try:
+        return float(psutil.getloadavg()[0])
+    except OSError:
+        return 0.0
 
 
 def averaged(before: float, used_s: float, passed_s: float) -> float:
@@ -68,8 +82,8 @@ def yield_to_others(*, wholly: bool) -> None:
     detached.yield_to_others()
     if wholly:
         _yield_to_other_sessions()
-    process = psutil.Process()
     try:
+        process = psutil.Process()
         if sys.platform == "linux":
             process.ionice(psutil.IOPRIO_CLASS_IDLE)
         elif sys.platform == "win32":

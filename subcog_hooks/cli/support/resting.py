@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 NOTHING_NEW = "nothing new"
 WAIT_S = 600.0  # until a job that failed, or that the machine had no room for, is tried again
-DAY_S = 86_400.0  # a session looks again for what nobody has told of
 
 
 class Job(NamedTuple):
@@ -116,8 +115,8 @@ def work(home: Home, jobs: Sequence[Job]) -> None:
             with ProcessLock(home.at_rest_lock, 0, "working at rest"):
                 for job in jobs:
                     if find_due(home, [job], taken):
-                        _note(home, job, last := _run(home, job, look))
-                        if last.outcome != DONE or last.told == NOTHING_NEW:
+                        is_kept = _note(home, job, last := _run(home, job, look))
+                        if last.outcome != DONE or last.told == NOTHING_NEW or not is_kept:
                             taken.add(job.name)  # another process goes on with it
                 _note_end(home, jobs)
         except StoreBusy:
@@ -148,10 +147,11 @@ def _begin(home: Home) -> None:
     rest_record.write(home, record)
 
 
-def _note(home: Home, job: Job, last: LastRun) -> None:
+def _note(home: Home, job: Job, last: LastRun) -> bool:
+    """Note a run of a job. Return whether that could be kept: else it would be as due as before."""
     record = rest_record.read(home)
     record.runs[job.name] = last
-    rest_record.write(home, record)
+    return rest_record.write(home, record)
 
 
 def _note_end(home: Home, jobs: Sequence[Job]) -> None:
@@ -163,7 +163,7 @@ def _note_end(home: Home, jobs: Sequence[Job]) -> None:
     waits = [wait for job in wanted if (wait := _next_wait_s(job, home, record.runs.get(job.name), now)) is not None]
     names = {job.name for job in jobs}
     runs = {name: run for name, run in record.runs.items() if name in names}
-    rest_record.write(home, RestRecord(runs, now + round(min([*waits, DAY_S]) * 1000), settings_time))
+    rest_record.write(home, RestRecord(runs, now + round(min([*waits, rest_record.FARTHEST_S]) * 1000), settings_time))
 
 
 def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from subcog_hooks.cli.support import breath
@@ -30,9 +31,13 @@ class Ticking(Clock):
 
     def __init__(self, told: Callable[[float], object] = lambda _: None) -> None:
         self.seconds = START_S
+        self.put_back_s = 0.0
         self.told = told
 
     def now_s(self) -> float:
+        return self.seconds - self.put_back_s
+
+    def ticks_s(self) -> float:
         return self.seconds
 
     def sleep(self, seconds: float) -> None:
@@ -106,6 +111,32 @@ def test_a_clock_that_was_put_back_stops_nothing(home: Home, clock: Ticking) -> 
     ask_at(home, START_S + 3_600)
     assert breathing(home, clock).goes_on()
     assert clock.passed_s == 0.0
+
+
+def test_a_clock_that_is_put_back_meanwhile_changes_no_budget_no_look_and_no_pause(home: Home, clock: Ticking) -> None:
+    looks: list[float] = []
+
+    def look() -> Seen:
+        looks.append(clock.passed_s)
+        return IDLE
+
+    pace = breathing(home, clock, budget_s=60.0, look=look)
+    clock.told = lambda _: ask_at(home, clock.now_s())
+    ask_at(home, clock.now_s())
+    assert pace.goes_on()  # after the longest pause, in its unit
+    clock.put_back_s = 3_600.0
+    clock.seconds += 2 * breath.UNIT_S
+    before = clock.seconds
+    ask_at(home, clock.now_s())
+    pace.pause()
+    assert clock.seconds - before == pytest.approx(breath.LONGEST_PAUSE_S, abs=2 * breath.POLL_S)
+    clock.seconds += 10.0
+    ask_at(home, 0.0)
+    assert pace.goes_on()
+    assert len(looks) == 2
+    clock.seconds += 60.0
+    assert not pace.goes_on()
+    assert pace.outcome == UNFINISHED
 
 
 def test_what_a_job_writes_into_state_db_is_no_hook(home: Home, clock: Ticking) -> None:
@@ -186,6 +217,23 @@ def test_own_work_is_taken_off_the_load() -> None:
     seen = Machine().look()
     assert seen.cores >= 1
     assert seen.load >= 0.0
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError("/sys/class/power_supply"), ValueError("of a driver")])
+def test_a_system_that_tells_nothing_of_its_battery_and_load_is_worked_on(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(psutil, "sensors_battery", fail, raising=False)
+    assert Machine().look().battery is None
+
+    def tell_nothing() -> None:
+        raise OSError("no load average")
+
+    monkeypatch.setattr(psutil, "getloadavg", tell_nothing)
+    assert Machine().look().load == 0.0
 
 
 # ---- the hooks' side -----------------------------------------------------------------------------------------------------
