@@ -258,8 +258,12 @@ def _joined(words: tantivy.Query, extras: list[tantivy.Query]) -> tantivy.Query:
 
 
 def _extras(index: LexicalIndex, query: Query) -> list[tantivy.Query]:
-    glue = [term for term in query.glue if term.known and not _is_everywhere(index, term)]
-    return [part for term in glue for part in _term_queries(index, term, GLUE_BOOST)]
+    return [part for term in _glue(index, query) for part in _term_queries(index, term, GLUE_BOOST)]
+
+
+def _glue(index: LexicalIndex, query: Query) -> list[Term]:
+    """Return the function words of a query that tell one memory from another."""
+    return [term for term in query.glue if term.known and not _is_everywhere(index, term)]
 
 
 def _is_everywhere(index: LexicalIndex, term: Term) -> bool:
@@ -289,7 +293,7 @@ def full_score(index: LexicalIndex, query: Query) -> float:
     """
     unknown = UNKNOWN_SHARE * index.rarity(analysis.BODY, "") * sum(not term.known for term in query.terms)
     terms = unknown + sum(_worth(index, term) for term in query.terms if term.known)
-    return terms + GLUE_BOOST * sum(_worth(index, term) for term in query.glue if term.known)
+    return terms + GLUE_BOOST * sum(_worth(index, term) for term in _glue(index, query))
 
 
 def _worth(index: LexicalIndex, term: Term) -> float:
