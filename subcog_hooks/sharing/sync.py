@@ -38,7 +38,7 @@ SYNC_LOCK_WAIT_MS = 60_000  # for another process of this home that synchronises
 _NOBODY = ""  # the author of what this home has sent
 
 _SINCE = """
-SELECT id, revision, author, erased, bytes, bytes > %(most)s OR author = ANY(%(over)s) AS is_left
+SELECT id, revision, author, erased, bytes, bytes > %(most)s OR (author = ANY(%(over)s) AND bytes > 0) AS is_left
 FROM (
   SELECT *, sum(least(bytes, %(most)s)) OVER (ORDER BY revision) - bytes AS before FROM (
     SELECT id, revision, author, erased, bytes FROM subcog.memories WHERE project = %(project)s AND revision > %(after)s
@@ -47,7 +47,7 @@ FROM (
 ) AS counted
 WHERE before < %(bytes)s ORDER BY revision
 """
-_DOCUMENTS = "SELECT id, revision, doc FROM subcog.memories WHERE project = %s AND id = ANY(%s)"
+_DOCUMENTS = "SELECT id, revision, doc::text FROM subcog.memories WHERE project = %s AND id = ANY(%s)"
 _STAGE = (
     "CREATE TEMP TABLE IF NOT EXISTS subcog_staged (id text PRIMARY KEY, base bigint, doc jsonb, content_hash text,"
     " language text) ON COMMIT DELETE ROWS"
@@ -298,8 +298,12 @@ class Sync:
         changed.kept.append(known)
 
     def _put_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:
-        document = row.document
-        assert document is not None
+        assert row.document is not None
+        try:
+            document = documents.read(row.document)
+        except InvalidMemory as error:
+            self._leave_out(row, error)
+            return
         is_forgotten = memory is not None and memory.project == known.project and memory.status == "deleted"
         if is_forgotten and known.revision is None:
             known.revision = row.revision  # forgotten here, of which the team knows nothing: it stays so here alone
@@ -327,7 +331,7 @@ class Sync:
                 known.project, row.id, row.author, document, brings_cues=row.author in self._cues_from, now=now_ms()
             )
         except InvalidMemory as error:
-            self.outcome.problems.append(f"{row.id} by {documents.shown_author(row.author)}: {error.message}")
+            self._leave_out(row, error)
             return
         if memory is not None:
             if known.revision is None and is_here:
@@ -338,6 +342,9 @@ class Sync:
         known.withheld = {name: list(pair) for name, pair in arrived.withheld.items()}
         self._over[row.author] = self._over.get(row.author, 0) + row.bytes
         changed.take(arrived.memory, known, is_new=memory is None)
+
+    def _leave_out(self, row: "_ServerRow", error: InvalidMemory) -> None:
+        self.outcome.problems.append(f"{row.id} by {documents.shown_author(row.author)}: {error.message}")
 
     def _is_equal(self, memory: Memory, known: Known, there: str) -> bool:
         try:
@@ -438,7 +445,7 @@ class _ServerRow:
         self.bytes = bytes
         self.is_left = is_left
         self.is_stale = False
-        self.document: Document | None = None
+        self.document: str | None = None  # as JSON; None: it is deleted
 
 
 class _Changes:

@@ -1,6 +1,8 @@
 """What a server, a colleague or an accident can do to a home, and what it can not."""
 
+import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -12,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.errors import ConfigError, ServerError
-from subcog_hooks.sharing import connection, documents, schema, sync
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.recall import tuning
+from subcog_hooks.settings import loading
+from subcog_hooks.sharing import connection, documents, leaving, schema, sync, team_search
 from tests.sharing.conftest import SHOP, Team, prepare
 
 ROW = "INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, %s)"
@@ -159,7 +164,88 @@ BROKEN = [
     '{"content": "x", "triggers": ["(((("]}',
     '{"content": "x", "namespace": "Not A Name"}',
     '{"content": "x", "when": {"nothing known": {"a": {"b": 1}}}}',
+    '{"content": "x", "priority": 1e5000}',  # digits that Python does not read
+    '{"content": "x", "when": ' + "[" * 3_000 + "]" * 3_000 + "}",  # deeper than it reads
+    '{"content": "x", "when": ' + "[" * 300 + "]" * 300 + "}",
+    '{"content": "x", "created_at": "0001-01-01T00:00:00+14:00"}',
 ]
+
+
+@pytest.mark.parametrize("document", ["[]", "5", '"x"', "null", "{}"])
+def test_the_server_refuses_what_has_no_content(team: Team, document: str) -> None:
+    import psycopg
+
+    with pytest.raises(psycopg.errors.CheckViolation):
+        team.run(ROW, "eve", (SHOP, "bad", document))
+
+
+def test_an_export_goes_on_after_what_can_not_be_read(team: Team) -> None:
+    ada = team.member("ada")
+    ada.remember("good")
+    ada.sync()
+    team.run(ROW, "eve", (SHOP, "bad", BROKEN[-4]))
+    lines: list[str] = []
+    with connection.opened(ada.url) as opened:
+        assert leaving.export(opened, "-", lines.append) == 1
+    assert '"good"' in lines[0]
+
+
+@pytest.mark.parametrize("at", ["someday", "2026-13-45T00:00:00Z", "2026-02-31T10:00:00Z", "0000-01-01T00:00:00Z"])
+@pytest.mark.parametrize("field", ["created_at", "expires_at"])
+def test_no_time_that_a_colleague_wrote_ends_a_search(team: Team, field: str, at: str) -> None:
+    ada = team.member("ada")
+    ada.remember("the pool of connections")
+    ada.remember("the pool of connections, as it was", expires_at=2_000)
+    ada.sync()
+    team.run(ROW, "eve", (SHOP, "bad", f'{{"content": "the pool of connections", "{field}": "{at}"}}'))
+    asked = team_search.TeamRequest("connections pool", [SHOP], None)
+    with connection.opened(ada.url) as opened:
+        hits = team_search.search(
+            opened, schema.require(opened), asked, tuning.from_settings(loading.load(ada.home)), 0.5, now_ms()
+        )
+    assert "the pool of connections" in {hit.memory.content for hit in hits}
+    assert "the pool of connections, as it was" not in {hit.memory.content for hit in hits}
+
+
+def test_a_server_that_falls_silent_is_given_up(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SILENT_S", 0.5)
+    url = team.member("ada").url
+
+    def ask() -> None:
+        with connection.opened(url) as opened, connection.translated(url):
+            [(backend,)] = opened.execute("SELECT pg_backend_pid()").fetchall()
+            os.kill(backend, signal.SIGSTOP)
+            try:
+                with opened.transaction():
+                    opened.execute("SELECT 1")
+            finally:
+                os.kill(backend, signal.SIGCONT)
+
+    with pytest.raises(ServerError, match="has said nothing for"):
+        ask()
+
+
+def test_a_deletion_by_one_who_has_sent_too_much_is_taken(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    noted = ada.remember("word " * 100)
+    ada.sync(), bob.sync()
+    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 100)
+    ada.change(noted.id, status="deleted")
+    ada.sync(), bob.sync()
+    assert bob.memories()[noted.id].status == "deleted"
+
+
+def test_what_a_home_put_aside_is_erased_with_the_memory(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    noted = ada.remember("the plan")
+    ada.sync(), bob.sync()
+    bob.change(noted.id, content="the plan of bob")
+    for file in Path(bob.home.root).glob("team.db*"):
+        file.unlink()
+    bob.sync(), ada.sync()
+    with connection.opened(ada.url) as opened:
+        leaving.erase(opened, SHOP, [noted.id], has_vectors=schema.look(opened).has_vectors)
+    assert team.run("SELECT count(*), count(doc) FROM subcog.memories") == [(2, 0)]
 
 
 def test_documents_that_hold_no_memory_are_left_out_one_by_one(team: Team) -> None:
