@@ -17,6 +17,7 @@ from subcog_hooks.errors import ConfigError, ServerError
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.recall import tuning
 from subcog_hooks.settings import loading
+from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.sharing import connection, documents, leaving, schema, sync, team_search
 from tests.sharing.conftest import SHOP, Team, prepare
 
@@ -207,6 +208,7 @@ def test_no_time_that_a_colleague_wrote_ends_a_search(team: Team, field: str, at
     assert "the pool of connections, as it was" not in {hit.memory.content for hit in hits}
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be stopped here")
 def test_a_server_that_falls_silent_is_given_up(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SILENT_S", 0.5)
     url = team.member("ada").url
@@ -438,3 +440,11 @@ def test_a_password_in_the_address_is_refused_and_not_shown(team: Team) -> None:
         team.member("ada").sync("postgresql://ada:hunter2@localhost/team")
     assert "hunter2" not in str(refused.value)
     assert "has a password in it" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "said", ["ada:hunter2@localhost/team", "localhost/team?pass%77ord=hunter2", "localhost/team?sslpassword=hunter2"]
+)
+def test_no_password_gets_into_a_settings_file(said: str) -> None:
+    with pytest.raises(ConfigError, match="has a password in it"):
+        KEYS[SHARE_URL].from_text(f"postgresql://{said}")

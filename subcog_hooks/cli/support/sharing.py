@@ -1,5 +1,6 @@
 """The common ground of the commands that share: the server and projects that are set, one synchronisation, that at rest."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -43,8 +44,9 @@ def names_in(settings: Settings, key: str) -> tuple[str, ...]:
 
 
 def projects_of(settings: Settings) -> tuple[str, ...]:
-    """Return the identities of the projects that are shared."""
-    return tuple(dict.fromkeys(map(identity_of, names_in(settings, PROJECTS))))
+    """Return the identities of the projects that are shared. A folder's path is none: it would leave as the project's name."""
+    named = dict.fromkeys(map(identity_of, names_in(settings, PROJECTS)))
+    return tuple(name for name in named if not os.path.isabs(name))
 
 
 @contextmanager
