@@ -35,6 +35,7 @@ BATCH_BYTES = 8_000_000  # of documents fetched at once
 MAX_OF_AUTHOR = 200_000_000  # bytes of documents that are taken of one colleague
 LOCK = "share.lock"
 SYNC_LOCK_WAIT_MS = 60_000  # for another process of this home that synchronises
+_UNSEEN = 0  # below every revision: what the server has is another version
 _NOBODY = ""  # the author of what this home has sent
 
 _SINCE = """
@@ -177,18 +178,48 @@ class Sync:
         ):
             return
         self.outcome.was_restored = True
-        self._server.execute("SELECT subcog.lift(%s)", (revision,))
+        if self._found.may_write:
+            self._server.execute("SELECT subcog.lift(%s)", (revision,))
+        unharmed = self._unharmed_revision()
         for project in self._projects:
-            rows = self._server.execute("SELECT id, revision FROM subcog.memories WHERE project = %s", (project,))
-            there: dict[str, int] = dict(rows.fetchall())
-            behind = []
-            for known in self._state.every(project):
-                if known.revision is not None and there.get(known.id, 0) < known.revision:
-                    known.revision = there.get(known.id)
-                    known.missed = True
-                    behind.append(known)
+            rows = self._server.execute("SELECT id, revision, base, author FROM subcog.memories WHERE project = %s", (project,))
+            there = {id_: (revision_, base, author) for id_, revision_, base, author in rows.fetchall()}
+            behind = [one for one in self._state.every(project) if self._was_lost(one, there.get(one.id), unharmed)]
             self._state.put(behind)
             self._state.note_fetched(project, 0)
+
+    def _unharmed_revision(self) -> int:
+        """Return the latest revision that was seen there of which the server still knows: up to it nothing was lost."""
+        seen = self._state.seen()
+        rows = self._server.execute(
+            "SELECT max(revision) FROM subcog.pushes JOIN unnest(%s::bigint[], %s::uuid[]) AS seen (revision, token)"
+            " USING (revision, token)",
+            ([revision for revision, _ in seen], [token for _, token in seen]),
+        ).fetchall()
+        return rows[0][0] or 0
+
+    def _was_lost(self, known: Known, there: "tuple[int, int | None, str] | None", unharmed: int) -> bool:
+        """Return whether the server has lost the version that is known here, which is marked to be sent then.
+
+        there: revision, base and author of what the server has now. After a backup was put back, others may have written
+        revisions of the same numbers.
+        """
+        if known.revision is None:
+            return False
+        revision, base, author = there or (None, None, "")
+        if revision is not None and revision > unharmed:  # perhaps written after the backup was put back
+            is_same = revision == known.revision and author == (known.author or self._found.role)
+            if known.revision <= unharmed or is_same or base == known.revision:
+                return False
+            known.revision = _UNSEEN  # so that the server keeps it beside this one
+        elif revision is None or revision < known.revision:
+            known.revision = revision
+        else:
+            return False
+        known.missed = self._found.may_write
+        if not known.missed:  # who can not send takes the server's word
+            known.revision = None
+        return True
 
     def _note_seen(self) -> None:
         row = self._server.execute("SELECT revision, token::text FROM subcog.pushes ORDER BY revision DESC LIMIT 1").fetchone()
@@ -275,7 +306,7 @@ class Sync:
     def _is_dirty(self, known: Known, memory: Memory | None) -> bool:
         """Return whether a memory was changed here since it was last equal to the server's."""
         if memory is None or memory.project != known.project or memory.status == "deleted":
-            return not known.is_deleted
+            return known.missed or not known.is_deleted
         if known.local == documents.local_digest(memory):
             return known.missed
         try:

@@ -329,6 +329,66 @@ def test_a_database_that_was_put_back_gets_what_it_lost(team: Team) -> None:
     assert ada.sync().sent == 0
 
 
+def put_back(team: Team, backup: str) -> None:
+    team.server.run(f"DROP DATABASE {team.database}")
+    team.server.run(f"ALTER DATABASE {backup} RENAME TO {team.database}")
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 0), (3, 0), (0, 3)])  # revisions on either side of the accident
+def test_what_was_written_after_a_backup_was_put_back_is_kept_too(team: Team, before: int, after: int) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("first")
+    ada.sync(), bob.sync()
+    backup = team.server.new_database(team.database)
+    for number in range(before):
+        ada.remember(f"before {number}")
+    ada.sync()
+    ada.change(shared.id, content="by ada, and sent")
+    assert ada.sync().sent == 1
+    put_back(team, backup)
+    for number in range(after):
+        bob.remember(f"after {number}")
+        bob.sync()
+    bob.change(shared.id, content="by bob, and sent")
+    assert bob.sync().sent == 1
+    for _ in range(2):
+        ada.sync(), bob.sync()
+    for member in (ada, bob):
+        there = member.memories()
+        assert there[shared.id].content == "by ada, and sent"
+        assert {"by ada, and sent", "by bob, and sent"} <= {memory.content for memory in there.values()}
+        assert len(there) == 2 + before + after
+
+
+def test_a_reader_of_a_database_that_was_put_back_takes_its_word(team: Team) -> None:
+    ada, reader = team.member("ada"), team.member("reader")
+    shared = ada.remember("before")
+    ada.sync(), reader.sync()
+    backup = team.server.new_database(team.database)
+    ada.change(shared.id, content="after")
+    ada.sync(), reader.sync()
+    put_back(team, backup)
+    assert reader.sync().was_restored
+    ada.sync(), reader.sync()
+    assert reader.memories()[shared.id].content == "after"
+
+
+def test_a_deletion_that_a_backup_took_back_is_sent_again(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("before")
+    ada.sync(), bob.sync()
+    backup = team.server.new_database(team.database)
+    ada.change(shared.id, status="deleted")
+    ada.sync()
+    put_back(team, backup)
+    bob.change(shared.id, content="after")
+    bob.sync(), ada.sync(), bob.sync(), ada.sync()
+    for member in (ada, bob):
+        there = member.memories()
+        assert there[shared.id].status == "deleted"
+        assert "after" in {memory.content for memory in there.values()}
+
+
 def test_a_home_that_was_put_back_takes_the_teams_word(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     shared = ada.remember("before")
