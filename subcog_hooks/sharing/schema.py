@@ -308,6 +308,7 @@ def plan(
         require(connection)
     made = Plan()
     if not found.version:
+        _require_own_schema(connection)
         made.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
     for number, migration in enumerate(MIGRATIONS[found.version :], found.version + 1):
         made.add(
@@ -337,6 +338,17 @@ def plan(
             *(grant.format(role=quoted(role)) for grant in grants),
         )
     return made
+
+
+def _require_own_schema(connection: "Connection") -> None:
+    """Raise ServerError where another role made the schema: its owner could drop whatever is put into it."""
+    others = connection.execute(
+        "SELECT pg_get_userbyid(nspowner) FROM pg_namespace JOIN pg_roles AS asking ON asking.rolname = session_user"
+        " WHERE nspname = 'subcog' AND nspowner <> asking.oid"
+        " AND (asking.rolsuper OR NOT pg_has_role(asking.oid, nspowner, 'USAGE'))"
+    ).fetchone()
+    if others:
+        raise ServerError(f"the schema subcog belongs to {others[0]}", "who is to own the tables makes it, or is given it")
 
 
 def _makeable(connection: "Connection", made: Plan) -> str:

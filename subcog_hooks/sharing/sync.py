@@ -12,7 +12,7 @@ import os
 
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.model import TEAM, Memory, now_ms
+from subcog_hooks.memory.model import PENDING, TEAM, Memory, hash_content, now_ms
 from subcog_hooks.sharing import documents
 from subcog_hooks.sharing.known import ARRIVING, NOTHING, Known, ShareState
 from subcog_hooks.sharing.schema import LOST, MAX_DOCUMENT
@@ -500,7 +500,8 @@ class _Changes:
         """Keep a version beside the one that takes its place: it is sent like any other memory."""
         text = f"{memory.project}\n{memory.id}\n{documents.local_digest(memory)}"
         id_ = LOST + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-        self.new[id_] = memory.replaced(id=id_, status="superseded", superseded_by=memory.id, seq=0)
+        status = PENDING if memory.status == PENDING else "superseded"  # what waits for the person's word does not leave so
+        self.new[id_] = memory.replaced(id=id_, status=status, superseded_by=memory.id, seq=0)
 
     def write(self, store: "Store") -> None:
         """Store it. What is there already, since a run before this one was cut off, is written over."""
@@ -537,7 +538,7 @@ def _staged(one: Leaving) -> "tuple[object, ...]":
         one.known.id,
         one.known.revision,
         Jsonb(document),
-        one.memory.content_hash,
+        hash_content(document["content"]),
         language_of(document["content"]) or "english",
     )
 
@@ -555,5 +556,6 @@ def _noted(one: Leaving, revision: int, is_deleted: bool) -> Known:
     known.local, known.seq = documents.local_digest(memory), memory.seq
     if memory.trust != TEAM:
         known.author, known.bytes = _NOBODY, 0
-    known.vectors = ""
+    is_whole = memory.content_hash == hash_content(one.document["content"])
+    known.vectors = "" if is_whole else memory.content_hash  # its vectors know of what was redacted
     return known

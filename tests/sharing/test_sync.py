@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.support import sharing
-from subcog_hooks.memory.model import AnsweredQuestion
+from subcog_hooks.memory.model import AnsweredQuestion, hash_content
 from subcog_hooks.pace import Pace
 from subcog_hooks.settings import loading
 from subcog_hooks.sharing import sync
@@ -52,6 +52,10 @@ def test_what_leaves_is_redacted_once_more(team: Team) -> None:
     assert key not in text
     assert "this is mine" not in text
     assert "it works" in text
+    [(content, content_hash)] = team.run("SELECT doc ->> 'content', content_hash FROM subcog.memories")
+    assert content_hash == hash_content(content)  # nothing to try guesses of the rest on
+    with ShareState.open(ada.home) as state:
+        assert state.without_vectors(SHOP, "", 1) == []
 
 
 def test_nothing_is_pinned_or_cued_by_a_colleague_unless_the_user_lets_them(team: Team) -> None:
