@@ -51,7 +51,7 @@ class Report:
         self.problems: list[Problem] = []
         self.removed: Removed = ()
         self.unknown: set[str] = set()
-        self.withheld = 0  # of the added: a file's word, whose cues and questions were left out
+        self.withheld = 0  # of the added: a file's or a colleague's word, whose cues and questions were left out
 
 
 class Options:

@@ -11,6 +11,7 @@ from subcog_hooks.memory.model import (
     DEFAULT_NAMESPACE,
     FILE,
     MAX_UNPINNED_PRIORITY,
+    TEAM,
     AnsweredQuestion,
     Memory,
     is_loaded_by_client,
@@ -52,8 +53,8 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     """Return the memory that a line describes. Raises InvalidMemory with the field and the remedy.
 
     trusted: the user vouches for the file, so that `trust` user and priorities that pin hold (`import --trust user`);
-    otherwise nothing in it raises its own trust, and what is a file's word (trust `file`: a colleague's, mostly) comes without
-    what would push it: triggers, paths, conditions, questions, that it holds always.
+    otherwise nothing in it raises its own trust, and what is a file's or a colleague's word (trust `file`, `team`) comes
+    without what would push it: triggers, paths, conditions, questions, that it holds always.
     """
     fields = _parse_fields(line)
     given = {name: value for name, value in fields.items() if value is not None}
@@ -93,10 +94,10 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
 
 
 def _withhold(row: Row) -> None:
-    """Leave out what nobody vouches for: an origin that keeps away what is like it, and of a file's word what pushes it."""
+    """Leave out what nobody vouches for: an origin that keeps away what is like it, and of another's word what pushes it."""
     if is_loaded_by_client(row.memory.source):
         row.memory = row.memory.replaced(source="")
-    if row.memory.trust != FILE:
+    if row.memory.trust not in (FILE, TEAM):
         return
     bare = Memory(id=row.memory.id, content=row.memory.content)
     row.is_withheld = any(getattr(row.memory, name) for name in PUSHING)

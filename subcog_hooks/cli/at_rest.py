@@ -73,10 +73,10 @@ def _enrich(home: Home, breath: Breath) -> str:
     return enrichment.at_rest(home, breath)
 
 
-def _share(home: Home, _: Breath) -> str:
+def _share(home: Home, breath: Breath) -> str:
     from subcog_hooks.cli.support import session, sharing  # as above
 
-    sharing.share_quietly(home, session.settings())
+    sharing.share_quietly(home, session.settings(), breath)
     return ""  # `share status` tells it
 
 

@@ -180,7 +180,8 @@ def _tell(report: Report, *, dry_run: bool) -> None:
         terminal.say(describe(report.removed))
     if report.withheld:
         without = "would come without their cues and questions" if dry_run else "came without their cues and questions"
-        terminal.say(f"{report.withheld} are a file's word and {without}: `--trust user` brings those too, if you vouch for it")
+        whose = f"{report.withheld} are a file's or a colleague's word"
+        terminal.say(f"{whose} and {without}: `--trust user` brings those too, if you vouch for it")
     _tell_hidden(report, dry_run=dry_run)
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     parts = [f"{added} ({_owners(report)})" if report.added else added]

@@ -12,6 +12,7 @@ from subcog_hooks.cli.support.decisions import counted
 from subcog_hooks.cli.support.output import day, safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, ServerError, UsageError
 from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Store
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.sharing import connection, documents, leaving, schema
@@ -119,6 +120,8 @@ def sync(
         return
     sharing.url_of(settings)
     projects = sharing.projects_of(settings)
+    for name in sharing.names_in(settings, sharing.PROJECTS):
+        _shareable(identity_of(name))
     if not projects:
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
     home = session.home()

@@ -278,8 +278,10 @@ class ServerKey(NameKey):
 
     @staticmethod
     def _has_password(text: str) -> bool:
+        from urllib.parse import unquote  # only when a settings file is parsed, or a user has typed a value
+
         login = text.partition("://")[2].rpartition("@")[0]
-        return ":" in login or "password" in text.lower().partition("?")[2]
+        return ":" in login or "password" in unquote(text).lower().partition("?")[2]
 
 
 class ChoiceKey(Key):

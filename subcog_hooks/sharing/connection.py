@@ -5,13 +5,14 @@ libpq's own ways hold: a service file, a password file, its environment, its TLS
 
 import os
 import re
+import time
 from contextlib import contextmanager
 
 from subcog_hooks.errors import ConfigError, ServerError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
     from typing import Any  # of a row: what a column holds is said by the schema
 
     import psycopg
@@ -22,7 +23,8 @@ CONNECT_WAIT_S = 10  # of a command that somebody waits for
 RESTING_WAIT_S = 5  # of the work at rest
 STATEMENT_WAIT_MS = 60_000  # a batch takes .2 s; a whole export is read in pieces
 OTHERS_WAIT_MS = 10_000  # for another client that is sending a batch
-SILENCE_MS = 20_000  # without a sign of the server, whatever it is doing
+UNREACHABLE_MS = 20_000  # without a sign of the server's machine
+SILENT_S = 75.0  # without a word of the server, which ends a statement itself after STATEMENT_WAIT_MS
 LONGEST_MESSAGE = 300  # characters of what the server says
 VERIFYING = ("verify-ca", "verify-full")
 ENCRYPTED = ("require", *VERIFYING)
@@ -122,10 +124,9 @@ def place_of(url: str) -> str:
 def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
     """Yield a connection in autocommit mode. Raises ConfigError, ServerError; psycopg's own errors become ServerError.
 
-    url: `share.url`. wait_s: for the server to answer; one that falls silent later is given up after SILENCE_MS.
+    url: `share.url`. wait_s: for the server to answer; one that falls silent later is given up after SILENT_S.
     """
     require_library()
-    import psycopg
 
     parameters = settings_of(url)
     options = " ".join(
@@ -137,7 +138,7 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
         ]
     )
     with translated(url):
-        connection = psycopg.connect(
+        connection = _patient().connect(
             url,
             autocommit=True,
             sslmode=tls_mode(parameters),
@@ -147,12 +148,47 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
             keepalives_idle=5,
             keepalives_interval=5,
             keepalives_count=3,
-            tcp_user_timeout=SILENCE_MS,
+            tcp_user_timeout=UNREACHABLE_MS,
         )
         try:
             yield connection
         finally:
             connection.close()
+
+
+def _patient() -> "type[Connection]":
+    """Return psycopg's connection, given up where the server says nothing for SILENT_S: libpq itself would wait for ever."""
+    import psycopg
+
+    class Patient(psycopg.Connection):
+        def wait(self, gen: "Generator[Any, Any, Any]", *args: "Any", **options: "Any") -> "Any":
+            try:
+                return super().wait(_listened_to(gen), *args, **options)
+            except _Silent:
+                self.pgconn.finish()  # what is under way will not be ended otherwise
+                raise psycopg.OperationalError(f"it has said nothing for {SILENT_S:.0f} seconds") from None
+
+    return Patient
+
+
+class _Silent(Exception):
+    """The server says nothing any more."""
+
+
+def _listened_to(gen: "Generator[Any, Any, Any]") -> "Generator[Any, Any, Any]":
+    """Run what waits for the server, which is told several times a second of nothing. Raises _Silent."""
+    heard = time.monotonic()
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if ready:
+                heard = time.monotonic()
+            elif time.monotonic() - heard > SILENT_S:
+                raise _Silent
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        return end.value
 
 
 @contextmanager

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _APART = ("id", "project", "scope", "source")  # columns, or nobody else's matter
 _ALWAYS_WITHHELD = ("priority", "trust")
+_DEEPEST = 40  # lists and objects in each other, of a document; a memory has fewer
 _CUES = ("triggers", "when", "standing")
 # controls but tabs and line ends, marks that turn the direction of writing, characters of no width: nothing that is read
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
@@ -79,6 +80,23 @@ def with_withheld(memory: Memory, withheld: "dict[str, list[object]]") -> "Docum
 def _document(memory: Memory) -> "Document":
     fields = json.loads(jsonl.dump(memory).replace("\\u0000", "\\ufffd"))  # PostgreSQL keeps no NUL
     return {name: value for name, value in fields.items() if name not in _APART}
+
+
+def read(text: str) -> "Document":
+    """Return the document that the server has. Raises InvalidMemory for one that is no object, or that no program can read."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:  # PostgreSQL takes numbers of 100,000 digits, and lists as deep
+        raise InvalidMemory("its document can not be read", "it is left out") from error
+    if not isinstance(document, dict) or _is_deeper(document, _DEEPEST):
+        raise InvalidMemory("its document is no memory", "it is left out")
+    return document
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return isinstance(value, list) and (not levels or any(_is_deeper(entry, levels - 1) for entry in value))
 
 
 def arriving(project: str, id: str, author: str, document: "Document", *, brings_cues: bool, now: int) -> Arrived:

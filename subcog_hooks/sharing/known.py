@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STATE_OPEN_WAIT_MS = 10_000  # for another process; only one synchronises at a time
 NAME = "team.db"
 ARRIVING = "arriving"  # in the place of a fingerprint: it is being stored, for the first time
+SEEN, MOST_SEEN = "seen", 200  # the note of what was seen on the server
 NOTHING = -1  # of the store's revisions: nothing has been looked at
 
 _VERSION_1 = """
@@ -140,7 +141,16 @@ class ShareState:
                 self.run("INSERT INTO server VALUES (?, 0, '')", (server,))
 
     def note_seen(self, revision: int, token: str) -> None:
-        self.run("UPDATE server SET revision = ?, token = ?", (revision, token))
+        if (revision, token) == self.server()[1:]:
+            return
+        seen = [*self.seen(), (revision, token)][-MOST_SEEN:]
+        with self._connection:
+            self.run("UPDATE server SET revision = ?, token = ?", (revision, token))
+            self.note(SEEN, json.dumps(seen))
+
+    def seen(self) -> list[tuple[int, str]]:
+        """Return revisions and tokens that were seen on servers, the latest last: what a backup has of them, it has whole."""
+        return [(revision, token) for revision, token in json.loads(self.noted(SEEN) or "[]")]
 
     def forget_all(self) -> None:
         """Forget all that is known, so that all is fetched and compared anew."""

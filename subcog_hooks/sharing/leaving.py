@@ -3,10 +3,11 @@
 import os
 
 from subcog_hooks.control_characters import to_json
-from subcog_hooks.errors import UsageError
+from subcog_hooks.errors import InvalidMemory, UsageError
 from subcog_hooks.memory.model import TEAM, team_source
 from subcog_hooks.paths import PRIVATE_FILE
-from subcog_hooks.sharing.documents import shown_author
+from subcog_hooks.sharing import documents
+from subcog_hooks.sharing.schema import LOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,16 +17,18 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2_000  # rows that are read at once
 
-_ALL = "SELECT project, id, author, doc FROM subcog.memories WHERE doc IS NOT NULL ORDER BY project, id"
-_ERASE = """
+_ALL = "SELECT project, id, author, doc::text FROM subcog.memories WHERE doc IS NOT NULL ORDER BY project, id"
+# put aside by the server, or by a home that did not know which of two was later
+_LOST_TO = f"(lost_to = ANY(%(ids)s) OR id LIKE '{LOST}%%' AND doc ->> 'superseded_by' = ANY(%(ids)s))"
+_ERASE = f"""
 UPDATE subcog.memories SET doc = NULL, erased = true, content_hash = NULL
-WHERE project = %(project)s AND (id = ANY(%(ids)s) OR lost_to = ANY(%(ids)s)) AND NOT erased
-"""
-_ERASE_VECTORS = """
+WHERE project = %(project)s AND (id = ANY(%(ids)s) OR {_LOST_TO}) AND NOT erased
+"""  # noqa: S608 - constants
+_ERASE_VECTORS = f"""
 DELETE FROM subcog.vectors USING subcog.memories
 WHERE vectors.project = %(project)s AND memories.project = vectors.project AND memories.id = vectors.id
-AND (memories.id = ANY(%(ids)s) OR memories.lost_to = ANY(%(ids)s))
-"""
+AND (memories.id = ANY(%(ids)s) OR {_LOST_TO.replace("id LIKE", "memories.id LIKE")})
+"""  # noqa: S608 - constants
 
 
 def export(connection: "Connection", file: str, write: "Callable[[str], None]") -> int:
@@ -62,8 +65,12 @@ def _lines(connection: "Connection") -> "Iterator[str]":
     with connection.transaction(), connection.cursor(name="subcog_export") as cursor:
         cursor.itersize = AT_ONCE
         cursor.execute(_ALL)
-        for project, id_, author, document in cursor:
-            source = team_source(shown_author(author))
+        for project, id_, author, text in cursor:
+            try:
+                document = documents.read(text)
+            except InvalidMemory:  # `import` could not read it either
+                continue
+            source = team_source(documents.shown_author(author))
             yield to_json({"id": id_, "project": project, **document, "trust": TEAM, "source": source}) + "\n"
 
 

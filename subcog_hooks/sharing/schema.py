@@ -39,7 +39,7 @@ CREATE TABLE subcog.memories (
   bytes int GENERATED ALWAYS AS (coalesce(octet_length(doc::text), 0)) STORED,
   words tsvector GENERATED ALWAYS AS (to_tsvector(language, coalesce(doc ->> 'content', ''))) STORED,
   PRIMARY KEY (project, id),
-  CHECK (doc IS NULL OR jsonb_typeof(doc -> 'content') = 'string')
+  CHECK (doc IS NULL OR coalesce(jsonb_typeof(doc -> 'content') = 'string', false))
 );
 CREATE INDEX memories_by_revision ON subcog.memories (project, revision);
 CREATE INDEX memories_by_words ON subcog.memories USING gin (words);
@@ -62,8 +62,8 @@ DECLARE
   lost text;
 BEGIN
   NEW.revision := nextval('subcog.revisions');
-  IF pg_trigger_depth() > 1 THEN
-    RETURN NEW;  -- a version that lost, as it is put aside below: it keeps its author
+  IF TG_OP = 'INSERT' AND NEW.lost_to IS NOT NULL THEN
+    RETURN NEW;  -- a version that lost, as it is put aside below: it keeps its author; no writer may set the column
   END IF;
   NEW.author := session_user;
   IF TG_OP = 'INSERT' THEN
@@ -158,7 +158,8 @@ WITH (m = {LINKS}, ef_construction = {LINKS_LOOKED_AT});
 _BY_PROJECT = """
 ALTER TABLE subcog.{table} ENABLE ROW LEVEL SECURITY;
 CREATE POLICY of_members ON subcog.{table} USING (project IN (
-  SELECT m.project FROM subcog.members AS m WHERE pg_has_role(current_user, m.role, 'MEMBER')
+  SELECT m.project FROM subcog.members AS m JOIN pg_catalog.pg_roles AS r ON r.rolname = m.role  -- a role may be gone
+  WHERE pg_has_role(current_user, r.oid, 'MEMBER')
 ));
 """
 
@@ -307,6 +308,7 @@ def plan(
         require(connection)
     made = Plan()
     if not found.version:
+        _require_own_schema(connection)
         made.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
     for number, migration in enumerate(MIGRATIONS[found.version :], found.version + 1):
         made.add(
@@ -336,6 +338,17 @@ def plan(
             *(grant.format(role=quoted(role)) for grant in grants),
         )
     return made
+
+
+def _require_own_schema(connection: "Connection") -> None:
+    """Raise ServerError where another role made the schema: its owner could drop whatever is put into it."""
+    others = connection.execute(
+        "SELECT pg_get_userbyid(nspowner) FROM pg_namespace JOIN pg_roles AS asking ON asking.rolname = session_user"
+        " WHERE nspname = 'subcog' AND nspowner <> asking.oid"
+        " AND (asking.rolsuper OR NOT pg_has_role(asking.oid, nspowner, 'USAGE'))"
+    ).fetchone()
+    if others:
+        raise ServerError(f"the schema subcog belongs to {others[0]}", "who is to own the tables makes it, or is given it")
 
 
 def _makeable(connection: "Connection", made: Plan) -> str:

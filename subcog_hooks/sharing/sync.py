@@ -12,7 +12,7 @@ import os
 
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.model import TEAM, Memory, now_ms
+from subcog_hooks.memory.model import PENDING, TEAM, Memory, hash_content, now_ms
 from subcog_hooks.sharing import documents
 from subcog_hooks.sharing.known import ARRIVING, NOTHING, Known, ShareState
 from subcog_hooks.sharing.schema import LOST, MAX_DOCUMENT
@@ -35,10 +35,11 @@ BATCH_BYTES = 8_000_000  # of documents fetched at once
 MAX_OF_AUTHOR = 200_000_000  # bytes of documents that are taken of one colleague
 LOCK = "share.lock"
 SYNC_LOCK_WAIT_MS = 60_000  # for another process of this home that synchronises
+_UNSEEN = 0  # below every revision: what the server has is another version
 _NOBODY = ""  # the author of what this home has sent
 
 _SINCE = """
-SELECT id, revision, author, erased, bytes, bytes > %(most)s OR author = ANY(%(over)s) AS is_left
+SELECT id, revision, author, erased, bytes, bytes > %(most)s OR (author = ANY(%(over)s) AND bytes > 0) AS is_left
 FROM (
   SELECT *, sum(least(bytes, %(most)s)) OVER (ORDER BY revision) - bytes AS before FROM (
     SELECT id, revision, author, erased, bytes FROM subcog.memories WHERE project = %(project)s AND revision > %(after)s
@@ -47,7 +48,7 @@ FROM (
 ) AS counted
 WHERE before < %(bytes)s ORDER BY revision
 """
-_DOCUMENTS = "SELECT id, revision, doc FROM subcog.memories WHERE project = %s AND id = ANY(%s)"
+_DOCUMENTS = "SELECT id, revision, doc::text FROM subcog.memories WHERE project = %s AND id = ANY(%s)"
 _STAGE = (
     "CREATE TEMP TABLE IF NOT EXISTS subcog_staged (id text PRIMARY KEY, base bigint, doc jsonb, content_hash text,"
     " language text) ON COMMIT DELETE ROWS"
@@ -177,18 +178,48 @@ class Sync:
         ):
             return
         self.outcome.was_restored = True
-        self._server.execute("SELECT subcog.lift(%s)", (revision,))
+        if self._found.may_write:
+            self._server.execute("SELECT subcog.lift(%s)", (revision,))
+        unharmed = self._unharmed_revision()
         for project in self._projects:
-            rows = self._server.execute("SELECT id, revision FROM subcog.memories WHERE project = %s", (project,))
-            there: dict[str, int] = dict(rows.fetchall())
-            behind = []
-            for known in self._state.every(project):
-                if known.revision is not None and there.get(known.id, 0) < known.revision:
-                    known.revision = there.get(known.id)
-                    known.missed = True
-                    behind.append(known)
+            rows = self._server.execute("SELECT id, revision, base, author FROM subcog.memories WHERE project = %s", (project,))
+            there = {id_: (revision_, base, author) for id_, revision_, base, author in rows.fetchall()}
+            behind = [one for one in self._state.every(project) if self._was_lost(one, there.get(one.id), unharmed)]
             self._state.put(behind)
             self._state.note_fetched(project, 0)
+
+    def _unharmed_revision(self) -> int:
+        """Return the latest revision that was seen there of which the server still knows: up to it nothing was lost."""
+        seen = self._state.seen()
+        rows = self._server.execute(
+            "SELECT max(revision) FROM subcog.pushes JOIN unnest(%s::bigint[], %s::uuid[]) AS seen (revision, token)"
+            " USING (revision, token)",
+            ([revision for revision, _ in seen], [token for _, token in seen]),
+        ).fetchall()
+        return rows[0][0] or 0
+
+    def _was_lost(self, known: Known, there: "tuple[int, int | None, str] | None", unharmed: int) -> bool:
+        """Return whether the server has lost the version that is known here, which is marked to be sent then.
+
+        there: revision, base and author of what the server has now. After a backup was put back, others may have written
+        revisions of the same numbers.
+        """
+        if known.revision is None:
+            return False
+        revision, base, author = there or (None, None, "")
+        if revision is not None and revision > unharmed:  # perhaps written after the backup was put back
+            is_same = revision == known.revision and author == (known.author or self._found.role)
+            if known.revision <= unharmed or is_same or base == known.revision:
+                return False
+            known.revision = _UNSEEN  # so that the server keeps it beside this one
+        elif revision is None or revision < known.revision:
+            known.revision = revision
+        else:
+            return False
+        known.missed = self._found.may_write
+        if not known.missed:  # who can not send takes the server's word
+            known.revision = None
+        return True
 
     def _note_seen(self) -> None:
         row = self._server.execute("SELECT revision, token::text FROM subcog.pushes ORDER BY revision DESC LIMIT 1").fetchone()
@@ -275,7 +306,7 @@ class Sync:
     def _is_dirty(self, known: Known, memory: Memory | None) -> bool:
         """Return whether a memory was changed here since it was last equal to the server's."""
         if memory is None or memory.project != known.project or memory.status == "deleted":
-            return not known.is_deleted
+            return known.missed or not known.is_deleted
         if known.local == documents.local_digest(memory):
             return known.missed
         try:
@@ -298,8 +329,12 @@ class Sync:
         changed.kept.append(known)
 
     def _put_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:
-        document = row.document
-        assert document is not None
+        assert row.document is not None
+        try:
+            document = documents.read(row.document)
+        except InvalidMemory as error:
+            self._leave_out(row, error)
+            return
         is_forgotten = memory is not None and memory.project == known.project and memory.status == "deleted"
         if is_forgotten and known.revision is None:
             known.revision = row.revision  # forgotten here, of which the team knows nothing: it stays so here alone
@@ -327,7 +362,7 @@ class Sync:
                 known.project, row.id, row.author, document, brings_cues=row.author in self._cues_from, now=now_ms()
             )
         except InvalidMemory as error:
-            self.outcome.problems.append(f"{row.id} by {documents.shown_author(row.author)}: {error.message}")
+            self._leave_out(row, error)
             return
         if memory is not None:
             if known.revision is None and is_here:
@@ -338,6 +373,9 @@ class Sync:
         known.withheld = {name: list(pair) for name, pair in arrived.withheld.items()}
         self._over[row.author] = self._over.get(row.author, 0) + row.bytes
         changed.take(arrived.memory, known, is_new=memory is None)
+
+    def _leave_out(self, row: "_ServerRow", error: InvalidMemory) -> None:
+        self.outcome.problems.append(f"{row.id} by {documents.shown_author(row.author)}: {error.message}")
 
     def _is_equal(self, memory: Memory, known: Known, there: str) -> bool:
         try:
@@ -438,7 +476,7 @@ class _ServerRow:
         self.bytes = bytes
         self.is_left = is_left
         self.is_stale = False
-        self.document: Document | None = None
+        self.document: str | None = None  # as JSON; None: it is deleted
 
 
 class _Changes:
@@ -462,7 +500,8 @@ class _Changes:
         """Keep a version beside the one that takes its place: it is sent like any other memory."""
         text = f"{memory.project}\n{memory.id}\n{documents.local_digest(memory)}"
         id_ = LOST + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-        self.new[id_] = memory.replaced(id=id_, status="superseded", superseded_by=memory.id, seq=0)
+        status = PENDING if memory.status == PENDING else "superseded"  # what waits for the person's word does not leave so
+        self.new[id_] = memory.replaced(id=id_, status=status, superseded_by=memory.id, seq=0)
 
     def write(self, store: "Store") -> None:
         """Store it. What is there already, since a run before this one was cut off, is written over."""
@@ -499,7 +538,7 @@ def _staged(one: Leaving) -> "tuple[object, ...]":
         one.known.id,
         one.known.revision,
         Jsonb(document),
-        one.memory.content_hash,
+        hash_content(document["content"]),
         language_of(document["content"]) or "english",
     )
 
@@ -517,5 +556,6 @@ def _noted(one: Leaving, revision: int, is_deleted: bool) -> Known:
     known.local, known.seq = documents.local_digest(memory), memory.seq
     if memory.trust != TEAM:
         known.author, known.bytes = _NOBODY, 0
-    known.vectors = ""
+    is_whole = memory.content_hash == hash_content(one.document["content"])
+    known.vectors = "" if is_whole else memory.content_hash  # its vectors know of what was redacted
     return known

@@ -35,10 +35,17 @@ WORDS_SATURATION = 1.2  # k1 of BM25
 USUAL_LENGTH = 25.0  # different words of a memory
 
 _LEXEMES = "SELECT lexeme, count, total FROM subcog.count_words(tsvector_to_array(to_tsvector(%s::regconfig, %s)))"
+# a time as documents have it, NULL for anything else: a cast of what a colleague wrote would end the search of all
+_TIME = (
+    "CASE WHEN there.doc ->> '{field}' ~"
+    " '^[1-9][0-9]{{3}}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){{2}}([.][0-9]{{1,9}})?Z$'"
+    " THEN make_date(substr(there.doc ->> '{field}', 1, 4)::int, substr(there.doc ->> '{field}', 6, 2)::int, 1)"
+    " + (substr(there.doc ->> '{field}', 9, 2)::int - 1) + rtrim(substr(there.doc ->> '{field}', 12), 'Z')::time END"
+)
 _KEPT = (
     "there.status = 'active' AND there.doc IS NOT NULL AND there.project = ANY(%(projects)s)"
     " AND (%(namespaces)s::text[] IS NULL OR there.namespace = ANY(%(namespaces)s))"
-    " AND (there.doc -> 'expires_at' IS NULL OR (there.doc ->> 'expires_at')::timestamptz > now())"
+    f" AND coalesce({_TIME.format(field='expires_at')} > now() AT TIME ZONE 'UTC', true)"
 )
 _BY_WORDS = f"""
   SELECT project, id, rank() OVER (ORDER BY score DESC) AS rank, score / greatest(%(full)s, max(score) OVER ()) AS score
@@ -97,11 +104,11 @@ fused AS (
 aged AS (
   SELECT fused.*, there.author, there.doc, 1 + %(agreement)s * CASE WHEN %(strategies)s > 1 THEN agreement ELSE 0 END AS lift,
     CASE WHEN %(decay)s > 0 THEN %(floor)s + (1 - %(floor)s) * exp(-%(decay)s * greatest(0, floor(
-      extract(epoch FROM now() - (there.doc ->> 'created_at')::timestamptz) / 86400))) ELSE 1 END AS age
+      coalesce(extract(epoch FROM now() AT TIME ZONE 'UTC' - {created}), 0) / 86400))) ELSE 1 END AS age
   FROM fused JOIN subcog.memories AS there USING (project, id)
 )
-SELECT project, id, author, doc, round(((by_word + by_cosine) * lift * age)::numeric, 9)::float8 AS score, by_word, by_cosine,
-  word_rank, word_score, meaning_rank, cosine, agreement, lift, age
+SELECT project, id, author, doc::text, round(((by_word + by_cosine) * lift * age)::numeric, 9)::float8 AS score,
+  by_word, by_cosine, word_rank, word_score, meaning_rank, cosine, agreement, lift, age
 FROM aged ORDER BY score DESC, doc ->> 'created_at' DESC, id LIMIT %(limit)s OFFSET %(offset)s
 """
 
@@ -202,6 +209,7 @@ def statement(found: "TeamTables", *, by_words: bool, by_meaning: bool) -> str:
         near=filled(_NEAR) if by_meaning else _NO_WORDS,
         cosines=filled(_COSINES) if by_meaning else _NO_COSINES,
         agreed=AGREED,
+        created=_TIME.format(field="created_at"),
     )
 
 
@@ -255,7 +263,7 @@ def _hit(row: "tuple[Any, ...]", now: int) -> TeamHit:
         lift,
         age,
     ) = row
-    arrived = documents.arriving(project, id_, author, document, brings_cues=False, now=now)
+    arrived = documents.arriving(project, id_, author, documents.read(document), brings_cues=False, now=now)
     ranks = {name: rank for name, rank in ((LEXICAL, word_rank), (SEMANTIC, meaning_rank)) if rank is not None}
     scores = {name: known for name, known in ((LEXICAL, word_score), (SEMANTIC, cosine)) if known is not None}
     contributions = {name: amount for name, amount in ((LEXICAL, by_word), (SEMANTIC, by_cosine)) if amount}

@@ -101,7 +101,7 @@ def test_a_colleagues_file_comes_without_its_cues_until_the_person_vouches_for_i
     file = tmp_path / "team.jsonl"
     file.write_text(json.dumps(line) + "\n")
     seen = bare.run("import", str(file), "--dry-run")
-    assert b"1 are a file's word and would come without their cues and questions: `--trust user`" in seen.stderr
+    assert b"1 are a file's or a colleague's word and would come without their cues and questions" in seen.stderr
     bare.run("import", str(file))
     (row,) = exported(bare)
     assert set(fields) & set(row) == set()

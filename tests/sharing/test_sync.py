@@ -1,8 +1,16 @@
 """A synchronisation: what leaves, what arrives, whose word it is, what a second one does."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from subcog_hooks.memory.model import AnsweredQuestion
+import pytest
+
+from subcog_hooks.cli.support import sharing
+from subcog_hooks.memory.model import AnsweredQuestion, hash_content
+from subcog_hooks.pace import Pace
+from subcog_hooks.settings import loading
+from subcog_hooks.sharing import sync
+from subcog_hooks.sharing.known import ShareState
 from tests.sharing.conftest import SHOP, Team
 
 
@@ -44,6 +52,10 @@ def test_what_leaves_is_redacted_once_more(team: Team) -> None:
     assert key not in text
     assert "this is mine" not in text
     assert "it works" in text
+    [(content, content_hash)] = team.run("SELECT doc ->> 'content', content_hash FROM subcog.memories")
+    assert content_hash == hash_content(content)  # nothing to try guesses of the rest on
+    with ShareState.open(ada.home) as state:
+        assert state.without_vectors(SHOP, "", 1) == []
 
 
 def test_nothing_is_pinned_or_cued_by_a_colleague_unless_the_user_lets_them(team: Team) -> None:
@@ -179,3 +191,32 @@ def test_learned_questions_stay_when_a_colleague_changes_the_memory(team: Team) 
     bob.change(own.id, content="The pool has 30 connections.")
     bob.sync(), ada.sync()
     assert ada.memories()[own.id].questions == (AnsweredQuestion("how large is the pool", "learned"),)
+
+
+class EndsAfter(Pace):
+    """A pace that ends after so many units."""
+
+    def __init__(self, units: int) -> None:
+        self.left = units
+
+    def goes_on(self, is_called_off: Callable[[], bool] = lambda: False) -> bool:  # noqa: ARG002 - as it is called
+        self.left -= 1
+        return self.left > 0
+
+
+def test_a_synchronisation_at_rest_ends_when_it_should_and_is_gone_on_with(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "BATCH", 1)
+    ada, bob = team.member("ada"), team.member("bob")
+    for number in range(3):
+        ada.remember(f"note {number}")
+    ada.sync()
+    bob.home.create()
+    Path(bob.home.config).write_text(f'[share]\nurl = "{bob.url}"\nprojects = "{SHOP}"\n', encoding="utf-8")
+    monkeypatch.setenv("SUBCOG_HOME", bob.home.root)
+    with ShareState.open(bob.home) as state:
+        state.agree(SHOP)
+    settings = loading.load(bob.home)
+    sharing.share_quietly(bob.home, settings, EndsAfter(2))
+    assert len(bob.memories()) == 2
+    sharing.share_quietly(bob.home, settings)
+    assert len(bob.memories()) == 3

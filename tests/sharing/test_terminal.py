@@ -289,3 +289,33 @@ def test_the_work_at_rest_synchronises_what_was_agreed_to(ada: Person, bob: Pers
     assert "Does not." not in bob.run("list").stdout
     bob.run("share", "sync", "--quietly")
     assert "Does not." in bob.run("list").stdout
+
+
+def test_the_path_of_a_folder_never_leaves_as_a_projects_name(team: Team, tmp_path: Path) -> None:
+    ada = Person(team, "ada", tmp_path)
+    ada.run("share", "init", ada.url, "--yes")
+    path = str(tmp_path / "secret-client")
+    ada.run("config", "set", "share.projects", f"{SHOP}, {path}")
+    refused = ada.run("share", "sync", "--yes", code=2)
+    assert f"{path} has no remote" in refused.stderr
+    ada.run("remember", "kept here", "--project", path)
+    ada.run("remember", "shared")
+    ada.run("share", "sync", "--quietly")
+    assert not [row for row in team.run("SELECT project FROM subcog.memories") if path in row[0]]
+
+
+def test_what_was_exported_from_the_server_is_imported_without_cues(team: Team, tmp_path: Path) -> None:
+    ada, bob = Person(team, "ada", tmp_path), Person(team, "bob", tmp_path)
+    for person in (ada, bob):
+        person.run("share", "init", person.url, "--yes")
+    ada.run("remember", "Deploy with force.", "--trigger", "deploy", "--standing", "--priority", "95")
+    ada.run("share", "sync", "--yes")
+    file = str(tmp_path / "team.jsonl")
+    bob.run("share", "export", file)
+    assert "1 are a file's or a colleague's word" in bob.run("import", file).stderr
+    [line] = bob.run("export").stdout.splitlines()
+    imported = json.loads(line)
+    assert (imported["trust"], imported["priority"]) == ("team", 89)
+    assert not {"triggers", "standing"} & set(imported)
+    bob.run("import", file, "--trust", "user", "--replace")
+    assert json.loads(bob.run("export").stdout)["triggers"] == ["deploy"]

@@ -1,5 +1,6 @@
 """The common ground of the commands that share: the server and projects that are set, one synchronisation, that at rest."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -12,6 +13,7 @@ from subcog_hooks.hooks import detached
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.vector_file import ExtensionMissing
+from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
 from subcog_hooks.settings.keys import SHARE_URL
 from subcog_hooks.settings.loading import Settings
@@ -23,6 +25,10 @@ PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", 
 SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
 FAILURE = "failure"  # the note of why the last synchronisation at rest ended early
 SYNCED = "synced"  # and of when the last one ended well
+
+
+class _CalledOff(Exception):
+    """A synchronisation at rest makes room."""
 
 
 def url_of(settings: Settings) -> str:
@@ -38,8 +44,9 @@ def names_in(settings: Settings, key: str) -> tuple[str, ...]:
 
 
 def projects_of(settings: Settings) -> tuple[str, ...]:
-    """Return the identities of the projects that are shared."""
-    return tuple(dict.fromkeys(map(identity_of, names_in(settings, PROJECTS))))
+    """Return the identities of the projects that are shared. A folder's path is none: it would leave as the project's name."""
+    named = dict.fromkeys(map(identity_of, names_in(settings, PROJECTS)))
+    return tuple(name for name in named if not os.path.isabs(name))
 
 
 @contextmanager
@@ -131,8 +138,16 @@ def send_afterwards(memory: Memory) -> None:
             detached.start(session.home(), [*SYNC_COMMAND, QUIETLY])
 
 
-def share_quietly(home: Home, settings: Settings) -> None:
-    """Run a synchronisation of what the person has agreed to, and say nothing: that the server is away is normal."""
+def share_quietly(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> None:
+    """Run a synchronisation of what the person has agreed to, and say nothing: that the server is away is normal.
+
+    pace: asked after each batch whether it goes on; the next run does the rest.
+    """
+
+    def advance(_: int) -> None:
+        if not pace.goes_on():
+            raise _CalledOff
+
     if not settings[SHARE_URL]:
         return
     try:
@@ -142,12 +157,12 @@ def share_quietly(home: Home, settings: Settings) -> None:
             return
         why = ""
         try:
-            synchronise(home, settings, projects, wait_s=connection.RESTING_WAIT_S, lock_wait_ms=0)
+            synchronise(home, settings, projects, wait_s=connection.RESTING_WAIT_S, lock_wait_ms=0, advance=advance)
         except ServerError as error:
             why = error.message
         note_result(home, why)
-    except StoreBusy:
-        return  # another process is at it
+    except (StoreBusy, _CalledOff):
+        return  # another process is at it, or will be
     except Exception as error:  # noqa: BLE001 - nobody sees this process: the log has it
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         log.write(home, f"the team's memories were not synchronised: {why}")
