@@ -169,6 +169,26 @@ def test_secrets_of_prompts_are_not_shown(subcog: Run, sessions: Path, ask: Ask)
     assert key not in subcog("audit").out
 
 
+def test_what_only_the_whole_look_at_secrets_finds_is_shown_nowhere(
+    subcog: Run, sessions: Path, ask: Ask, tmp_path: Path
+) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", f"{ASKED} password = Hunter2secretX9")
+    shown = subcog("audit", "--json").out, subcog("audit").out
+    assert subcog("audit", "--html", "audit.html").code == 0
+    for text in (*shown, (tmp_path / "audit.html").read_text(encoding="utf-8")):
+        assert "How does the login" in text
+        assert "Hunter2" not in text
+
+
+def test_half_a_character_costs_no_audit(subcog: Run, sessions: Path, ask: Ask) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", ASKED, "and now \ud800 make it blue")
+    assert audited(subcog)["prompts"] == 2
+    assert subcog("audit", "--html", "audit.html").code == 0
+    assert subcog("audit").code == 0
+
+
 def test_without_memories_it_says_what_can_be_asked(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", ASKED)
     done = subcog("audit")

@@ -19,6 +19,7 @@ from subcog_hooks.capture.sessions.repetition import Repeated, Utterance
 from subcog_hooks.capture.sessions.turns import ACCEPTED, QUEUED, TYPED, TypedTurn
 from subcog_hooks.capture.sessions.worth import REPEATED_BAR
 from subcog_hooks.cli.support import session, trial
+from subcog_hooks.cli.support.inputs import readable
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
@@ -200,7 +201,14 @@ class _Course:
     def next(self, turn: TypedTurn, at: int) -> Asked:
         self._place += 1
         is_fresh = self._earlier is not None and abs(turn.at - self._earlier_at) <= TOPICS_MS
-        return Asked(turn.text, turn.session, frozenset(self._given), self._earlier if is_fresh else None, self._place, at)
+        return Asked(
+            readable(turn.text),
+            readable(turn.session),
+            frozenset(self._given),
+            self._earlier if is_fresh else None,
+            self._place,
+            at,
+        )
 
     def within(self, settings: Settings) -> Settings:
         """Return the settings with what the session may still be given."""
