@@ -79,6 +79,10 @@ def _prompt_of(one: Replayed) -> str:
     return " ".join(redact(one.turn.text).text.split())[:PROMPT_SHOWN]
 
 
+def _day_of(one: Replayed) -> str:
+    return day(one.turn.at) if one.turn.at else "undated"
+
+
 def _content_of(memory: Memory | None) -> str:
     return mask(memory.content) if memory else ""
 
@@ -153,7 +157,7 @@ def _latest(audit: Audit) -> list[RenderableType]:
         return []
     lines: list[RenderableType] = ["", Text("would have spoken last", style=DIM)]
     for one in reversed(spoken):
-        lines.append(_line("", day(one.turn.at), _prompt_of(one)))
+        lines.append(_line("", _day_of(one), _prompt_of(one)))
         lines += [
             Text.assemble("      ", (cut(safe(audit.memories[id_].content), SHOWN_OF_PROMPT), DIM))
             for id_ in one.decision.injected
@@ -180,7 +184,7 @@ def page_of(audit: Audit, about: str) -> Page:
         [Column("when"), Column("project"), Column("prompt"), Column("memories"), Column("characters", is_number=True)],
         [
             (
-                day(one.turn.at),
+                _day_of(one),
                 one.owner,
                 _prompt_of(one),
                 " · ".join(_content_of(audit.memories.get(id_)) for id_ in one.decision.injected),

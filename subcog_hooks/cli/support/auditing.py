@@ -19,7 +19,7 @@ from subcog_hooks.capture.sessions.repetition import Repeated, Utterance
 from subcog_hooks.capture.sessions.turns import ACCEPTED, QUEUED, TYPED, TypedTurn
 from subcog_hooks.capture.sessions.worth import REPEATED_BAR
 from subcog_hooks.cli.support import session, trial
-from subcog_hooks.cli.support.inputs import readable
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
@@ -89,9 +89,12 @@ class Audit(NamedTuple):
         return dict(sorted(counts.items(), key=lambda row: (-row[1], row[0])))
 
     def noted_later(self) -> int:
-        """Return how often a memory would have come to a prompt that is older than itself: nobody could have had it then."""
+        """Return how often a memory would have come to a prompt that is older than itself: nobody could have had it then.
+
+        A prompt of which nobody knows when it was typed does not count.
+        """
         return sum(
-            one.turn.at < self.memories[id_].created_at
+            0 < one.turn.at < self.memories[id_].created_at
             for one in self.prompts
             for id_ in one.decision.injected
             if id_ in self.memories
@@ -201,14 +204,7 @@ class _Course:
     def next(self, turn: TypedTurn, at: int) -> Asked:
         self._place += 1
         is_fresh = self._earlier is not None and abs(turn.at - self._earlier_at) <= TOPICS_MS
-        return Asked(
-            readable(turn.text),
-            readable(turn.session),
-            frozenset(self._given),
-            self._earlier if is_fresh else None,
-            self._place,
-            at,
-        )
+        return Asked(turn.text, turn.session, frozenset(self._given), self._earlier if is_fresh else None, self._place, at)
 
     def within(self, settings: Settings) -> Settings:
         """Return the settings with what the session may still be given."""
@@ -279,7 +275,7 @@ def _copy_flags(home: Home, state: State) -> None:
     """Give the scratch state the flags that the user has set, by which conditions are judged."""
     if not os.path.exists(home.state_db):
         return
-    with_flags = State.open(home, SCRATCH_WAIT_MS)
+    with_flags = State.open(home, SCRATCH_WAIT_MS, terminal.say)
     try:
         for name, value in flags.find_all(with_flags).items():
             flags.set_to(state, name, value)
