@@ -5,7 +5,6 @@ that a decision needs beside the memories lie in a folder of their own, which go
 """
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -148,7 +147,7 @@ class GrowingStore(ReplayStore):
 @contextmanager
 def scratch_home() -> Iterator[Home]:
     """Yield a home in a folder of its own, which is gone in the end. Raises OSError."""
-    folder = tempfile.mkdtemp(prefix="subcog-")
+    folder = trial.make_folder()
     try:
         home = Home(folder)
         home.create()
