@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple  # of JSON
 
+from scripts.intent import record
 from subcog_hooks.intent import classifier, detection
 from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detection import Detection
@@ -112,10 +113,16 @@ def simulated(rows: Iterable[Mapping[str, Any]], accuracy: float) -> dict[str, C
 def read_answers(path: Path, deadline: float) -> dict[str, Classification]:
     """Return the recorded answers that came within so many seconds, by the prompt's id."""
     answers = {}
-    for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+    for line in record.lines_of(path):
         if "answer" in line and line["seconds"] <= deadline and (answer := classifier.parse(json.dumps(line["answer"]))):
             answers[str(line["id"])] = answer
     return answers
+
+
+def answered(rows: Iterable[Mapping[str, Any]], path: Path) -> list[Mapping[str, Any]]:
+    """Return the prompts that the model has answered, however late."""
+    known = record.recorded(path)
+    return [row for row in rows if str(row["id"]) in known]
 
 
 def compared(rows: Sequence[Mapping[str, Any]], answers: Mapping[str, Classification]) -> dict[str, Figures]:
@@ -140,9 +147,11 @@ def main() -> None:
     options = parser.parse_args()
     rows = [json.loads(line) for line in options.prompts.read_text(encoding="utf-8").splitlines()]
     if options.answers:
+        if not options.answers.is_file():
+            sys.exit(f"{parser.prog}: {options.answers} is no file; python -m scripts.intent.record writes it")
         answers = read_answers(options.answers, options.deadline)
-        rows = [row for row in rows if str(row["id"]) in answers or options.deadline < parser.get_default("deadline")]
-        print(f"{len(answers)} recorded answers")
+        rows = answered(rows, options.answers)
+        print(f"{len(answers)} recorded answers in time")
     else:
         answers = simulated(rows, options.simulated)
         print(f"SIMULATED answers, right for {options.simulated:.0%}: no model was asked")

@@ -35,8 +35,16 @@ def recorded(answers: Path) -> set[str]:
     """Return the ids of the prompts that were answered. What failed is asked about again."""
     if not answers.is_file():
         return set()
-    lines = map(json.loads, answers.read_text(encoding="utf-8").splitlines())
-    return {str(line["id"]) for line in lines if "answer" in line}
+    return {str(line["id"]) for line in lines_of(answers) if "answer" in line}
+
+
+def lines_of(answers: Path) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a file of answers, but half ones, as a run that was killed leaves them."""
+    for line in answers.read_text(encoding="utf-8").splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue
 
 
 def rows_to_ask(prompts: Path, answers: Path) -> Iterator[dict[str, Any]]:
@@ -68,7 +76,9 @@ def answer_to(row: dict[str, Any], provider: Provider) -> dict[str, object]:
 def record(prompts: Path, answers: Path, provider: Provider, limit: int) -> tuple[int, int]:
     """Append the answers to the file, and return how many prompts were asked about, and how many have an answer."""
     asked = answered = in_a_row = 0
+    is_half = answers.is_file() and answers.read_bytes()[-1:] not in (b"", b"\n")
     with answers.open("a", encoding="utf-8") as out:
+        out.write("\n" * is_half)
         for row in rows_to_ask(prompts, answers):
             if asked == limit or in_a_row == MOST_FAILURES:
                 break

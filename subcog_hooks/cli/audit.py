@@ -135,7 +135,7 @@ def _against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -> Audit
     with session.reading() as store:
         if store is not None:
             session.index_of(store)  # a hook that finds none is silent
-            names = {name for one in turns if (at := places.project_of(one.folder)) for name in at.names}
+            names = {name for one in turns if (at := places.heard_project_of(one.folder)) for name in at.names}
             memories = {one.id: one for one in store.select(Filter(audiences=audiences_of(*sorted(names))))}
     return _replay(turns, ReplayStore(session.home()), memories, places)
 

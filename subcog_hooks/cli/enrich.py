@@ -58,7 +58,7 @@ def enrich(
     settings = session.settings()
     provider = providers.provider_at_rest(settings, session.home())
     if provider is None:
-        raise UsageError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
+        raise ProviderError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
     with enrichment.opened_state() as state:
         if conflicts:
             _ask_for_conflicts(_named_or_newest(ids or [], limit), provider, state, dry_run=dry_run)

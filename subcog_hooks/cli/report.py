@@ -72,7 +72,7 @@ def _figures(found: Inventory) -> list[tuple[str, str]]:
     live = found.live
     given = sum(found.sessions_of(one) > 0 for one in live)
     return [
-        ("memories", f"{len(live):,}"),
+        ("active memories", f"{len(live):,}"),
         ("projects", f"{len({one.project for one in live if one.project}):,}"),
         ("handed over", f"{given:,} of {len(live):,}"),
         ("stale", f"{len(found.stale()):,}"),
@@ -100,7 +100,10 @@ def _view(found: Inventory) -> RenderableType:
     parts.append(_groups("namespace", found.by_namespace()))
     given = sorted((one for one in found.live if found.sessions_of(one)), key=lambda one: -found.sessions_of(one))
     parts += _some("handed over, the most often", [(f"{found.sessions_of(one):>5}  ", one) for one in given])
-    parts += _some("stale; `subcog doctor --memories` says more", [(f"{why}  ", one) for why, one in found.stale()])
+    parts += _some(
+        "stale; what was replaced or archived stays so, for the rest `subcog doctor --memories` names a command",
+        [(f"{why}  ", one) for why, one in found.stale()],
+    )
     parts += _some("wait for `subcog review`", [("", one) for one in found.waiting])
     parts += ["", Text(_since(found), style=DIM)]
     return Lines(*parts)
@@ -142,7 +145,10 @@ def _page_of(found: Inventory) -> Page:
         page.add_heading("Waiting for review", "`subcog review` asks about each; until then none is given to the agent.")
         page.add_table(_COLUMNS, [_row(one, found) for one in waiting])
     if stale := found.stale():
-        page.add_heading("Stale", "`subcog doctor --memories` looks for more, and names the command that settles each.")
+        page.add_heading(
+            "Stale",
+            "What was replaced or archived stays as it is. For the rest, and more, `subcog doctor --memories` names a command.",
+        )
         page.add_table([Column("why"), *_COLUMNS], [(why, *_row(one, found)) for why, one in stale])
     page.add_heading("All memories", "Handed over: to how many sessions, and when to the last one.")
     page.add_table(_COLUMNS, [_row(one, found) for one in found.memories])

@@ -264,6 +264,22 @@ class ListKey(NameKey):
         return text.isprintable() and len(text) <= MAX_PATH
 
 
+class WordsKey(NameKey):
+    """A setting that is some of a few words, with commas between them. In a file any name holds until it is used."""
+
+    __slots__ = ("choices",)
+
+    def __init__(self, name: str, choices: tuple[str, ...], help: str) -> None:
+        super().__init__(name, "", f"some of {', '.join(choices[:-1])} and {choices[-1]}, with commas between them", help)
+        self.choices = choices
+
+    def from_text(self, text: str) -> str:
+        words = [word for part in text.lower().split(",") if (word := part.strip())]
+        if not set(words) <= set(self.choices):
+            raise self._refusal(text[:MAX_NAME])
+        return ",".join(words)
+
+
 class ServerKey(NameKey):
     """A setting that is the address of a PostgreSQL server, or a service of libpq's. A password in it would be shown."""
 
@@ -555,10 +571,9 @@ KEYS = {
             "projects and folders, with commas between them",
             "Projects and folders in whose sessions `subcog learn` leaves out what you typed",
         ),
-        NameKey(
+        WordsKey(
             "capture.sessions_never",
-            "",
-            "some of correction, preference, decision, fact, procedure and pitfall, with commas between them",
+            ("correction", "preference", "decision", "fact", "procedure", "pitfall"),
             "Kinds of what you typed in sessions that `subcog learn` never proposes",
         ),
         NameKey(

@@ -12,6 +12,7 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.state.connection import State
 from tests.cli.conftest import Ask, Run
+from tests.conftest import Maker
 from tests.transcripts import PROJECTS, Writer
 
 LOGIN = "Login uses OAuth2 with PKCE, the implicit flow was dropped after the audit of the SPA"
@@ -159,6 +160,40 @@ def test_a_project_can_be_left_out(subcog: Run, sessions: Path, ask: Ask) -> Non
     assert "left out 1 prompt, by capture.sessions_except" in done.err
 
 
+def test_memories_of_a_project_that_is_left_out_are_none_that_never_came(
+    subcog: Run, sessions: Path, ask: Ask, home: Home, make: Maker
+) -> None:
+    ask.remember(login=LOGIN)
+    with Store.writer(home) as store:
+        for name in ("shop", "secret"):
+            store.add([make(f"The {name} is closed", id=name, scope="project", project=f"/home/dev/{name}")])
+    session(sessions, "one", ASKED)
+    session(sessions, "two", ASKED, folder="/home/dev/secret", day="2026-03-05")
+    assert {"secret", "shop"} < {*audited(subcog)["never"]}
+    subcog("config", "set", "capture.sessions_except", "/home/dev/secret")
+    assert "shop" in (never := audited(subcog)["never"])
+    assert "secret" not in never
+
+
+def test_a_damaged_record_is_told(subcog: Run, sessions: Path, ask: Ask, home: Home) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", ASKED)
+    Path(home.state_db).write_bytes(b"no database at all" * 100)
+    done = subcog("audit", "--json")
+    assert json.loads(done.out)["spoke"] == 1
+    assert "put aside" in done.err
+
+
+def test_a_prompt_without_a_time_was_not_typed_before_anything(subcog: Run, ask: Ask, home: Home, tmp_path: Path) -> None:
+    ask.remember(login=LOGIN)
+    with Store.writer(home) as store:
+        store.modify(["login"], lambda memory: memory.replaced(created_at=4_000_000_000_000))
+    listed(tmp_path, {"display": ASKED, "project": "/home/dev/shop"})
+    found = audited(subcog)
+    assert (found["spoke"], found["noted_later"]) == (1, 0)
+    assert "undated" in subcog("audit").out
+
+
 def test_secrets_of_prompts_are_not_shown(subcog: Run, sessions: Path, ask: Ask) -> None:
     ask.remember(login=LOGIN)
     key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
@@ -167,6 +202,29 @@ def test_secrets_of_prompts_are_not_shown(subcog: Run, sessions: Path, ask: Ask)
     assert json.loads(done.out)["spoke"] == 1
     assert key not in done.out
     assert key not in subcog("audit").out
+
+
+def test_what_only_the_whole_look_at_secrets_finds_is_shown_nowhere(
+    subcog: Run, sessions: Path, ask: Ask, tmp_path: Path
+) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", f"{ASKED} password = Hunter2secretX9")
+    shown = subcog("audit", "--json").out, subcog("audit").out
+    assert subcog("audit", "--html", "audit.html").code == 0
+    for text in (*shown, (tmp_path / "audit.html").read_text(encoding="utf-8")):
+        assert "How does the login" in text
+        assert "Hunter2" not in text
+
+
+def test_half_a_character_costs_no_audit(subcog: Run, sessions: Path, ask: Ask) -> None:
+    ask.remember(login=LOGIN)
+    session(sessions, "one", ASKED, "and now \ud800 make it blue")
+    written = session(sessions, "two", folder="/home/\ud800/shop", day="2026-03-05")
+    written.typed(ASKED, fields={"sessionId": "\ud800"})
+    assert audited(subcog)["prompts"] == 3
+    assert subcog("audit", "--learned").code == 0
+    assert subcog("audit", "--html", "audit.html").code == 0
+    assert subcog("audit").code == 0
 
 
 def test_without_memories_it_says_what_can_be_asked(subcog: Run, sessions: Path) -> None:

@@ -44,7 +44,7 @@ def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp
     assert "subcog supersede run-old run-new" in done.out
     assert "subcog supersede wait-old wait-new" in done.out
     assert "30 seconds there" in done.out.replace("30 s there", "30 seconds there")
-    assert "subcog supersede run-new theirs" in done.out  # what is for all projects is for this one, too
+    assert "subcog supersede theirs run-new" in done.out  # what is for all projects is for this one, too
     assert "alone" not in done.out
     assert "others2" not in done.out  # what two projects say is no duplicate
     assert exported(subcog) == before
@@ -108,6 +108,19 @@ def test_a_contradiction_is_no_duplicate_and_other_numbers_name_other_things(mak
     assert kinds("Use uv to run Python.", "Run Python through uv.", 0.9) == [DUPLICATE]
     assert kinds("Use uv to run Python.", "Run Python through uv.", 0.7) == []
     assert kinds("long " * 200, "also long " * 100, 0.9) == []
+
+
+def test_no_command_takes_from_all_projects_what_one_of_them_says_anew(make: Maker) -> None:
+    def command(old: str, new: str, old_of: str | None, new_of: str | None) -> str:
+        pair = NearPair(make(old, id="a", project=old_of), make(new, id="b", project=new_of), 0.9)
+        return compare([pair])[0].command
+
+    same = "Use uv to run Python.", "Run Python through uv."
+    assert command(*same, None, "p") == "subcog supersede b a"
+    assert command(*same, "p", None) == command(*same, None, None) == command(*same, "p", "p") == "subcog supersede a b"
+    otherwise = "We squash commits before merging.", "We do not squash commits before merging."
+    assert command(*otherwise, None, "p") == "subcog edit a"
+    assert command(*otherwise, "p", None) == command(*otherwise, "p", "p") == "subcog supersede a b"
 
 
 def test_memories_without_final_vectors_are_counted(subcog: Run, home: Home, make: Maker) -> None:

@@ -1,6 +1,8 @@
 """`subcog report`: sums of the store that hold, in every form."""
 
 import json
+import os
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -85,6 +87,32 @@ def test_a_page_is_written_whole_and_for_its_owner(subcog: Run, filled: Home, tm
     failed = subcog("report", "--html", "no/such/folder.html")
     assert failed.code == 2
     assert "can not be written" in failed.err
+
+
+def test_a_page_that_can_not_be_written_leaves_nothing_behind(subcog: Run, filled: Home, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    for path in ("", f"{tmp_path}{os.sep}", str(tmp_path)):
+        assert (failed := subcog("report", "--html", path)).code == 2
+        assert "names no file" in failed.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pipes in folders")
+def test_what_a_page_is_written_to_stays_what_it_is(subcog: Run, filled: Home, tmp_path: Path) -> None:
+    (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
+    assert subcog("report", "--html", "link.html").code == 0
+    assert (tmp_path / "link.html").is_symlink()
+    assert "subcog report" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert subcog("report", "--html", "pipe").code == 0  # a page of some 10 KB, for which a pipe has room
+        read = os.read(reader, 65_536)
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert read.startswith(b"<!doctype html>")
 
 
 def test_growth_is_by_month_without_gaps(make: Maker) -> None:

@@ -214,7 +214,7 @@ def test_nothing_is_asked_without_a_choice_by_an_agent_or_of_what_may_be_secret(
     assert_one_line_error(asking.run("enrich"), 2)
     del asking.environment["CLAUDECODE"]
     asking.run("config", "set", "llm.at_rest", "default")
-    assert_one_line_error(asking.run("enrich"), 2)
+    assert_one_line_error(asking.run("enrich"), 5)
     assert server.requests == []
 
 

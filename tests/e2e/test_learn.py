@@ -93,5 +93,8 @@ def test_a_kind_that_is_refused_five_times_in_a_row_is_asked_about(bare: Machine
     assert asked.end() == 0
     session(bare, "two", "from now on, never use yarn, please remember this rule")
     assert b"proposed 0" in bare.run("learn").stderr
-    bare.run("config", "set", "capture.sessions_never", "decision,nonsense")
+    assert bare.run("config", "set", "capture.sessions_never", "Decision, fact").code == 0
+    assert_one_line_error(bare.run("config", "set", "capture.sessions_never", "decision,nonsense"), 4)
+    config = Path(bare.run("config", "path").stdout.decode().strip())
+    config.write_text(config.read_text(encoding="utf-8").replace("decision,fact", "nonsense"), encoding="utf-8")
     assert_one_line_error(bare.run("learn"), 4)

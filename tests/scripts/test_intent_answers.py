@@ -36,6 +36,15 @@ def test_each_prompt_is_asked_about_once_and_none_that_may_hold_a_secret(prompts
     found = hybrid.read_answers(answers, 60.0)
     assert {id_: answer.type for id_, answer in found.items()} == {"a": "howto", "b": "none"}
     assert hybrid.read_answers(answers, 0.0) == {}
+    assert [row["id"] for row in hybrid.answered([*ROWS, {"id": "never asked"}], answers)] == ["a", "b"]  # in time or not
+
+
+def test_a_run_that_was_killed_in_a_line_goes_on_behind_it(prompts: Path, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"id": "a", "mod', encoding="utf-8")
+    with LlmServer(says("howto", 0.9, ["keys"])) as server:
+        assert record.record(prompts, answers, Provider("openai", server.url_v1, "small", ""), 1) == (1, 1)
+    assert record.recorded(answers) == hybrid.read_answers(answers, 60.0).keys() == {"a"}
 
 
 def test_where_nobody_answers_it_stops(prompts: Path, tmp_path: Path) -> None:

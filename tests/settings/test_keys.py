@@ -2,8 +2,9 @@
 
 import pytest
 
+from subcog_hooks.capture.sessions.kinds import SESSION_KINDS
 from subcog_hooks.errors import ConfigError
-from subcog_hooks.settings.keys import KEYS, LEARN, PRESETS, SECOND_LOOK, ChoiceKey, Key, NameKey, Value
+from subcog_hooks.settings.keys import KEYS, LEARN, PRESETS, SECOND_LOOK, ChoiceKey, Key, NameKey, Value, WordsKey
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: str(key.name))
@@ -137,6 +138,16 @@ def test_what_names_a_model_or_starts_a_process_is_for_the_user_alone() -> None:
     share = {name for name in KEYS if name.startswith("share.")}
     assert personal == capture | other | llm | share
     assert all(key.is_personal for key in KEYS.values() if isinstance(key, NameKey))
+
+
+def test_a_list_of_words_takes_those_that_there_are() -> None:
+    key = KEYS["capture.sessions_never"]
+    assert isinstance(key, WordsKey)
+    assert key.choices == SESSION_KINDS
+    assert key.from_text(" Correction, fact,") == "correction,fact"
+    assert key.from_text("") == ""
+    with pytest.raises(ConfigError, match=r"bogus.*expected some of correction, preference"):
+        key.from_text("fact,bogus")
 
 
 # ---- names, addresses and paths -------------------------------------------------------------------------------------------

@@ -33,6 +33,11 @@ class Places:
         owner = self.owner_of(folder)
         return project.Project(owner, "", owner) if owner else None
 
+    def heard_project_of(self, folder: str) -> project.Project | None:
+        """Return a folder's project as `project_of` does; None also where nobody is to listen."""
+        at = self.project_of(folder)
+        return None if self.is_left_out(folder, at.identity if at else None) else at
+
     def root_of(self, folder: str) -> str | None:
         """Return the root of a folder's project, None outside of any."""
         at = self._project(folder) if folder else None

@@ -1,5 +1,7 @@
 """A turn that the person typed, and what stood before it in the session."""
 
+from subcog_hooks.capture.compose import storable
+
 TYPED, QUEUED, ANSWER, NOTE, ACCEPTED = "typed", "queued", "answer", "note", "accepted"  # how a turn came
 CALL_FAILED, CALL_REFUSED = "failed", "refused"  # what became of the tool call before it
 
@@ -36,6 +38,7 @@ class TypedTurn:
 
     kind: how it came; uuid: of its row, "" where rows have none; session: its id; at: milliseconds since the epoch, 0 for
     unknown; folder: where the session ran; place: how many turns stood before it; offset: of its row, bytes from the beginning.
+    Half a surrogate pair in a text, a session's id or a folder is U+FFFD.
     """
 
     __slots__ = ("at", "before", "branch", "folder", "kind", "offset", "place", "session", "text", "uuid")
@@ -54,13 +57,13 @@ class TypedTurn:
         place: int = 0,
         offset: int = 0,
     ) -> None:
-        self.text = text
+        self.text = storable(text)
         self.before = before
         self.kind = kind
         self.uuid = uuid
-        self.session = session
+        self.session = storable(session)
         self.at = at
-        self.folder = folder
+        self.folder = storable(folder)
         self.branch = branch
         self.place = place
         self.offset = offset

@@ -21,7 +21,7 @@ from subcog_hooks.redaction.redact import redact
 MOST_LISTED = 5  # of each kind, in a terminal
 MOST_WEEKS = 60  # of a time line
 SHOWN_OF_PROMPT = 100  # characters of a prompt or memory in a terminal
-PROMPT_SHOWN = 500  # characters of a prompt as JSON
+PROMPT_SHOWN = 500  # characters of a prompt, of which a page and a terminal show fewer
 WEEK_MS = 7 * 86_400_000
 _MONDAY_MS = 4 * 86_400_000  # the first one after the epoch, a Thursday
 
@@ -75,7 +75,12 @@ def _repeated(group: Repeated) -> dict[str, object]:
 
 
 def _prompt_of(one: Replayed) -> str:
+    """Return a prompt as it may be shown, in one line: a transcript has it as it was typed, with its secrets."""
     return " ".join(redact(one.turn.text).text.split())[:PROMPT_SHOWN]
+
+
+def _day_of(one: Replayed) -> str:
+    return day(one.turn.at) if one.turn.at else "undated"
 
 
 def _content_of(memory: Memory | None) -> str:
@@ -152,7 +157,7 @@ def _latest(audit: Audit) -> list[RenderableType]:
         return []
     lines: list[RenderableType] = ["", Text("would have spoken last", style=DIM)]
     for one in reversed(spoken):
-        lines.append(_line("", day(one.turn.at), one.turn.text))
+        lines.append(_line("", _day_of(one), _prompt_of(one)))
         lines += [
             Text.assemble("      ", (cut(safe(audit.memories[id_].content), SHOWN_OF_PROMPT), DIM))
             for id_ in one.decision.injected
@@ -179,9 +184,9 @@ def page_of(audit: Audit, about: str) -> Page:
         [Column("when"), Column("project"), Column("prompt"), Column("memories"), Column("characters", is_number=True)],
         [
             (
-                day(one.turn.at),
+                _day_of(one),
                 one.owner,
-                one.turn.text,
+                _prompt_of(one),
                 " · ".join(_content_of(audit.memories.get(id_)) for id_ in one.decision.injected),
                 one.decision.units,
             )

@@ -5,7 +5,6 @@ that a decision needs beside the memories lie in a folder of their own, which go
 """
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from subcog_hooks.capture.sessions.repetition import Repeated, Utterance
 from subcog_hooks.capture.sessions.turns import ACCEPTED, QUEUED, TYPED, TypedTurn
 from subcog_hooks.capture.sessions.worth import REPEATED_BAR
 from subcog_hooks.cli.support import session, trial
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
@@ -88,9 +88,12 @@ class Audit(NamedTuple):
         return dict(sorted(counts.items(), key=lambda row: (-row[1], row[0])))
 
     def noted_later(self) -> int:
-        """Return how often a memory would have come to a prompt that is older than itself: nobody could have had it then."""
+        """Return how often a memory would have come to a prompt that is older than itself: nobody could have had it then.
+
+        A prompt of which nobody knows when it was typed does not count.
+        """
         return sum(
-            one.turn.at < self.memories[id_].created_at
+            0 < one.turn.at < self.memories[id_].created_at
             for one in self.prompts
             for id_ in one.decision.injected
             if id_ in self.memories
@@ -144,7 +147,7 @@ class GrowingStore(ReplayStore):
 @contextmanager
 def scratch_home() -> Iterator[Home]:
     """Yield a home in a folder of its own, which is gone in the end. Raises OSError."""
-    folder = tempfile.mkdtemp(prefix="subcog-")
+    folder = trial.make_folder()
     try:
         home = Home(folder)
         home.create()
@@ -271,7 +274,7 @@ def _copy_flags(home: Home, state: State) -> None:
     """Give the scratch state the flags that the user has set, by which conditions are judged."""
     if not os.path.exists(home.state_db):
         return
-    with_flags = State.open(home, SCRATCH_WAIT_MS)
+    with_flags = State.open(home, SCRATCH_WAIT_MS, terminal.say)
     try:
         for name, value in flags.find_all(with_flags).items():
             flags.set_to(state, name, value)

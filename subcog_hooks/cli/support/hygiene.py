@@ -97,7 +97,10 @@ class NearPair(NamedTuple):
 
 
 def compare(pairs: Sequence[NearPair]) -> list[StoreFinding]:
-    """Return the duplicates and contradictions among pairs, the nearest first. A contradiction is no duplicate."""
+    """Return the duplicates and contradictions among pairs, the nearest first. A contradiction is no duplicate.
+
+    No command takes from the other projects what one of them says again, or otherwise.
+    """
     analysers = Analysers()
     claims: dict[str, list[contradictions.Claim]] = {}
     found = []
@@ -107,12 +110,15 @@ def compare(pairs: Sequence[NearPair]) -> list[StoreFinding]:
                 claims[memory.id] = contradictions.claims_of(memory.content, analysers.body_terms)
         new, old = claims[pair.new.id], claims[pair.old.id]
         difference = contradictions.contradiction_of_claims(new, old) if new and old else None
-        command = f"subcog supersede {pair.old.id} {pair.new.id}"
         if difference:
-            why = f"it contradicts the older one: {difference}"
-            found.append(StoreFinding(CONTRADICTION, (pair.new, pair.old), why, command))
+            is_exception = _is_for_all(pair.old) and not _is_for_all(pair.new)
+            whom = "the older one, which is for all projects" if is_exception else "the older one"
+            command = f"subcog edit {pair.old.id}" if is_exception else f"subcog supersede {pair.old.id} {pair.new.id}"
+            found.append(StoreFinding(CONTRADICTION, (pair.new, pair.old), f"it contradicts {whom}: {difference}", command))
         elif _is_duplicate(pair):
-            found.append(StoreFinding(DUPLICATE, (pair.new, pair.old), f"{pair.cosine:.0%} alike in meaning", command))
+            gone, kept = (pair.new, pair.old) if _is_for_all(pair.old) and not _is_for_all(pair.new) else (pair.old, pair.new)
+            why = f"{pair.cosine:.0%} alike in meaning"
+            found.append(StoreFinding(DUPLICATE, (pair.new, pair.old), why, f"subcog supersede {gone.id} {kept.id}"))
     return found
 
 
@@ -136,7 +142,7 @@ def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[
     matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
     names = {name: number for number, name in enumerate(dict.fromkeys(_audience(memory) for memory, _ in rows))}
     audiences = np.array([names[_audience(memory)] for memory, _ in rows])
-    is_for_all = np.array([memory.scope != "project" for memory, _ in rows])
+    is_for_all = np.array([_is_for_all(memory) for memory, _ in rows])
     pairs = []
     for start in range(0, len(rows), BLOCK):
         likeness = matrix[start : start + BLOCK] @ matrix.T
@@ -163,6 +169,11 @@ def _near_places(
         others = others[allowed]
         nearest = others[np.argsort(-likeness[row, others], kind="stable")[:MOST_ALIKE]]
         yield place, [int(other) for other in nearest]
+
+
+def _is_for_all(memory: Memory) -> bool:
+    """Return whether a memory is for all projects."""
+    return memory.scope != "project"
 
 
 def _audience(memory: Memory) -> str:

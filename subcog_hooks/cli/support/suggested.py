@@ -35,7 +35,9 @@ class Open(NamedTuple):
         memory, what = self.memory, self.text
         if self.other is not None:
             memory, newer = by_age(self.memory, self.other)
-            what = f"is superseded by {newer.id}, which says otherwise ({newer.content[:SHOWN_OF_MEMORY]})"
+            is_narrower = memory.scope != "project" and newer.scope == "project"
+            whose = f" of {newer.project} alone, so that no other project has it any more" if is_narrower else ""
+            what = f"is superseded by {newer.id}{whose}, which says otherwise ({newer.content[:SHOWN_OF_MEMORY]})"
         elif self.suggestion.field == QUESTION:
             what = f"answers the question {self.text!r}"
         elif self.suggestion.field == STANDING:

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from subcog_hooks import database
 from subcog_hooks.cli.support import session
@@ -28,6 +28,8 @@ MAX_BYTES = 400_000_000  # of store and index: some 200,000 memories, copied in 
 SEARCH_MS = 10_000.0  # nobody waits for a prompt here
 REMOVALS = 40  # attempts
 BETWEEN_S = 0.05  # of them: two seconds in all
+_PREFIX = "subcog-trial-"  # of a copy's folder
+_LEFT_S = 86_400  # from which age on a copy is one that a killed process has left
 _DATABASE = ".db"
 _BESIDE = ("-wal", "-shm", ".lock")  # what belongs to the processes that have a file open
 
@@ -85,7 +87,7 @@ def begun() -> Iterator[Trial]:
     home = session.home()
     if _size(home) > MAX_BYTES:
         raise StoreError(f"a store of more than {MAX_BYTES // 1_000_000} MB is not copied for a trial")
-    folder = tempfile.mkdtemp(prefix="subcog-")
+    folder = make_folder()
     copy = Home(folder)
     try:
         database.copy(home.memories_db, copy.memories_db)
@@ -100,6 +102,19 @@ def begun() -> Iterator[Trial]:
         yield Trial(copy)
     finally:
         remove_folder(folder)
+
+
+def make_folder() -> str:
+    """Return a new folder for a copy, for the user alone. Raises OSError.
+
+    What a process that was killed has left a day ago goes: a copy holds memories, also such as were erased since.
+    """
+    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:  # gone meanwhile, or not to be listed
+        for entry in entries:
+            is_copy = entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False)
+            if is_copy and entry.stat(follow_symlinks=False).st_mtime < time.time() - _LEFT_S:
+                shutil.rmtree(entry.path, ignore_errors=True)  # another user's stays
+    return tempfile.mkdtemp(prefix=_PREFIX)
 
 
 def remove_folder(folder: str) -> None:
