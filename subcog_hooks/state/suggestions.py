@@ -117,6 +117,11 @@ def is_teaching_due(state: "State", now_ms: int) -> bool:
     return not _is_recent(state, now_ms) and bool(state.run(sql, (now_ms,)))
 
 
+def has_taught(state: "State") -> bool:
+    """Return whether memories were ever taught since this state was made: one before may have been deleted."""
+    return bool(state.run("SELECT 1 FROM flags WHERE name = 'teaching'"))
+
+
 def note_look(state: "State", now_ms: int) -> None:
     """Note that a second look was taken, which the session may use in the next hours."""
     state.run(

@@ -351,17 +351,15 @@ def test_what_could_be_proposed_is_counted_again_only_where_something_was_said(
     read: list[str] = []
     whole = transcript.read
 
-    def noting(path: str, start: int = 0) -> transcript.TranscriptReading:
+    def noting(path: str, start: int = 0, pace: Pace = FULL_PACE) -> transcript.TranscriptReading:
         read.append(Path(path).stem)
-        return whole(path, start)
+        return whole(path, start, pace)
 
     monkeypatch.setattr(transcript, "read", noting)
 
     def look() -> list[str]:
         read.clear()
-        state = State.open(home, 1_000)
-        state.run("DELETE FROM flags WHERE name = 'learning'")
-        state.close()
+        Path(home.at_rest).unlink(missing_ok=True)  # hours later
         subcog("at-rest")
         return read
 

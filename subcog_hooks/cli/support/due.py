@@ -21,9 +21,28 @@ def has_lessons(home: Home) -> bool:
     except StoreError:
         return False
     try:
-        return suggestions.is_teaching_due(state, now_ms())
+        return _has_lessons(home, state)
+    except StoreError:
+        return False
     finally:
         state.close()
+
+
+def _has_lessons(home: Home, state: State) -> bool:
+    if suggestions.is_teaching_due(state, now_ms()):
+        return True
+    if suggestions.has_taught(state) or _has_learned(home):
+        return not suggestions.has_taught(state)
+    suggestions.take_teaching(state, now_ms())  # all memories were looked through, once for this state
+    return False
+
+
+def _has_learned(home: Home) -> bool:
+    """Return whether memories have questions out of records, which may be gone with the state that had them."""
+    if not os.path.exists(home.memories_db):
+        return False
+    with Store.reader(home) as store:
+        return bool(store.with_recorded_questions())
 
 
 def has_unasked(home: Home) -> bool:
