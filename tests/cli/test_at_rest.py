@@ -131,22 +131,14 @@ class Work:
         return self._act(breath)
 
 
-@pytest.fixture
-def quiet(home: Home, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home whose process at rest keeps the test's own priority."""
-    from subcog_hooks.cli.support import machine
-
-    monkeypatch.setattr(machine, "yield_to_others", lambda **_: None)
-
-
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("store")
 def test_it_goes_on_until_nothing_is_due_and_lets_go_of_the_lock(home: Home) -> None:
     work = Work(3)
     resting.work(home, [work.job])
     assert (work.runs, is_held(home.at_rest_lock)) == (3, False)
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("store")
 def test_what_a_command_left_while_the_lock_was_held_is_done_before_the_process_ends(home: Home) -> None:
     last = Work(0)
     seen: list[bool] = []
@@ -161,7 +153,7 @@ def test_what_a_command_left_while_the_lock_was_held_is_done_before_the_process_
     assert (seen, last.runs) == ([True], 1)
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("store")
 def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
     work = Work(1)
     with ProcessLock(home.at_rest_lock, 0, "working at rest"):
@@ -169,7 +161,7 @@ def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
     assert work.runs == 0
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
     ("error", "told"),
     [(ConfigError("the folder is gone"), "the folder is gone"), (KeyError("x"), "an internal error: KeyError")],
@@ -187,7 +179,7 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exceptio
     assert resting.find_due(home, [failing.job._replace(name="failing")]) == []  # for ten minutes
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("store")
 def test_what_is_left_when_its_time_is_over_is_done_by_the_next_process(home: Home) -> None:
     work = Work(2, lambda breath: f"one done, {breath.goes_on()}")
     spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
@@ -198,7 +190,7 @@ def test_what_is_left_when_its_time_is_over_is_done_by_the_next_process(home: Ho
     assert resting.find_due(home, [work.job]) == [work.job]
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("store")
 def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> None:
     work = Work(5, every_s=3_600.0)
     resting.work(home, [work.job])
@@ -208,7 +200,7 @@ def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> 
     assert rest_record.is_due(home, now_ms() + 61 * MINUTE_MS)
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("in_the_way", ["at-rest.json", "at-rest.json.new"])
 def test_a_record_that_can_not_be_written_lets_no_job_run_for_ever(home: Home, in_the_way: str) -> None:
     os.mkdir(os.path.join(home.root, in_the_way))
@@ -218,7 +210,7 @@ def test_a_record_that_can_not_be_written_lets_no_job_run_for_ever(home: Home, i
 
 
 @posix
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("store")
 def test_a_pipe_in_the_place_of_the_record_or_the_lock_is_waited_for_by_nobody(home: Home) -> None:
     code = (
         "import sys\nfrom subcog_hooks.memory.lock import is_held\nfrom subcog_hooks.paths import Home\n"
@@ -233,7 +225,7 @@ def test_a_pipe_in_the_place_of_the_record_or_the_lock_is_waited_for_by_nobody(h
     assert (done.stdout, done.stderr) == ("False False\n", "")
 
 
-@pytest.mark.usefixtures("quiet", "pending")
+@pytest.mark.usefixtures("pending")
 def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None:
     Path(home.config).write_text(
         '[llm]\nat_rest = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "small"\nenrich = true\ncalls_a_day = 0\n'
@@ -248,7 +240,7 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
     assert rest_record.is_due(home, now_ms() + 11 * MINUTE_MS)
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("store")
 def test_a_process_that_is_killed_leaves_the_work_to_the_next_session(home: Home) -> None:
     def die(_: Breath) -> str:
         raise KeyboardInterrupt  # ends the process as a signal does: nothing more is noted
@@ -341,10 +333,16 @@ def test_it_takes_the_least_of_the_processor_and_the_disk(*, wholly: bool, sessi
 
 
 @posix
-def test_a_process_at_rest_has_the_lowest_priority(home: Home, store: Store) -> None:
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_a_process_at_rest_has_the_lowest_priority_and_whoever_calls_it_their_own(
+    home: Home, store: Store, *, is_apart: bool
+) -> None:
     code = "import os\nfrom subcog_hooks.cli import at_rest\nat_rest.at_rest()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
-    assert (done.stdout, done.stderr) == ("19\n", "")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=is_apart
+    )
+    expected = 19 if is_apart else os.getpriority(os.PRIO_PROCESS, 0)
+    assert (done.stdout, done.stderr) == (f"{expected}\n", "")
 
 
 def test_psutil_is_loaded_by_that_process_alone() -> None:

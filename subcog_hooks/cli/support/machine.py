@@ -74,6 +74,17 @@ def averaged(before: float, used_s: float, passed_s: float) -> float:
     return used_s / passed_s + (before - used_s / passed_s) * math.exp(-passed_s / MINUTE_S)
 
 
+def is_apart() -> bool:
+    """Return whether this process was started apart from others, as `detached.start` does.
+
+    Whoever calls the work at rest in a process of their own keeps its priority.
+    """
+    if sys.platform == "win32":
+        return True
+    leads_group = os.getpgrp() == os.getpid()
+    return os.getsid(0) == os.getpid() or (sys.platform == "darwin" and leads_group)  # where a spawn begins no session
+
+
 def yield_to_others(*, wholly: bool) -> None:
     """Let every other process have the processor and the disk first, as far as the system knows how: for this process.
 

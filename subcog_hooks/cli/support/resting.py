@@ -107,7 +107,8 @@ def work(home: Home, jobs: Sequence[Job]) -> None:
     from subcog_hooks.cli.support import machine  # 20 ms, in this process alone
 
     goes_by_machine = not os.environ.get(detached.SWITCH_OFF)
-    machine.yield_to_others(wholly=goes_by_machine)
+    if machine.is_apart():
+        machine.yield_to_others(wholly=goes_by_machine)
     look = machine.Machine().look if goes_by_machine else None
     taken: set[str] = set()
     while True:
