@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from subcog_hooks.errors import StoreCorrupt
-from subcog_hooks.memory import vector_sync
+from subcog_hooks.memory import cells, vector_sync
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import path_of
@@ -277,3 +277,17 @@ def test_a_memory_without_a_text_for_the_encoder_waits_for_its_final_vector(home
     with vector_sync.open_following(home, store, SPACE, DIMENSION, nothing, made_by=MADE_BY) as vectors:
         assert vectors.counts() == (0, 1)
         assert nearest_to(vectors, "x") is None
+
+
+def test_whoever_may_parts_an_audience_that_has_grown_large(
+    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LARGE", "LARGE_AUDIENCE", "LOOK_EVERY"):
+        monkeypatch.setattr(cells, name, 5)
+    store.add([make(f"note {i}") for i in range(8)])
+    kept = "SELECT count(*) FROM placed"
+    for parts, expected in ((False, 0), (True, 8)):
+        vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, parts=parts).close()
+        connection = apsw.Connection(path_of(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
+        assert connection.execute(kept).fetchall() == [(expected,)]
+        connection.close()

@@ -310,3 +310,21 @@ def test_a_filter_has_no_say_in_a_score(shelf: Shelf) -> None:
     asked = query.analyse("crane", index)
     narrow = Filter(audiences=audiences_of("shop"), namespaces=("decisions",), since=5_000)
     assert Relaxed(index).search(asked, narrow, 5, ENOUGH) == Relaxed(index).search(asked, Filter(), 5, ENOUGH)
+
+
+def test_of_very_many_memories_a_function_word_that_is_everywhere_says_nothing_and_costs_nothing(
+    shelf: Shelf, notes: LexicalIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked() -> tuple[list[float], float]:
+        query_of = query.analyse("the log is flushed", notes)
+        hits = Relaxed(notes).search(query_of, Filter(), 10, ENOUGH)
+        return [score for score, _ in hits], lexical.full_score(notes, query_of)
+
+    with_all, full = asked()
+    monkeypatch.setattr(lexical, "VERY_MANY", 2)
+    monkeypatch.setattr(lexical, "EVERYWHERE", 20)  # "the" is in 3 of 45 memories, "is" in one
+    without, of_the_rest = asked()
+    assert len(without) == len(with_all)
+    assert without[0] < with_all[0]
+    assert of_the_rest < full  # so that a memory which has all of the query keeps its share
+    assert without[0] / of_the_rest == pytest.approx(with_all[0] / full, rel=0.15)

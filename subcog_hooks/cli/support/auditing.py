@@ -20,15 +20,12 @@ from subcog_hooks.capture.sessions.worth import REPEATED_BAR
 from subcog_hooks.cli.support import session, trial
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.embed import spaces
-from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hooks.delivery import ACCOUNT
 from subcog_hooks.hooks.dry_run import Asked, decide_dry
 from subcog_hooks.hooks.record import UNREAD
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.paths import Home
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings import loading
@@ -137,11 +134,7 @@ class GrowingStore(ReplayStore):
             return
         with Store.writer(self.home) as store:
             store.add(kept)
-            sync.catch_up(self.home, store)
-            try:
-                spaces.open_following(self.home, store, PACKAGED).close()
-            except ExtensionMissing:
-                pass  # as in the hook, words alone decide
+            trial.let_follow(self.home, store)
 
 
 @contextmanager

@@ -95,15 +95,8 @@ def say_remarks(found: ResultPage) -> None:
 
 def result(answer: "Answer", hit: "Hit", *, explain: bool = False) -> dict[str, object]:
     """Return one result as DESIGN section 4 has it; explain: with what its score is made of (S2's debug information)."""
-    memory = hit.memory
     known: dict[str, object] = {
-        "id": memory.id,
-        "urn": memory.urn,
-        "namespace": memory.namespace,
-        "content": memory.content,
-        "tags": list(memory.tags),
-        "project": memory.project,
-        "created_at": written_time(memory.created_at),
+        **described_memory(hit.memory),
         "score": hit.score,
         "relevance": hit.relevance,
         "confidence": answer.confidence_of(hit),
@@ -124,6 +117,19 @@ def result(answer: "Answer", hit: "Hit", *, explain: bool = False) -> dict[str, 
             "factors": {"agreement": round(hit.agreement_factor, EXACT_DIGITS), "recency": round(hit.recency, EXACT_DIGITS)},
         }
     return known
+
+
+def described_memory(memory: "Memory") -> dict[str, object]:
+    """Return what a result says of its memory, wherever it was found."""
+    return {
+        "id": memory.id,
+        "urn": memory.urn,
+        "namespace": memory.namespace,
+        "content": memory.content,
+        "tags": list(memory.tags),
+        "project": memory.project,
+        "created_at": written_time(memory.created_at),
+    }
 
 
 def _described(found: ResultPage, remarks: "Sequence[str]") -> dict[str, object]:

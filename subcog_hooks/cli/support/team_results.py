@@ -2,7 +2,6 @@
 
 import time
 
-from subcog_hooks.capture.jsonl import written_time
 from subcog_hooks.cli.support import inputs, results, session, sharing
 from subcog_hooks.cli.support.output import DIM, day, safe, terminal
 from subcog_hooks.cli.support.searching import SearchOptions
@@ -130,15 +129,8 @@ def _label(hit: TeamHit) -> str:
 
 
 def _result(hit: TeamHit, *, explain: bool) -> dict[str, object]:
-    memory = hit.memory
     known: dict[str, object] = {
-        "id": memory.id,
-        "urn": memory.urn,
-        "namespace": memory.namespace,
-        "content": memory.content,
-        "tags": list(memory.tags),
-        "project": memory.project,
-        "created_at": written_time(memory.created_at),
+        **results.described_memory(hit.memory),
         "author": hit.author,
         "score": hit.score,
         "relevance": None,

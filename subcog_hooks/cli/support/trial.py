@@ -74,11 +74,16 @@ class Trial:
         with Store.writer(self.home) as store:
             for id_ in ids:
                 amend(store.get(id_), lambda stored: changed(stored, changes), store, [])
-            sync.catch_up(self.home, store)
-            try:
-                spaces.open_following(self.home, store, PACKAGED).close()
-            except ExtensionMissing:
-                pass  # as in the hook, words alone decide
+            let_follow(self.home, store)
+
+
+def let_follow(home: Home, store: Store) -> None:
+    """Let the index and the vectors of a copy follow its store. Raises SubcogError."""
+    sync.catch_up(home, store)
+    try:
+        spaces.open_following(home, store, PACKAGED).close()
+    except ExtensionMissing:
+        pass  # as in the hook, words alone decide
 
 
 @contextmanager
