@@ -2,9 +2,10 @@
 
 import typer
 
-from subcog_hooks.cli.support import due, resting, session
-from subcog_hooks.cli.support.breath import Breath
-from subcog_hooks.cli.support.resting import Job
+from subcog_hooks.cli.rest import due, resting
+from subcog_hooks.cli.rest.breath import Breath
+from subcog_hooks.cli.rest.resting import Job
+from subcog_hooks.cli.support import session
 from subcog_hooks.embed import background
 from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.paths import Home
@@ -50,31 +51,32 @@ def _wants_questions(found: Settings) -> bool:
 
 
 def _take_notes(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.support import claude_notes  # commands that end have no use for what the jobs need
+    from subcog_hooks.cli.claude_code import claude_notes  # commands that end have no use for what the jobs need
 
     return claude_notes.at_rest(home, breath)
 
 
 def _learn(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.support import learning  # as above
+    from subcog_hooks.cli.transcripts import learning  # as above
 
     return learning.at_rest(home, breath)
 
 
 def _teach(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.support import teaching  # as above
+    from subcog_hooks.cli.suggesting import teaching  # as above
 
     return teaching.at_rest(home, breath)
 
 
 def _enrich(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.support import enrichment  # as above
+    from subcog_hooks.cli.suggesting import enrichment  # as above
 
     return enrichment.at_rest(home, breath)
 
 
 def _share(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.support import session, sharing  # as above
+    from subcog_hooks.cli.support import session
+    from subcog_hooks.cli.team import sharing  # as above
 
     sharing.share_quietly(home, session.settings(), breath)
     return ""  # `share status` tells it

@@ -10,12 +10,14 @@ from subcog_hooks.capture.sessions import history, learning, transcript
 from subcog_hooks.capture.sessions.files import TranscriptFile
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.turns import TypedTurn
+from subcog_hooks.cli.claude_code import claude_notes
+from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.page.files import write_page
-from subcog_hooks.cli.support import audit_view, auditing, author, claude_notes, progress, session
-from subcog_hooks.cli.support import learning as sessions
-from subcog_hooks.cli.support.auditing import Audit, GrowingStore, ReplayStore
-from subcog_hooks.cli.support.decisions import counted
+from subcog_hooks.cli.support import author, progress, session
 from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.transcripts import audit_view, auditing
+from subcog_hooks.cli.transcripts import learning as sessions
+from subcog_hooks.cli.transcripts.auditing import Audit, GrowingStore, ReplayStore
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, audiences_of

@@ -211,7 +211,7 @@ def forget(
         memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
         author.require_consent(memories, as_user=as_user)
         if everywhere:
-            from subcog_hooks.cli.support import sharing  # psycopg comes with what it does
+            from subcog_hooks.cli.team import sharing  # psycopg comes with what it does
 
             sharing.require_shared(memories)
         if (purge or everywhere) and len(memories) > 1 and not yes:

@@ -7,7 +7,8 @@ import tomlkit
 import typer
 from tomlkit.exceptions import TOMLKitError
 
-from subcog_hooks.cli.support import author, completion, decisions, session
+from subcog_hooks.cli.decided import decisions
+from subcog_hooks.cli.support import author, completion, session
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
@@ -152,7 +153,7 @@ def _forget_prompts() -> None:
 
 def _forget_learned() -> None:
     """Take away what memories have learned from prompts without the person's word."""
-    from subcog_hooks.cli.support import teaching  # recall and all that it needs, for this and the one below alone
+    from subcog_hooks.cli.suggesting import teaching  # recall and all that it needs, for this and the one below alone
 
     if not os.path.exists(session.home().state_db):
         teaching.forget_all(None)

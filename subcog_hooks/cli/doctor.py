@@ -12,8 +12,12 @@ import typer
 from subcog_hooks import log
 from subcog_hooks.accepted_homes import is_accepted_home, is_inside
 from subcog_hooks.cli import at_rest
-from subcog_hooks.cli.support import client, decisions, registration, resting, session, stale
+from subcog_hooks.cli.claude_code import client, registration
+from subcog_hooks.cli.decided import decisions
+from subcog_hooks.cli.rest import resting
+from subcog_hooks.cli.support import session
 from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.upkeep import stale
 from subcog_hooks.control_characters import escape_controls
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import background, catch_up, models, spaces
@@ -107,7 +111,7 @@ def doctor(
     if memories:
         if prompt:
             raise UsageError("--memories and --prompt exclude each other", "give one of them")
-        from subcog_hooks.cli.support import tidying  # which compares all memories: the rest of `doctor` does not
+        from subcog_hooks.cli.upkeep import tidying  # which compares all memories: the rest of `doctor` does not
 
         tidying.tell_findings()
         return

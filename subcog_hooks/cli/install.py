@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, remember_home
-from subcog_hooks.cli.support import claude_notes, client, embedding, hook_entries, learning, session, skills
-from subcog_hooks.cli.support.decisions import counted
+from subcog_hooks.cli.claude_code import claude_notes, client, hook_entries, skills
+from subcog_hooks.cli.decided.decisions import counted
+from subcog_hooks.cli.support import embedding, session
 from subcog_hooks.cli.support.output import terminal, visible
+from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
 from subcog_hooks.paths import PRIVATE_FILE

@@ -9,8 +9,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from subcog_hooks.cli.decided.decisions import shown_bar
 from subcog_hooks.cli.support import inputs, session
-from subcog_hooks.cli.support.decisions import shown_bar
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.errors import StoreError, UsageError

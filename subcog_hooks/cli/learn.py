@@ -7,9 +7,10 @@ import typer
 
 from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.proposals import Proposal, is_from_session
-from subcog_hooks.cli.support import author, embedding, learning, progress, session
-from subcog_hooks.cli.support.decisions import counted
+from subcog_hooks.cli.decided.decisions import counted
+from subcog_hooks.cli.support import author, embedding, progress, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal
+from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES

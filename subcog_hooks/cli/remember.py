@@ -205,7 +205,7 @@ def remember(
         terminal.result(memory.id)
     embedding.afterwards()
     if session.settings()["share.after_remember"]:
-        from subcog_hooks.cli.support import sharing  # few share, and fewer at once
+        from subcog_hooks.cli.team import sharing  # few share, and fewer at once
 
         sharing.send_afterwards(memory)
 

@@ -7,10 +7,11 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.support import completion, decision_view, decisions, session
-from subcog_hooks.cli.support.decision_view import RIGHT, WRONG
+from subcog_hooks.cli.decided import decision_view, decisions
+from subcog_hooks.cli.decided.decision_view import RIGHT, WRONG
+from subcog_hooks.cli.decided.remedies import Rerun
+from subcog_hooks.cli.support import completion, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.cli.support.remedies import Rerun
 from subcog_hooks.errors import NoMemory, UsageError
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.redaction.leaks import MASK

@@ -8,13 +8,14 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
+from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.page.builder import Column, Moment, Page
 from subcog_hooks.cli.page.files import write_page
-from subcog_hooks.cli.support import bars, session, tidying
-from subcog_hooks.cli.support.decisions import counted
-from subcog_hooks.cli.support.inventory import Group, Inventory
+from subcog_hooks.cli.support import bars, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
+from subcog_hooks.cli.upkeep import tidying
+from subcog_hooks.cli.upkeep.inventory import Group, Inventory
 from subcog_hooks.errors import NoMemory
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.memory.model import STATUSES, Memory, now_ms

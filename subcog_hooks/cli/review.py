@@ -8,14 +8,16 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.sessions.proposals import is_from_session
-from subcog_hooks.cli.support import author, completion, embedding, learning, refusals, session, suggested, waiting
+from subcog_hooks.cli.reviewing import refusals, suggested, waiting
+from subcog_hooks.cli.reviewing.suggested import Open
+from subcog_hooks.cli.reviewing.waiting import Settlement
+from subcog_hooks.cli.support import author, completion, embedding, session
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal, where
 from subcog_hooks.cli.support.similar import similar_to
-from subcog_hooks.cli.support.suggested import Open
-from subcog_hooks.cli.support.waiting import Settlement
+from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
 from subcog_hooks.memory.model import PENDING, Memory
 from subcog_hooks.memory.store import Store

@@ -163,7 +163,7 @@ def search(
     asked.rank = rank
     asked.batch = batch
     if team:
-        from subcog_hooks.cli.support import team_results  # few have a team's server
+        from subcog_hooks.cli.team import team_results  # few have a team's server
 
         team_results.require_plain(asked)
         raise typer.Exit(team_results.run(asked, is_fast=fast))

@@ -10,11 +10,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from subcog_hooks.cli.support import bars, session, usage
-from subcog_hooks.cli.support.decision_view import GONE
-from subcog_hooks.cli.support.decisions import WORDS, counted, moment
+from subcog_hooks.cli.decided import usage
+from subcog_hooks.cli.decided.decision_view import GONE
+from subcog_hooks.cli.decided.decisions import WORDS, counted, moment
+from subcog_hooks.cli.decided.usage import FoundBy, Usage
+from subcog_hooks.cli.support import bars, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.cli.support.usage import FoundBy, Usage
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT

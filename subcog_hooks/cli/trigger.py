@@ -6,7 +6,8 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from subcog_hooks.cli.support import decisions, inputs
+from subcog_hooks.cli.decided import decisions
+from subcog_hooks.cli.support import inputs
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, UsageError

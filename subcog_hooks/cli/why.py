@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.support import bad_marks, completion, decision_view, decisions, hidden, remedies, session
-from subcog_hooks.cli.support import missed as missed_memory
+from subcog_hooks.cli.decided import bad_marks, decision_view, decisions, remedies
+from subcog_hooks.cli.decided import missed as missed_memory
+from subcog_hooks.cli.decided.remedies import Remedy, Rerun
+from subcog_hooks.cli.support import completion, hidden, session
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.cli.support.remedies import Remedy, Rerun
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, SubcogError, UsageError
 from subcog_hooks.hooks.payload import TOOL_EVENT
 from subcog_hooks.memory.index import LexicalIndex

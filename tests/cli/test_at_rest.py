@@ -10,9 +10,9 @@ import pytest
 
 from subcog_hooks import log
 from subcog_hooks.cli import at_rest
-from subcog_hooks.cli.support import resting
-from subcog_hooks.cli.support.breath import Breath
-from subcog_hooks.cli.support.resting import Job
+from subcog_hooks.cli.rest import resting
+from subcog_hooks.cli.rest.breath import Breath
+from subcog_hooks.cli.rest.resting import Job
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.errors import ConfigError
 from subcog_hooks.hooks import detached
@@ -313,7 +313,7 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
 
 PRIORITIES = """
 import os, psutil
-from subcog_hooks.cli.support import machine
+from subcog_hooks.cli.rest import machine
 machine.yield_to_others(wholly={wholly})
 own = psutil.Process()
 print(own.nice(), os.sched_getscheduler(0) == os.SCHED_IDLE, own.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE)

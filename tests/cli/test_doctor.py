@@ -10,7 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from subcog_hooks.cli.support import hook_entries, stale
+from subcog_hooks.cli.claude_code import hook_entries
+from subcog_hooks.cli.upkeep import stale
 from subcog_hooks.hooks import detached
 from subcog_hooks.llm import breaker
 from subcog_hooks.memory import vector_sync

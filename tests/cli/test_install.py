@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.support import hook_entries, settings_json
+from subcog_hooks.cli.claude_code import hook_entries, settings_json
 from tests.cli.conftest import Run
 
 ISOLATED = hook_entries.isolated("/usr/bin/python3", "/x/lib", "/x/subcog")

@@ -9,7 +9,7 @@ import pytest
 
 from subcog_hooks.capture.sessions import learning, transcript
 from subcog_hooks.capture.sessions.learning import LearningOptions
-from subcog_hooks.cli.support import learning as support
+from subcog_hooks.cli.transcripts import learning as support
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import session_start
 from subcog_hooks.memory.store import Store

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli.support.hygiene import YEAR_MS, Use
-from subcog_hooks.cli.support.inventory import Inventory
+from subcog_hooks.cli.upkeep.hygiene import YEAR_MS, Use
+from subcog_hooks.cli.upkeep.inventory import Inventory
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home

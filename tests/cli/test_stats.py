@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.cli.decided import usage
 from subcog_hooks.cli.stats import FAMILIES, MIN_SPARKLINE_COLUMNS, quantile
-from subcog_hooks.cli.support import usage
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import pre_tool_use, session_start, user_prompt_submit

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from subcog_hooks.cli.support import teaching
+from subcog_hooks.cli.suggesting import teaching
 from subcog_hooks.hooks.payload import TOOL_EVENT
 from subcog_hooks.memory.model import LEARNED, AnsweredQuestion
 from subcog_hooks.memory.store import Store

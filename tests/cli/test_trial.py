@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support import trial
+from subcog_hooks.cli.decided import trial
 from tests.cli.conftest import Run
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
 
-from subcog_hooks.cli.support.arithmetic import EXPLAINED
-from subcog_hooks.cli.support.decision_view import Shown, view
-from subcog_hooks.cli.support.decisions import line, sentence, would_speak
+from subcog_hooks.cli.decided.arithmetic import EXPLAINED
+from subcog_hooks.cli.decided.decision_view import Shown, view
+from subcog_hooks.cli.decided.decisions import line, sentence, would_speak
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store

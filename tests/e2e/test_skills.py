@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support.skills import SKILLS, skill_text
+from subcog_hooks.cli.claude_code.skills import SKILLS, skill_text
 from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix
 
 ROOT = Path(__file__).parents[2]

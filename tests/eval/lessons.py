@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any  # of JSON
 from unittest.mock import patch
 
-from subcog_hooks.cli.support import teaching
+from subcog_hooks.cli.suggesting import teaching
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.state import decision_log, suggestions

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.support import enriching
+from subcog_hooks.cli.suggesting import enriching
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import detached, model_ranking, pre_tool_use, second_look, user_prompt_submit
 from subcog_hooks.hooks.look_again import Task

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support import sharing
+from subcog_hooks.cli.team import sharing
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading

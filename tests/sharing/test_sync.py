@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support import sharing
+from subcog_hooks.cli.team import sharing
 from subcog_hooks.memory.model import AnsweredQuestion, hash_content
 from subcog_hooks.pace import Pace
 from subcog_hooks.settings import loading

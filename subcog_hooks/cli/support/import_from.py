@@ -8,7 +8,9 @@ from subcog_hooks.capture.duplicates import near_duplicates
 from subcog_hooks.capture.import_report import Options, Report
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.cli.support import claude_notes, progress, session, waiting
+from subcog_hooks.cli.claude_code import claude_notes
+from subcog_hooks.cli.reviewing import waiting
+from subcog_hooks.cli.support import progress, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.memory.model import PENDING, now_ms

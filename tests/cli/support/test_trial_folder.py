@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support import trial
+from subcog_hooks.cli.decided import trial
 
 
 def test_what_was_left_a_day_ago_goes_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

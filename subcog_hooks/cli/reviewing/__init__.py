@@ -1,0 +1,1 @@
+"""The person's word on what waits for it: memories, suggestions, and what is refused time and again."""

@@ -1,0 +1,170 @@
+"""Memories that wait for the person's word: which they are, what they would do, what becomes of them, and taking that back."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.sessions import proposals
+from subcog_hooks.capture.sources import catalogue
+from subcog_hooks.cli.decided import decisions, trial
+from subcog_hooks.cli.decided.remedies import Rerun
+from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support.amendment import changed, joined
+from subcog_hooks.cli.transcripts import learning
+from subcog_hooks.errors import UsageError
+from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.memory.model import NOTED, PENDING, Memory, now_ms
+from subcog_hooks.memory.store import Filter, Store
+from subcog_hooks.state import decision_log
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision import INJECTED, Decision
+
+KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
+PROMPTS_TRIED = 100  # prompts of before on which is tried what the memories would have done
+JOINED = ("tags", "keywords", "triggers", "paths", "questions")  # what a memory takes over from one that goes into it
+
+
+class Settlement(NamedTuple):
+    """A change that was made at the person's word. before, after: every memory of it as it was, and as it is then."""
+
+    said: str
+    before: tuple[Memory, ...]
+    after: tuple[Memory, ...]
+
+
+def find_waiting(store: Store) -> list[Memory]:
+    """Return what waits: what several sessions said, the most often said first, then the oldest first."""
+    found = store.select(Filter(statuses=(PENDING,), include_expired=True))[::-1]
+    said = learning.how_said() if any(map(proposals.is_from_session, found)) else {}
+    return sorted(found, key=lambda memory: -said[memory.id].sessions if memory.id in said else -1)
+
+
+def find_one(store: Store, id_: str) -> Memory:
+    """Return the memory that waits under this id, or its beginning. Raises NoMemory, UsageError."""
+    memory = session.find(store, id_)
+    if memory.status != PENDING:
+        raise UsageError(f"{memory.id} does not wait, it is {memory.status}", "`subcog review --list` shows what does")
+    return memory
+
+
+def source_of(memory: Memory) -> str:
+    """Return where a memory comes from, in a few words.
+
+    >>> source_of(Memory(id="a", content="x", trust="agent")), source_of(Memory(id="a", content="x", source="adr/0001.md"))
+    ('noted by an agent', 'adr/0001.md')
+    """
+    if proposals.is_from_session(memory):
+        return f"said in session {proposals.session_of(memory)}"
+    return memory.source or NOTED.get(memory.trust, "noted by you")
+
+
+def importer_of(memory: Memory) -> str:
+    """Return the name by which `import --from` has taken a memory, "" where it came another way.
+
+    >>> importer_of(Memory(id="a", content="x", source="claude-mem:observations/3:1")), importer_of(Memory(id="a", content="x"))
+    ('claude-mem', '')
+    """
+    name = memory.source.partition(":")[0]
+    return name if name in catalogue.SOURCE_NAMES else ""
+
+
+def is_of_same_source(one: Memory, other: Memory) -> bool:
+    """Return whether two memories come from the same program, file or person."""
+    name = importer_of(one)
+    return name == importer_of(other) if name else source_of(one) == source_of(other)
+
+
+def settled_sources(setting: str) -> list[str]:
+    """Return the sources whose notes by machines are kept, or dropped, without a question. Raises ConfigError."""
+    return [name for name in str(session.settings()[setting]).split(",") if name]
+
+
+def would_come_to(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:
+    """Return how many of the last prompts were tried, and to which of them each memory would have come, all being accepted.
+
+    They are tried on a copy of the store. Raises StoreError, OSError.
+    """
+    found: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
+    with decisions.opened() as state, trial.begun() as copy:
+        of_prompts = decision_log.latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
+        asked = {one.prompt: one for one in reversed(of_prompts) if one.prompt is not None}  # the latest of equal ones
+        tried = list(asked.values())[-PROMPTS_TRIED:]
+        if tried:
+            copy.change_all([memory.id for memory in waiting], {"status": "active"})
+        for one in tried:
+            for id_ in _given(one, of_prompts, copy, state) & found.keys():
+                found[id_].append(one)
+    return len(tried), found
+
+
+def _given(was: Decision, of_prompts: Sequence[Decision], copy: trial.Trial, state: State) -> set[str]:
+    rerun = Rerun(was, set(), decisions.place_among(of_prompts, was), state)
+    return {one.id for one in rerun.decide(copy.home).candidates if one.outcome == INJECTED}
+
+
+# what becomes of them
+
+
+def accept(store: Store, memories: Sequence[Memory]) -> Settlement:
+    """Let memories be handed over from now on. Raises StoreError, UsageError."""
+    _require_waiting(store, memories)
+    return _apply(store, {memory.id: {"status": "active"} for memory in memories}, "kept")
+
+
+def reject(store: Store, memories: Sequence[Memory]) -> Settlement:
+    """Forget memories, as `forget` does. Raises StoreError, UsageError."""
+    _require_waiting(store, memories)
+    return _apply(store, {memory.id: {"status": "deleted"} for memory in memories}, "dropped")
+
+
+def supersede(store: Store, memory: Memory, old: Memory) -> Settlement:
+    """Let a memory take the place of one that is handed over. Raises StoreError, UsageError."""
+    _require_waiting(store, [memory])
+    _require_live(store, old)
+    gone = {"status": "superseded", "superseded_by": memory.id}
+    return _apply(store, {memory.id: {"status": "active"}, old.id: gone}, f"kept in the place of {old.id}")
+
+
+def merge(store: Store, memory: Memory, into: Memory) -> Settlement:
+    """Let a memory that is handed over take over what a waiting one comes by, and forget that one.
+
+    Raises StoreError, UsageError, InvalidMemory.
+    """
+    _require_waiting(store, [memory])
+    richer = joined(_require_live(store, into), {field: getattr(memory, field) for field in JOINED})
+    return _apply(store, {memory.id: {"status": "deleted"}, into.id: richer}, f"merged into {into.id}")
+
+
+def undo(store: Store, change: Settlement) -> None:
+    """Make the memories of a change what they were before. Raises StoreError, UsageError where one is another by now."""
+    for after in change.after:
+        if jsonl.dump(store.get(after.id)) != jsonl.dump(after):
+            raise UsageError(f"{after.id} was changed since then, elsewhere", "it stays as it is")
+    were = {before.id: before for before in change.before}
+    store.modify(list(were), lambda stored: were[stored.id].replaced(updated_at=_later(stored)))
+    session.follow(store)
+
+
+def _require_waiting(store: Store, memories: Sequence[Memory]) -> None:
+    for memory in memories:
+        if (stored := store.get(memory.id)).status != PENDING:
+            raise UsageError(f"{memory.id} is {stored.status} by now", "another process was quicker")
+
+
+def _require_live(store: Store, memory: Memory) -> Memory:
+    stored = store.get(memory.id)
+    if not stored.is_live(now_ms()):
+        raise UsageError(f"{memory.id} is {stored.status} by now", "keep this one, or drop it")
+    return stored
+
+
+def _apply(store: Store, changes: Mapping[str, Mapping[str, object]], said: str) -> Settlement:
+    """Make the changes of several memories, by id, at once."""
+    before = tuple(store.get(id_) for id_ in changes)
+    after = store.modify(list(changes), lambda stored: changed(stored, changes[stored.id]).replaced(updated_at=_later(stored)))
+    session.follow(store)
+    return Settlement(said, before, tuple(after))
+
+
+def _later(stored: Memory) -> int:
+    return max(now_ms(), stored.updated_at + 1)

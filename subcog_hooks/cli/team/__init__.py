@@ -1,0 +1,1 @@
+"""The team's server, as the commands reach it."""

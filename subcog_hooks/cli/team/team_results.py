@@ -1,0 +1,171 @@
+"""`subcog search --team`: the query to the team's server, and its answer as a table, lines, JSON or ids."""
+
+import time
+
+from subcog_hooks.cli.support import inputs, results, session
+from subcog_hooks.cli.support.output import DIM, day, safe, terminal
+from subcog_hooks.cli.support.searching import SearchOptions
+from subcog_hooks.cli.team import sharing
+from subcog_hooks.control_characters import to_json
+from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, ModelError, UsageError
+from subcog_hooks.intent.query_type import classify
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.memory.project import identity_of
+from subcog_hooks.recall import tuning
+from subcog_hooks.recall.alpha import adaptive
+from subcog_hooks.recall.hits import HIGH, LEXICAL, LOW, NO_RESULTS, SEMANTIC, VERY_HIGH
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.sharing import team_search
+from subcog_hooks.sharing.team_search import TeamHit, TeamRequest
+
+PREVIEW_OF_TEAM = 600  # characters of a memory in the table
+
+
+def require_plain(asked: SearchOptions) -> None:
+    """Raise UsageError for what the server can not be asked."""
+    given = [
+        name
+        for name in ("batch", "progressive", "state", "status", "tag", "path", "since")
+        if getattr(asked, name) not in (None, (), [], False)
+    ]
+    if given:
+        raise UsageError(
+            f"--team does not go with --{given[0]}", "the server is asked by words, meaning, project and namespace"
+        )
+
+
+def run(asked: SearchOptions, *, is_fast: bool) -> int:
+    """Ask the server and print its answer. Return the exit code. Raises ServerError, ConfigError, UsageError."""
+    settings = session.settings()
+    url = sharing.url_of(settings)
+    text = inputs.readable(" ".join(asked.query))
+    if not text.strip():
+        raise UsageError("no query was given", "for instance: subcog search --team token refresh")
+    count = asked.limit or int(settings["search.limit"])
+    numbers = tuning.from_settings(settings)
+    vector, note = _vector(text, asked.mode, is_fast=is_fast)
+    request = TeamRequest(
+        "" if asked.mode == SEMANTIC else text,
+        _projects(asked, settings),
+        vector,
+        namespaces=asked.namespace,
+        limit=count,
+        offset=(asked.page - 1) * count,
+    )
+    query_type = classify(text)
+    with sharing.reached(url) as (server, found):
+        alpha, why = _alpha(numbers, query_type)
+        begun = time.perf_counter()
+        hits = team_search.search(server, found, request, numbers, alpha, now_ms())
+        elapsed = (time.perf_counter() - begun) * 1_000
+    if note:
+        terminal.say(note)
+    if asked.shape == results.TABLE:
+        _show(hits, asked, f"{query_type} query; meaning has a share of {alpha:g} ({why})", request.offset)
+        if not hits:
+            terminal.say("the team's server has found nothing; try fewer or other words, or --all-projects")
+    elif asked.shape == results.JSON:
+        terminal.json(
+            {
+                "query": text,
+                "query_type": query_type,
+                "confidence": _label(hits[0]) if hits else NO_RESULTS,
+                "note": note or None,
+                "elapsed_ms": round(elapsed, 1),
+                "page": asked.page,
+                "results": [_result(hit, explain=True) for hit in hits],
+            },
+            indent=1,
+        )
+    else:
+        is_ids = asked.shape == results.IDS
+        lines = (hit.memory.id if is_ids else to_json(_result(hit, explain=asked.explain)) for hit in hits)
+        terminal.raw("".join(f"{line}\n" for line in lines))
+    return 0 if hits else EXIT_NOTHING_FOUND
+
+
+def _projects(asked: SearchOptions, settings: Settings) -> list[str]:
+    shared = sharing.projects_of(settings)
+    if asked.all_projects:
+        return list(shared)
+    if asked.project:
+        return [identity_of(asked.project)]
+    at = session.here()
+    if at is None:
+        raise UsageError("this folder is in no project", "give --project NAME or --all-projects")
+    return [at.identity]
+
+
+def _vector(text: str, mode: str, *, is_fast: bool) -> tuple[bytes | None, str]:
+    """Return the vector of the query, None where words alone are compared, and what there is to say about it."""
+    if mode == LEXICAL:
+        return None, ""
+    note = ""
+    if not is_fast:
+        try:
+            from subcog_hooks.embed.documents import DocumentEmbedder  # .3 s with its libraries
+            from subcog_hooks.embed.space import PACKAGED
+
+            return DocumentEmbedder(PACKAGED).query(text), ""
+        except ModelError as error:
+            note = error.message
+    encoder = StaticEncoder.open()
+    try:
+        return encoder.encode(text) or None, note
+    finally:
+        encoder.close()
+
+
+def _alpha(numbers: tuning.Tuning, query_type: str) -> tuple[float, str]:
+    if numbers.alpha is not None:
+        return numbers.alpha, "fusion.alpha"
+    by_type = float(getattr(numbers, query_type))
+    return adaptive(query_type, by_type, numbers.large, numbers.small, numbers.large)
+
+
+def _label(hit: TeamHit) -> str:
+    """Return how sure the answer is of a hit, by how many channels have it among their first; relevance is not judged there."""
+    return VERY_HIGH if hit.agreement == 1.0 and len(hit.ranks) > 1 else HIGH if len(hit.ranks) > 1 else LOW
+
+
+def _result(hit: TeamHit, *, explain: bool) -> dict[str, object]:
+    known: dict[str, object] = {
+        **results.described_memory(hit.memory),
+        "author": hit.author,
+        "score": hit.score,
+        "relevance": None,
+        "confidence": _label(hit),
+        "found_by": sorted(hit.ranks),
+        "ranks": hit.ranks,
+        "scores": hit.scores,
+    }
+    if explain:
+        known["explain"] = {
+            "agreement": hit.agreement,
+            "contributions": hit.contributions,
+            "factors": {"agreement": hit.lift, "recency": hit.age},
+        }
+    return known
+
+
+def _show(hits: list[TeamHit], asked: SearchOptions, read_as: str, offset: int) -> None:
+    if hits and terminal.is_drawn and not asked.explain:
+        from subcog_hooks.cli.support.views import memories_view  # rich, for a terminal alone
+
+        labels = [_label(hit).replace("_", " ") for hit in hits]
+        terminal.draw(memories_view([hit.memory for hit in hits], PREVIEW_OF_TEAM, labels))
+        return
+    for number, hit in enumerate(hits, offset + 1):
+        memory = hit.memory
+        terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}  ({memory.noted})")
+        if asked.explain:
+            channels = "; ".join(f"{name} rank {rank}, {hit.scores[name]:.4g}" for name, rank in hit.ranks.items())
+            added = ", ".join(f"{name} {amount:.4g}" for name, amount in hit.contributions.items())
+            for line in (
+                f"{number}. score {hit.score:g}, confidence {_label(hit)}",
+                f"found by {channels or 'nothing else but its neighbours'}",
+                read_as,
+                f"the score is the sum of {added}, times {hit.lift:.4g} for agreement and {hit.age:.4g} for age",
+            ):
+                terminal.pieces((f"    {line}", DIM))

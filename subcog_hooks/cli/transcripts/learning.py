@@ -1,0 +1,263 @@
+"""The transcripts that `subcog learn` reads, and what it says of them: how many, how old, and what was proposed."""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from subcog_hooks.capture.sessions import files, transcript
+from subcog_hooks.capture.sessions import learning as sessions
+from subcog_hooks.capture.sessions.files import TranscriptFile
+from subcog_hooks.capture.sessions.kinds import SESSION_KINDS
+from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
+from subcog_hooks.capture.sessions.proposals import ORIGIN, is_from_session
+from subcog_hooks.capture.sessions.turns import TypedTurn
+from subcog_hooks.cli.claude_code import claude_notes
+from subcog_hooks.cli.decided.decisions import counted
+from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support.output import day, safe, terminal
+from subcog_hooks.errors import ConfigError, StoreError, UsageError
+from subcog_hooks.memory.model import Memory, now_ms
+from subcog_hooks.memory.store import Store
+from subcog_hooks.pace import Pace
+from subcog_hooks.paths import Home
+from subcog_hooks.redaction.redact import describe, redact
+from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING
+from subcog_hooks.state import learnable, learned
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.learned import Said
+
+LEFT_OUT, NEVER = "capture.sessions_except", "capture.sessions_never"
+DAY_MS = 86_400_000
+COUNTED_SINCE = "30d"  # what is older is swept by the client
+MOST_COUNTED = 100_000_000  # bytes that are read to count what could be proposed: five seconds at rest
+SHOWN_FAULTS = 10
+SHOWN_CALL, SHOWN_TURN = 120, 500  # characters
+STATE_BUSY_MS = 2_000.0
+_AGES = {"h": DAY_MS // 24, "d": DAY_MS, "w": 7 * DAY_MS, "m": 30 * DAY_MS, "y": 365 * DAY_MS}
+
+
+def found(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], int]:
+    """Return the transcripts to be read, and how many sessions are left for later since they are not over yet.
+
+    folder: of transcripts, None for all of the client's; file: the only one, idle or not. Raises UsageError, ConfigError.
+    """
+    if file is not None:
+        one = files.at_path(os.path.abspath(file))
+        if one is None:
+            raise UsageError(f"{file} is no file", "name a transcript: subcog learn --session FILE")
+        return [one], 0
+    every = found_all(folder)
+    idle = [one for one in every if one.changed <= now_ms() - files.IDLE_MS]
+    return idle, len(every) - len(idle)
+
+
+def found_all(folder: str | None) -> list[TranscriptFile]:
+    """Return all transcripts of a folder, None for all of the client's, also of sessions that go on.
+
+    Raises UsageError, ConfigError.
+    """
+    at = os.path.abspath(folder) if folder is not None else os.path.join(claude_notes.config_folder(), "projects")
+    if folder is None and not os.path.isdir(at):
+        return []  # the client has not been used yet
+    if not os.path.isdir(at):
+        raise UsageError(f"{at} is no folder", "name the folder of the transcripts, as --transcripts DIR")
+    return files.find(at)
+
+
+def age(text: str | None, now: int) -> int:
+    """Return the moment so long ago, as milliseconds since the epoch; 0 for None. Raises UsageError.
+
+    >>> age("2w", 14 * DAY_MS), age(None, 5)
+    (0, 0)
+    """
+    if text is None:
+        return 0
+    number, unit = text[:-1], text[-1:].lower()
+    if not number.isdecimal() or unit not in _AGES or len(number) > 4:
+        raise UsageError(f"--since is {text!r}", "give an age, as 12h, 30d, 8w, 6m or 1y")
+    return max(0, now - int(number) * _AGES[unit])
+
+
+def options(since: str | None, *, dry_run: bool) -> LearningOptions:
+    """Return what a run may read and write. Raises UsageError, ConfigError."""
+    return LearningOptions(since=age(since, now_ms()), left_out=left_out(), never=_never(), dry_run=dry_run)
+
+
+def left_out() -> list[str]:
+    """Return the projects and folders to which nobody is to listen. Raises ConfigError."""
+    return _names_in(LEFT_OUT)
+
+
+def _never() -> list[str]:
+    """Return the kinds that are not to be proposed. Raises ConfigError."""
+    for kind in (names := _names_in(NEVER)):
+        if kind not in SESSION_KINDS:
+            raise ConfigError(f"{NEVER} has {safe(kind)!r}", f"the kinds are {', '.join(SESSION_KINDS)}")
+    return names
+
+
+def _names_in(setting: str) -> list[str]:
+    names = [name.strip() for name in str(session.settings()[setting]).split(",")]
+    return [name for name in names if name]
+
+
+@contextmanager
+def opened(*, dry_run: bool) -> Iterator[tuple[Store | None, State | None]]:
+    """Yield the store and the state: for reading where nothing is to be written, None for what there is none of yet."""
+    home = session.home()
+    if dry_run:
+        state = State.open(home, STATE_BUSY_MS) if os.path.exists(home.state_db) else None
+        try:
+            with session.reading() as store:
+                yield store, state
+        finally:
+            if state:
+                state.close()
+        return
+    with session.writing() as store:
+        state = State.open(home, STATE_BUSY_MS)
+        try:
+            yield store, state
+        finally:
+            state.close()
+
+
+def at_rest(home: Home, breath: Pace) -> str:
+    """Look at the sessions that are over, and return what came of it, "" where none has anything new. Raises SubcogError.
+
+    Where the setting says no more than that it is to be asked, what could be proposed is counted.
+    """
+    if not os.path.isdir(os.path.join(claude_notes.config_folder(), "projects")):
+        return ""
+    only_counts = session.settings()[SESSIONS_SETTING] == COUNTED_AT_REST
+    transcripts, _ = found(None, None)
+    with opened(dry_run=only_counts) as (store, noted):
+        asked = options(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
+        stamp = 0
+        if only_counts:
+            transcripts = _worth_counting(transcripts, asked.since)
+            stamp = _stamp_of(transcripts)
+            if noted and learnable.find_counted(noted) == stamp:
+                return ""  # what could be proposed is known, since nothing is read that was not then
+        report = sessions.learn(transcripts, store, noted, asked, lambda _: None, breath)
+        if report.proposed and store and not only_counts:
+            session.follow(store)
+    if not report.is_cut_short:
+        _note_learnable(home, len(report.proposed) if only_counts else 0, stamp)
+    if not report.read:
+        return ""
+    verb = "could be proposed" if only_counts else "proposed"
+    return f"{len(report.proposed)} {verb}, of {counted(report.turns, 'prompt')} in {counted(report.read, 'session')}"
+
+
+def _note_learnable(home: Home, count: int, stamp: int) -> None:
+    state = State.open(home, STATE_BUSY_MS)
+    try:
+        learnable.note(state, count)
+        learnable.note_counted(state, stamp)
+    finally:
+        state.close()
+
+
+def _worth_counting(transcripts: Sequence[TranscriptFile], since: int) -> list[TranscriptFile]:
+    """Return the transcripts with something said since then: of a lot the latest, MOST_COUNTED bytes."""
+    kept: list[TranscriptFile] = []
+    size = 0
+    for one in reversed(transcripts):
+        size += one.size
+        if one.changed < since or (kept and size > MOST_COUNTED):
+            break
+        kept.append(one)
+    return kept[::-1]
+
+
+def _stamp_of(transcripts: Sequence[TranscriptFile]) -> int:
+    """Return a number that is another as soon as one of the transcripts is."""
+    told = "\n".join(f"{one.path} {one.size}" for one in transcripts)
+    return int.from_bytes(hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=7).digest())
+
+
+def how_said() -> dict[str, Said]:
+    """Return how the proposals came about, by the ids of their memories; none where that is no longer known."""
+    home = session.home()
+    if not os.path.exists(home.state_db):
+        return {}
+    try:
+        state = State.open(home, STATE_BUSY_MS)
+    except StoreError:
+        return {}
+    try:
+        return learned.find_proposed(state)
+    finally:
+        state.close()
+
+
+def turn_of(memory: Memory) -> TypedTurn | None:
+    """Return the turn that a memory is out of, None where its transcript is gone."""
+    path, _, row = memory.source.removeprefix(ORIGIN).rpartition(":")
+    if not is_from_session(memory) or files.at_path(path) is None:  # another program's word is no path to be opened
+        return None
+    at, has_more = 0, True
+    while has_more:
+        try:
+            reading = transcript.read(path, at)
+        except OSError:
+            return None
+        for turn in reading.turns:
+            if row in (turn.uuid, str(turn.offset)):
+                return turn
+        at, has_more = reading.end, reading.has_more
+    return None
+
+
+def told_of(memory: Memory, said: Said | None) -> list[tuple[str, str]]:
+    """Return what a person should know of a proposal, each by its name: how sure it is, the turn, what stood before."""
+    lines = []
+    if said:
+        often = f", said in {said.sessions} sessions since {day(said.since)}" if said.sessions > 1 and said.since else ""
+        lines.append(("certainty", f"{said.certainty:.2f}{often}"))
+    turn = turn_of(memory)
+    if turn is None:
+        return lines
+    before = turn.before
+    if call := " ".join(filter(None, (before.tool, before.path or before.command))):
+        became = f" ({before.outcome})" if before.outcome else ""
+        lines.append(("behind", f"{redact(call).text[:SHOWN_CALL]}{became}"))
+    if " ".join(turn.text.split()) != memory.content:
+        lines.append(("turn", " ".join(redact(turn.text).text.split())[:SHOWN_TURN]))
+    return lines
+
+
+def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int) -> None:
+    """Say, before anything is read, what will be: how many sessions of how many folders, how large, and since when."""
+    folders = {os.path.dirname(one.path) for one in transcripts}
+    size = sum(one.size for one in transcripts)
+    what = f"{counted(len(transcripts), 'session')} in {counted(len(folders), 'folder')}, {size / 1e6:,.1f} MB"
+    since = f", from {day(transcripts[0].changed)} on" if transcripts else ""
+    terminal.say(f"reading what you typed in {what}{since}")
+    if waiting:
+        terminal.say(f"left for later: {counted(waiting, 'session')}, not idle for three hours yet")
+
+
+def tell(report: LearningReport, *, dry_run: bool) -> None:
+    """Say what came of a run."""
+    for problem in report.problems[:SHOWN_FAULTS]:
+        terminal.complain(f"subcog: {safe(problem)}")
+    if len(report.problems) > SHOWN_FAULTS:
+        terminal.complain(f"subcog: and {len(report.problems) - SHOWN_FAULTS} more")
+    if report.damaged:
+        terminal.say(f"{counted(report.damaged, 'row')} can not be read, and were skipped")
+    if report.left_out:
+        terminal.say(f"left out {counted(report.left_out, 'prompt')}, by {LEFT_OUT}")
+    if report.removed:
+        terminal.say(describe(report.removed))
+    read = f"read {counted(report.turns, 'prompt')} of {counted(report.read, 'session')}"
+    unchanged = f", {report.unchanged} unchanged" if report.unchanged else ""
+    kinds = Counter(one.kind for one in report.proposed)
+    shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+    verb = "would propose" if dry_run else "proposed"
+    terminal.say(f"{read}{unchanged}; {verb} {len(report.proposed)}{f' ({shown})' if shown else ''}")
+    if report.proposed and not dry_run:
+        terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")

@@ -1,0 +1,105 @@
+"""What the client's files say of our plugin, and which programs are found."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.cli.claude_code import client
+from tests.e2e.machine import posix
+
+PLUGIN = "subcog@subcog"
+ENTRY = {"scope": "user", "installPath": "/x", "version": "0.1.0"}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository, and the work goes on in it."""
+    folder = tmp_path / "repository"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def known(tmp_path: Path, plugins: object, marketplaces: object) -> None:
+    """Write what the client keeps of plugins and marketplaces."""
+    folder = tmp_path / "claude" / "plugins"
+    folder.mkdir(parents=True)
+    (folder / "installed_plugins.json").write_text(json.dumps(plugins))
+    (folder / "known_marketplaces.json").write_text(json.dumps(marketplaces))
+
+
+def switched(tmp_path: Path, repository: Path, **switches: object) -> None:
+    """Write settings, each with what it says of the plugin."""
+    (repository / ".claude").mkdir()
+    files = {
+        "user": tmp_path / "claude" / "settings.json",
+        "project": repository / ".claude" / "settings.json",
+        "local": repository / ".claude" / "settings.local.json",
+    }
+    for name, value in switches.items():
+        files[name].write_text(json.dumps({"enabledPlugins": {PLUGIN: value, "other@subcog": True}}))
+
+
+# Each row was tried with the real client, in both versions.
+@pytest.mark.parametrize(
+    ("switches", "enabled_by", "runs_for_the_user"),
+    [
+        ({"user": True}, "user", True),
+        ({"user": True, "project": False}, None, True),
+        ({"user": True, "project": False, "local": True}, "local", True),
+        ({"user": False}, None, False),
+        ({"user": False, "project": True}, "project", False),
+        ({"project": True}, "project", False),
+        ({"project": True, "local": False}, None, False),
+        ({}, None, False),
+    ],
+)
+def test_last_settings_that_name_the_plugin_decide(
+    tmp_path: Path, repository: Path, switches: dict[str, object], enabled_by: str | None, runs_for_the_user: bool
+) -> None:
+    known(tmp_path, {"version": 2, "plugins": {PLUGIN: [ENTRY], "other@subcog": [ENTRY]}}, {"subcog": {}})
+    switched(tmp_path, repository, **switches)
+    (plugin,) = client.plugins()
+    assert (plugin.id, plugin.version, plugin.enabled_by) == (PLUGIN, "0.1.0", enabled_by)
+    assert plugin.runs_where("user") is runs_for_the_user
+    assert plugin.runs_where("project") is (enabled_by is not None)
+
+
+def test_plugin_of_a_known_marketplace_runs_without_being_installed(tmp_path: Path, repository: Path) -> None:
+    known(tmp_path, {"version": 2, "plugins": {}}, {"subcog": {}})
+    switched(tmp_path, repository, project=True)
+    assert client.plugins() == [client.Plugin(PLUGIN, "", {"project": True})]
+
+
+def test_plugin_of_an_unknown_marketplace_is_none(tmp_path: Path, repository: Path) -> None:
+    known(tmp_path, {"version": 2, "plugins": {}}, {"other": {}})
+    switched(tmp_path, repository, project=True)
+    assert client.plugins() == []
+
+
+@pytest.mark.parametrize(
+    "content", [None, [], {"plugins": []}, {"plugins": {PLUGIN: "x"}}, {"plugins": {PLUGIN: [{"version": 1}]}}]
+)
+def test_files_of_another_form_are_no_reason_to_fail(tmp_path: Path, repository: Path, content: object) -> None:
+    known(tmp_path, content, content)
+    (tmp_path / "claude" / "settings.json").write_text("[" * 100_000)
+    assert [plugin.version for plugin in client.plugins()] in ([], [""])
+
+
+@posix
+def test_programs_are_found_by_full_folders_of_the_path_alone(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (repository, repository / "bin", repository / "own"):
+        folder.mkdir(exist_ok=True)
+        (folder / "subcog").write_text("")
+        (folder / "subcog").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "bin"]))
+    assert client.on_path("subcog") is None
+    assert client.runnable(["subcog", "hook"]) is None
+    monkeypatch.setenv("PATH", os.pathsep.join([".", str(repository / "own")]))
+    assert client.runnable(["subcog", "hook"]) == [str(repository / "own" / "subcog"), "hook"]
+    assert client.runnable(["bin/subcog", "hook"]) is None
+    assert client.runnable([str(repository / "bin" / "subcog"), "hook"]) == [str(repository / "bin" / "subcog"), "hook"]
+    (repository / "own" / "subcog").chmod(0o644)
+    assert client.runnable(["subcog", "hook"]) is None

@@ -1,0 +1,76 @@
+"""What a model writes is taken apart: nothing but short plain texts about the notes that were sent is made use of."""
+
+import json
+
+import pytest
+
+from subcog_hooks.cli.suggesting import conflicts, enriching
+from subcog_hooks.cli.suggesting.enriching import Written, read_answer
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.state.suggestions import GLOB, KEYWORD, STANDING
+
+TOKEN = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
+
+
+def answer(*notes: object) -> str:
+    return json.dumps({"notes": notes})
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "why\x1b[31m is the crane red?",
+        "is this \u202e hidden?",
+        "what? " * 100,
+        "who",
+        f"what does the token {TOKEN} open?",
+        7,
+        {"text": "why is it so?"},
+        None,
+    ],
+    ids=["colour", "bidi", "long", "short", "a secret", "a number", "an object", "null"],
+)
+def test_what_is_no_plain_short_question_is_left_out(question: object) -> None:
+    found = read_answer(answer({"number": 1, "questions": [question, "Why is the crane red?"]}), 1)
+    assert found is not None
+    assert found[0].questions == ["Why is the crane red?"]
+
+
+def test_notes_that_were_not_sent_are_nobodys_and_the_first_word_on_one_counts() -> None:
+    notes = [{"number": number, "questions": [f"Is this about note {number}?"]} for number in (0, 3, -1, 2, 2)]
+    notes[-1]["questions"] = ["Is this another word on it?"]
+    found = read_answer(answer(*notes, {"number": "1", "questions": ["Is this a text?"]}), 2)
+    assert found is not None
+    assert [one.questions for one in found] == [[], ["Is this about note 2?"]]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"notes": 1}', '{"notes": [1]}', '{"notes": [{}]}', "[" * 100_000, "x" * 1_000_000]
+)
+def test_an_answer_of_another_form_is_none(text: str) -> None:
+    assert read_answer(text, 3) is None
+    assert conflicts.read_answer(text, 3) is None
+
+
+def test_a_thousand_notes_give_no_more_than_were_sent() -> None:
+    found = read_answer(answer(*({"number": 1, "questions": ["Is it so?"] * 1000} for _ in range(1000))), 1)
+    assert found is not None
+    assert [one.questions for one in found] == [["Is it so?"]]
+
+
+def test_proposals_are_few_and_none_repeats_the_memory_or_holds_a_secret() -> None:
+    memory = Memory(id="a", content="The crane is inspected on Mondays.", keywords=("hoist",), paths=("ops/**",))
+    words = ["Crane", "hoist", "x", TOKEN, "lift\x07ing", "lifting gear"]
+    for start in range(0, len(words), enriching.MOST_KEYWORDS):
+        written = Written([], words[start : start + enriching.MOST_KEYWORDS], [], None)
+        assert set(enriching._proposed(memory, written)) <= {(KEYWORD, "lifting gear")}
+    globs = ["ops/**", "**", "/etc/**", "~/x", "a/[", "*.tf", "cranes/**"]
+    for glob in globs:
+        assert set(enriching._proposed(memory, Written([], [], [glob], None))) <= {(GLOB, "*.tf"), (GLOB, "cranes/**")}
+    assert len(list(enriching._proposed(memory, Written([], [], [f"a{number}/**" for number in range(99)], None)))) == 2
+
+
+@pytest.mark.parametrize(("said", "standing", "is_news"), [(None, True, True), (None, False, False), (False, True, False)])
+def test_standing_is_proposed_where_nobody_has_said_it_and_it_is_news(said: bool | None, standing: bool, is_news: bool) -> None:
+    memory = Memory(id="a", content="The crane was inspected on 3 May.", standing=said)
+    assert ([STANDING] if is_news else []) == [field for field, _ in enriching._proposed(memory, Written([], [], [], standing))]
