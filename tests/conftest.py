@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,6 +21,10 @@ for _size in (
     "LINES",
 ):  # readline sets them for the processes of pytest-xdist, and rich reads them when it is imported
     os.environ.pop(_size, None)
+
+# a process that was started in the background may have Ctrl-C ignored, and so would those that a test presses it for
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # the same examples in every run, however busy the machine is, so that a failure tells of a change;
 # `pytest --hypothesis-profile=default` looks for new ones

@@ -181,7 +181,7 @@ def test_a_key_that_is_no_letter_settles_nothing(bare: Machine, waiting: list[st
     shown = asked.read_until("prompts")
     asked.type(key)
     time.sleep(0.3)  # an escape is told from an arrow by what follows it
-    asked.type("q")
+    asked.type("qq")  # on a busy machine the first may come so soon after the escape that it belongs to it
     assert asked.end() == 0
     assert "0 settled, 2 still wait" in asked.written[len(shown) :]
     assert statuses(bare) == {OLD: "active", NEW: "pending", APART: "pending"}
