@@ -13,6 +13,7 @@ from subcog_hooks.recall.hits import AGREED, LEXICAL, QUESTIONS, SEMANTIC, Hit
 from subcog_hooks.recall.semantic import SearchSpace, Semantic
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.text import analysis
+from subcog_hooks.text.typed import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -306,17 +307,8 @@ def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int
     Words come first, and answer where meaning was wanted alone and fails. Raises IndexUnusable.
     """
     index, tuning, scope = sources.index, sources.tuning, request.scope
-    asked = query.analyse(request.text, index, within=lexical.scope(index, scope), correct=request.is_typed)
     by_words, by_meaning = _wanted(request.mode, tuning)
-    found = _search_words(request, asked, sources, deadline, deeper) if by_words else []
-    semantic: Semantic | None = None
-    if by_meaning and sources.space is not None:
-        semantic = Semantic(sources.space, sources.store, tuning.min_similarity * request.net.nearness)
-        near = channel.run(semantic, asked, scope, tuning.semantic_depth * deeper, deadline)
-        found.append(near)
-        semantic = semantic if near.failure is None else None
-    if semantic is None and not by_words:  # words are better than nothing
-        found += _search_words(request, asked, sources, deadline, deeper)
+    asked, found, semantic = _run_channels(request, sources, deadline, deeper)
     depths = {SEMANTIC: tuning.semantic_depth * deeper}
     is_complete = all(len(one.ranked) < depths.get(one.name, tuning.lexical_depth * deeper) for one in found)
     named = labels.named_by(request.text, index, scope) if by_words and request.by_labels else {}
@@ -338,6 +330,39 @@ def gather(request: Request, sources: Sources, deadline: "Deadline", deeper: int
     if by_meaning and sources.note:
         candidates.failures.append(sources.note)
     return candidates
+
+
+def _run_channels(
+    request: Request, sources: Sources, deadline: "Deadline", deeper: int
+) -> "tuple[query.Query, list[channel.Found], Semantic | None]":
+    """Return the query, what the channels of words and meaning found for it, and the latter if it could answer.
+
+    Meaning is searched beside words, from when its text is known. Most prompts mean what they say: before they are analysed.
+    """
+    index, tuning, scope = sources.index, sources.tuning, request.scope
+    by_words, by_meaning = _wanted(request.mode, tuning)
+    depth = tuning.semantic_depth * deeper
+    semantic: Semantic | None = None
+    if by_meaning and sources.space is not None:
+        semantic = Semantic(sources.space, sources.store, tuning.min_similarity * request.net.nearness)
+    beside = semantic if by_words else None
+    try:
+        if beside is not None and not request.is_typed:
+            beside.begin(ends_of(request.text), scope, depth, deadline)
+        asked = query.analyse(request.text, index, within=lexical.scope(index, scope), correct=request.is_typed)
+        if beside is not None:
+            beside.begin(asked.meant, scope, depth, deadline)
+        found = _search_words(request, asked, sources, deadline, deeper) if by_words else []
+        if semantic is not None:
+            found.append(channel.run(semantic, asked, scope, depth, deadline))
+    finally:
+        if semantic is not None:
+            semantic.end()
+    if semantic is not None and found[-1].failure is not None:
+        semantic = None
+    if semantic is None and not by_words:  # words are better than nothing
+        found += _search_words(request, asked, sources, deadline, deeper)
+    return asked, found, semantic
 
 
 def _search_words(

@@ -1,5 +1,9 @@
 """The channel of meaning: what is near, what is too far, filters, the deadline, and the query's one vector."""
 
+import _thread
+import sys
+from collections.abc import Callable
+
 import pytest
 
 from subcog_hooks.embed.static import StaticEncoder
@@ -174,3 +178,79 @@ def test_what_the_packaged_model_can_not_read_is_near_to_nothing(shelf: Shelf, t
     assert of.space
     of.space = SearchSpace(of.space.vectors, in_latin(StaticEncoder.open().encode))
     assert ids(find(of, text, mode="semantic")) == []
+
+
+def begun(shelf: Shelf, space: SearchSpace, text: str = ASKED.text, scope: Filter | None = None) -> Semantic:
+    """A channel whose search for a text goes on in a thread of its own."""
+    of = Semantic(space, shelf.store, 0.0)
+    of.begin(text, scope or Filter(), 10, ENOUGH)
+    return of
+
+
+@pytest.mark.parametrize("text", [ASKED.text, "a text that the query turns out not to mean"])
+def test_what_was_begun_beside_other_work_finds_the_same(shelf: Shelf, space: SearchSpace, text: str) -> None:
+    of = begun(shelf, space, text)
+    assert found(shelf, of) == found(shelf, Semantic(space, shelf.store, 0.0))
+    of.end()
+
+
+def test_it_is_begun_once_for_a_text_and_anew_for_another(
+    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[object] = []
+    start = _thread.start_new_thread
+
+    def count(run: Callable[..., object], given: tuple[object]) -> int:
+        threads.append(given)
+        return start(run, given)
+
+    monkeypatch.setattr(_thread, "start_new_thread", count)
+    of = begun(shelf, space)
+    for text in (ASKED.text, "another", "another"):
+        of.begin(text, Filter(), 10, ENOUGH)
+    of.end()
+    assert len(threads) == 2
+
+
+def test_a_scope_that_the_store_has_to_tell_is_not_searched_in_a_thread(
+    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_thread, "start_new_thread", lambda *_: pytest.fail("the store is read by two threads"))
+    of = begun(shelf, space, scope=Filter(tags=("blue",)))
+    assert found(shelf, of, Filter(tags=("blue",))) == {}
+
+
+def test_without_a_thread_to_be_had_it_is_searched_at_once(
+    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_thread, "start_new_thread", refuse)
+    assert list(found(shelf, begun(shelf, space))) == [*PLACES]
+
+
+def test_what_fails_in_the_thread_fails_where_it_is_wanted(shelf: Shelf, space: SearchSpace) -> None:
+    space.vectors._run("DROP TABLE codes")
+    of = begun(shelf, space)
+    with pytest.raises(StoreError):
+        of.search(ASKED, Filter(), 10, ENOUGH)
+    of.end()
+
+
+def test_a_thread_ends_at_the_deadline(shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "_STEPS", 1)
+    of = Semantic(space, shelf.store, 0.0)
+    of.begin(ASKED.text, Filter(), 10, Held(has_passed=True))
+    with pytest.raises(StoreError):
+        of.search(ASKED, Filter(), 10, ENOUGH)
+
+
+def test_the_interpreter_switches_as_before_when_it_has_ended(shelf: Shelf, space: SearchSpace) -> None:
+    before = sys.getswitchinterval()
+    of = begun(shelf, space)
+    assert sys.getswitchinterval() < before
+    of.end()
+    of.end()
+    assert sys.getswitchinterval() == before
+    assert list(found(shelf, of)) == [*PLACES]
