@@ -31,7 +31,16 @@ from typing import Any, NamedTuple  # of JSON
 from unittest.mock import patch
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import detached, model_ranking, pre_tool_use, second_look, session_start, surfacing, user_prompt_submit
+from subcog_hooks.hooks import (
+    detached,
+    look_again,
+    model_ranking,
+    pre_tool_use,
+    second_look,
+    session_start,
+    surfacing,
+    user_prompt_submit,
+)
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.look_again import Task
 from subcog_hooks.hooks.model_ranking import MOST_RANKED, Ranking
@@ -86,7 +95,9 @@ class Player:
             yield
         self._queries.save()
 
-    def _take(self, home: Home, _: Sequence[str], told: bytes) -> None:
+    def _take(self, home: Home, words: Sequence[str], told: bytes = b"") -> None:
+        if tuple(words) != look_again.WORDS:
+            return  # the work at rest, which nobody waits for
         self._started += 1
         self._close()  # as the hook's own process does, before the other has begun
         second_look.take(Task.from_text(told.decode()), home)
