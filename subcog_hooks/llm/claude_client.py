@@ -95,13 +95,13 @@ def _run(words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, 
             )
         except OSError as error:
             raise ProviderGone(f"Claude Code can not be run: {error.strerror}") from error
-        printed, code, is_late = _read(process, seconds)
+        printed, code, is_late = _read_until_end(process, seconds)
     if code == NOT_RUN and not printed and not is_late:
         raise ProviderGone("Claude Code can not be run")
     return printed, code, is_late
 
 
-def _read(process: "subprocess.Popen[bytes]", seconds: float) -> tuple[bytes, int, bool]:
+def _read_until_end(process: "subprocess.Popen[bytes]", seconds: float) -> tuple[bytes, int, bool]:
     """Return what the client prints until it ends, or is ended for being late."""
     late = threading.Event()
 
