@@ -235,6 +235,8 @@ def translated(error: apsw.Error, path: str) -> StoreError:
         return StoreError(f"{path} can not be opened: {reason}", "check the path and its permissions")
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
         return StoreError(f"{path} can not be written", "check its permissions")
+    if isinstance(error, apsw.IOError):  # whose text may be SQLite's "not an error", once it was rolled back
+        return StoreError(f"{path}: disk I/O error", "look whether the disk or a quota is full, and run `subcog doctor`")
     return StoreError(f"{path}: {error}", "run `subcog doctor`")
 
 

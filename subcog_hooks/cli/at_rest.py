@@ -2,11 +2,13 @@
 
 import typer
 
+from subcog_hooks import log
 from subcog_hooks.cli.rest import due, resting
 from subcog_hooks.cli.rest.breath import Breath
 from subcog_hooks.cli.rest.resting import Job
 from subcog_hooks.cli.support import session
 from subcog_hooks.embed import background
+from subcog_hooks.errors import SubcogError
 from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.paths import Home
 from subcog_hooks.settings.keys import (
@@ -30,7 +32,12 @@ def register(app: typer.Typer) -> None:
 
 def at_rest() -> None:
     """Work on what waits for a quiet moment; started by sessions that begin and commands that end, in the background."""
-    resting.work(session.home(), JOBS)
+    home = session.home()
+    try:
+        resting.work(home, JOBS)
+    except SubcogError as error:
+        log.write(home, f"the work at rest failed: {error.message}")  # started apart, nobody sees what it says
+        raise
 
 
 def start_if_due(home: Home) -> bool:

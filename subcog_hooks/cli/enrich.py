@@ -85,9 +85,9 @@ def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: St
             if not _may_ask(state):
                 break
             for checked in enrichment.ask_about(batch, provider, copy):
-                _tell(checked)
                 if not dry_run:
                     enrichment.keep(checked, provider.name, state)
+                _tell(checked)
             advance(len(batch))
 
 

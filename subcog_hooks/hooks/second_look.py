@@ -76,6 +76,7 @@ def main() -> None:
     except ValueError:
         return
     home = Home.find()
+    log.keep_reserve(home)
     try:
         occasions.with_sound_state(home, lambda: take(task, home))
         _let_learn(home)

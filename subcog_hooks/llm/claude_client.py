@@ -17,6 +17,7 @@ from typing import IO, Any
 from subcog_hooks.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
 from subcog_hooks.homes import places_at_hand
 from subcog_hooks.llm import project_variables
+from subcog_hooks.llm.lifeline import NOT_RUN, Lifeline
 from subcog_hooks.llm.question import Question
 from subcog_hooks.memory import project
 from subcog_hooks.paths import Home
@@ -80,18 +81,28 @@ def ask(program: str, model: str, question: Question, seconds: float) -> str:
 def _run(words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, seconds: float) -> tuple[bytes, int, bool]:
     """Run the client; return what it printed, its exit code, and whether it was ended for being late."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OF_A_SESSION)}
-    try:
-        process = subprocess.Popen(
-            words,
-            stdin=asked,
-            stdout=subprocess.PIPE,
-            stderr=complaint,
-            cwd=folder,
-            env=kept,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise ProviderGone(f"Claude Code can not be run: {error.strerror}") from error
+    with Lifeline() as lifeline:
+        try:
+            process = subprocess.Popen(
+                lifeline.words_for(words),
+                stdin=asked,
+                stdout=subprocess.PIPE,
+                stderr=complaint,
+                cwd=folder,
+                env=kept,
+                start_new_session=True,
+                pass_fds=lifeline.inherited,
+            )
+        except OSError as error:
+            raise ProviderGone(f"Claude Code can not be run: {error.strerror}") from error
+        printed, code, is_late = _read_until_end(process, seconds)
+    if code == NOT_RUN and not printed and not is_late:
+        raise ProviderGone("Claude Code can not be run")
+    return printed, code, is_late
+
+
+def _read_until_end(process: "subprocess.Popen[bytes]", seconds: float) -> tuple[bytes, int, bool]:
+    """Return what the client prints until it ends, or is ended for being late."""
     late = threading.Event()
 
     def end() -> None:

@@ -4,6 +4,8 @@ How much of the query a question has says little more than the closeness does, w
 beside it on development prompts, that had no weight, and how much of the question is asked had the most.
 """
 
+from subcog_hooks.memory.model import LEARNED
+from subcog_hooks.recall import logit
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.stopwords import STOP
 
@@ -17,15 +19,17 @@ if TYPE_CHECKING:
 class Likeness:
     """The question of a memory that a query is most like.
 
-    share: of the question's words that the query has; cosine: of the two, None where meaning was not compared.
+    share: of the question's words that the query has; cosine: of the two, None where meaning was not compared; least: the
+    value from which on the query is like the question.
     """
 
-    __slots__ = ("cosine", "question", "share")
+    __slots__ = ("cosine", "least", "question", "share")
 
-    def __init__(self, question: str, share: float, cosine: float | None) -> None:
+    def __init__(self, question: str, share: float, cosine: float | None, least: float = logit.LIKE) -> None:
         self.question = question
         self.share = share
         self.cosine = cosine
+        self.least = least
 
     @property
     def value(self) -> float:
@@ -42,11 +46,16 @@ def most_like(
     """
     asked = _stems(text, analysers)
     found = [
-        Likeness(question.text, len(stems & asked) / len(stems) if stems else 0.0, cosines.get(place))
+        Likeness(
+            question.text,
+            len(stems & asked) / len(stems) if stems else 0.0,
+            cosines.get(place),
+            logit.LEARNED_LIKE if question.by == LEARNED else logit.LIKE,
+        )
         for place, question in enumerate(questions)
         for stems in (_stems(question.text, analysers),)
     ]
-    return max(found, key=lambda one: one.value)
+    return max(found, key=lambda one: one.value - one.least)
 
 
 def _stems(text: str, analysers: analysis.Analysers) -> set[str]:

@@ -271,8 +271,8 @@ class Candidates:
             leads = max(cosines.values()) >= self.cosines.get(seq, -1.0)
         else:
             leads = self._scores.get(QUESTIONS, {}).get(seq, -1.0) >= self.words.get(seq, 0.0)
-        is_like = found.value > logit.LIKE
-        return found.question if is_like else None, logit.with_question(terms, found.value, leads=leads)
+        is_like = found.value > found.least
+        return found.question if is_like else None, logit.with_question(terms, found.value, found.least, leads=leads)
 
     def _question_cosines(self, seq: int) -> dict[int, float]:
         if self._semantic is None:

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,7 @@ PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are pai
 WAGES = "When do employees receive their salary?"  # has no word of it
 FAR = "How are domain notifications passed on without a message broker?"  # nothing comes near it
 LONG_S = 20.0  # for the process on a busy machine
+GONE_S = 2.0  # within which a client is, after the look that has asked it
 TRIES = 8
 
 pytestmark = linux  # processes are looked for in /proc
@@ -456,6 +457,28 @@ def test_a_prompt_that_may_hold_a_secret_is_shown_to_no_model(chosen: Machine, s
     silent(chosen, f"{WAGES} The api_key=zQ8vKp2LxR7mNc4T is set.")
     looked(chosen)
     assert server.requests == []
+
+
+def test_the_users_client_is_gone_with_a_look_that_is_killed(paid: Machine) -> None:
+    client, begun = paid.root / "claude", paid.root / "client"
+    client.write_text(f"#!/bin/sh\necho $$ > {begun}.new\nmv {begun}.new {begun}\nsleep 60\n")
+    client.chmod(0o755)
+    for key, value in (("llm.at_rest", "claude"), ("llm.client", str(client))):
+        assert paid.run("config", "set", key, value).code == 0
+    silent(paid)
+    wait_until(begun.exists, LONG_S)
+    asked = int(begun.read_text())
+    assert command_of(asked)
+    (look,) = [pid for pid in looking(paid) if b"--second-look" in command_of(pid)]
+    os.kill(look, signal.SIGKILL)
+    wait_until(lambda: not command_of(asked), GONE_S)
+
+
+def wait_until(holds: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_without_that_choice_no_model_is_asked(chosen: Machine, server: LlmServer) -> None:

@@ -6,11 +6,12 @@ call of a tool right after it, which hands its answer over. Only the model's vec
 `gate` and `real` ask each prompt in a session of its own. `crowd` plays the sessions of twelve histories in order, in projects
 that hold the memories of all the others, too. The sets lie outside of the repository. Part A is what was chosen on.
 
-No language model is asked. With --ranker one is simulated that chooses among the best fifteen by the labels, and is right for
-that share of the prompts; for the others it names none where one helps, and the first where none does.
+No language model is asked. With --rankers some are simulated that choose among the best fifteen by the labels, and are right
+for that share of the prompts; for the others they name none where one helps, and the first where none does. `none` is the
+neural query alone.
 
 Example: python -m tests.eval.second_looks --sets real,crowd --part B
-Example: python -m tests.eval.second_looks --sets real --ranker 0.8
+Example: python -m tests.eval.second_looks --sets real,crowd --rankers none,1.0,0.8
 """
 
 import argparse
@@ -30,7 +31,16 @@ from typing import Any, NamedTuple  # of JSON
 from unittest.mock import patch
 
 from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import detached, model_ranking, pre_tool_use, second_look, session_start, surfacing, user_prompt_submit
+from subcog_hooks.hooks import (
+    detached,
+    look_again,
+    model_ranking,
+    pre_tool_use,
+    second_look,
+    session_start,
+    surfacing,
+    user_prompt_submit,
+)
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.look_again import Task
 from subcog_hooks.hooks.model_ranking import MOST_RANKED, Ranking
@@ -43,6 +53,8 @@ from tests.eval.gate.trials import ids_in
 from tests.eval.systems import PATIENCE_MS
 
 GATE, REAL, CROWD = "gate", "real", "crowd"
+PARTS = ("A", "B")
+ALONE = "none"  # no ranker
 
 
 class Shown(NamedTuple):
@@ -63,6 +75,8 @@ class Player:
     def __init__(self, home: Home, kept: Path, folder: Path, ranker: float | None = None) -> None:
         """ranker: the share of the prompts for which a simulated model is right, None for no model."""
         self._home = home
+        if ranker is not None:  # whoever has a model gets second looks for short notes, too
+            homes._subcog(Path(home.root), "config", "set", "llm.at_rest", "claude")
         self._ranker = ranker
         self._helps: frozenset[str] = frozenset()
         self._folder = str(folder)
@@ -81,7 +95,9 @@ class Player:
             yield
         self._queries.save()
 
-    def _take(self, home: Home, _: Sequence[str], told: bytes) -> None:
+    def _take(self, home: Home, words: Sequence[str], told: bytes = b"") -> None:
+        if tuple(words) != look_again.WORDS:
+            return  # the work at rest, which nobody waits for
         self._started += 1
         self._close()  # as the hook's own process does, before the other has begun
         second_look.take(Task.from_text(told.decode()), home)
@@ -171,16 +187,20 @@ def measured(played: Sequence[tuple[dict[str, Any], Shown]]) -> dict[str, object
 # ---- crowd -----------------------------------------------------------------------------------------------------------------
 
 
-def crowded(part: str | None, kept: Path) -> dict[str, object]:
-    """The figures of the histories: who was helped by a prompt, where nothing was to be said, and how often a look started."""
+def crowded(part: str | None, kept: Path, rankers: Sequence[float | None] = (None,)) -> list[dict[str, object]]:
+    """The figures of the histories, by ranker: whom a prompt helped, where nothing was to be said, how often a look began."""
     running = _run_eval()
     stories = {file: json.loads(file.read_text(encoding="utf-8")) for file in sorted((SHARED / "life").glob("*.json"))}
-    count: Counter[str] = Counter()
+    counts: list[Counter[str]] = [Counter() for _ in rankers]
     for file, story in stories.items():
         if part in (None, story["part"]):
             sessions = sorted({prompt["session"] for prompt in story["prompts"]})
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as aside:
-                _play(file.stem, story, running.crowd_of(stories, file, sessions), Path(aside), kept, count)
+                _play(file.stem, story, running.crowd_of(stories, file, sessions), Path(aside), kept, rankers, counts)
+    return [_figures_of(count) for count in counts]
+
+
+def _figures_of(count: Counter[str]) -> dict[str, object]:
     prompts, late = max(1, count["prompts"]), max(1, count["late"])
     return {
         "prompts": count["prompts"],
@@ -194,14 +214,26 @@ def crowded(part: str | None, kept: Path) -> dict[str, object]:
     }
 
 
-def _play(name: str, story: dict[str, Any], others: dict[Any, list[Any]], aside: Path, kept: Path, count: Counter[str]) -> None:
-    """Play the sessions of a history. others: the memories of the other histories, by the session before which they come."""
+def _play(
+    name: str,
+    story: dict[str, Any],
+    others: dict[Any, list[Any]],
+    aside: Path,
+    kept: Path,
+    rankers: Sequence[float | None],
+    counts: Sequence[Counter[str]],
+) -> None:
+    """Play the sessions of a history, with each ranker in a home of its own.
+
+    others: the memories of the other histories, by the session before which they come.
+    """
     home, work = aside / "home", aside / "work"
     work.mkdir()
     project = f"git.example/{name}"
     subprocess.run(["git", "init", "-q", str(work)], check=True)
     subprocess.run(["git", "-C", str(work), "remote", "add", "origin", f"https://{project}.git"], check=True)
-    player = Player(Home(str(home)), kept, work)
+    played = [aside / f"home-{number}" for number in range(len(rankers))]
+    players = [Player(Home(str(one)), kept, work, ranker) for one, ranker in zip(played, rankers, strict=True)]
     known: set[str] = set()
     for session in sorted({prompt["session"] for prompt in story["prompts"]}):
         new = [memory for memory in story["memories"] if memory["session"] < session and memory["id"] not in known]
@@ -212,11 +244,24 @@ def _play(name: str, story: dict[str, Any], others: dict[Any, list[Any]], aside:
             batch = aside / "batch.jsonl"
             batch.write_text("".join(json.dumps(_row(memory, project)) + "\n" for memory in new), encoding="utf-8")
             homes._subcog(home, "import", str(batch), "--wait")
-        with player.playing():
-            player.begin(f"{name}-{session}")
-            for prompt in story["prompts"]:
-                if prompt["session"] == session:
-                    _count(prompt, player.prompt(prompt["prompt"], f"{name}-{session}"), count)
+        for one, player, count in zip(played, players, counts, strict=True):
+            if new:
+                _take_memories(home, one)
+            with player.playing():
+                player.begin(f"{name}-{session}")
+                for prompt in story["prompts"]:
+                    if prompt["session"] == session:
+                        shown = player.prompt(prompt["prompt"], f"{name}-{session}", prompt["helps"])
+                        _count(prompt, shown, count)
+
+
+def _take_memories(source: Path, target: Path) -> None:
+    """Put the memories of one home into another, which keeps its own state and settings."""
+    target.mkdir(exist_ok=True)
+    for database in target.glob("memories.db*"):
+        database.unlink()
+    shutil.rmtree(target / "index", ignore_errors=True)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("state.db*", "config.toml", "log"), dirs_exist_ok=True)
 
 
 def _row(memory: dict[str, Any], project: str) -> dict[str, object]:
@@ -254,18 +299,19 @@ def main() -> None:
         prog="python -m tests.eval.second_looks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", default=f"{REAL},{GATE},{CROWD}", help="of real, gate, crowd (all)")
-    parser.add_argument("--part", choices=["A", "B"], help="of the projects and people (both)")
-    parser.add_argument("--ranker", type=float, metavar="SHARE", help="simulate a model, of real and gate (none)")
+    parser.add_argument("--part", choices=["A", "B"], help="of the projects and people (both, one by one)")
+    parser.add_argument("--rankers", default=ALONE, metavar="SHARES", help=f"models that are simulated, or {ALONE}")
     parser.add_argument("--homes", type=Path, default=homes.DEFAULT, help="where imported sets are kept (.cache/eval)")
     options = parser.parse_args()
+    rankers = [None if share == ALONE else float(share) for share in options.rankers.split(",")]
     for name in options.sets.split(","):
-        is_crowd = name == CROWD
-        found = (
-            crowded(options.part, options.homes)
-            if is_crowd
-            else measured(asked(name, options.part, options.homes, options.ranker))
-        )
-        print(name, options.part or "A and B", json.dumps(found, indent=1), flush=True)
+        for part in [options.part] if options.part else PARTS:
+            if name == CROWD:
+                found = crowded(part, options.homes, rankers)
+            else:
+                found = [measured(asked(name, part, options.homes, ranker)) for ranker in rankers]
+            for ranker, figures in zip(options.rankers.split(","), found, strict=True):
+                print(name, part, f"ranker: {ranker}", json.dumps(figures, indent=1), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 """The user's own client as a model, where it does what it should not: a program of the test's stands in for it."""
 
 import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +14,9 @@ from subcog_hooks.llm import claude_client
 from subcog_hooks.llm.question import Question
 from subcog_hooks.paths import Home
 
-SHORT_S = 0.3  # for a client that does not answer
+SHORT_S = 0.6  # for a client that does not answer
 LONG_S = 20.0
+SOON_S = 2.0  # after our end
 ANSWER = '{"is_error": false, "structured_output": {"numbers": [1]}}'
 ASKED = Question("Name numbers.", "Note 1:\nthe crane", "notes", "Numbers.", {"type": "object"})
 
@@ -64,13 +68,10 @@ def test_it_is_told_on_its_input_alone_and_has_no_terminal(client: Path) -> None
 def test_one_that_does_not_end_is_ended_with_what_it_has_started(client: Path, script: str) -> None:
     started = time.monotonic()
     with pytest.raises(ProviderTimeout, match="did not answer in"):
-        says(client, f"echo $$ > {client}.pid\n{script}", SHORT_S)
+        says(client, f"ps -o pgid= -p $$ > {client}.group\n{script}", SHORT_S)
     assert time.monotonic() - started < LONG_S
-    group = int(Path(f"{client}.pid").read_text())
-    deadline = time.monotonic() + LONG_S
-    while _is_there(group):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    group = int(Path(f"{client}.group").read_text())
+    wait_until(lambda: not _is_there(group), LONG_S)
 
 
 def _is_there(group: int) -> bool:
@@ -107,3 +108,32 @@ def test_one_that_can_not_be_run_is_gone(client: Path) -> None:
     client.chmod(0o755)
     with pytest.raises(ProviderGone, match="can not be run"):
         claude_client.ask(str(client), "haiku", ASKED, LONG_S)
+
+
+def test_it_ends_with_us_when_we_are_killed_and_so_does_what_it_has_started(client: Path, tmp_path: Path) -> None:
+    client.write_text(f"#!/bin/sh\nsleep 60 &\necho $$ $! > {client}.started\nmv {client}.started {client}.pids\nwait\n")
+    client.chmod(0o755)
+    asking = "from subcog_hooks.llm import claude_client, question\n"
+    asking += f"asked = question.Question('', '', '', '', {{}})\nclaude_client.ask({str(client)!r}, 'haiku', asked, {LONG_S})"
+    process = subprocess.Popen([sys.executable, "-c", asking], env={**os.environ, "SUBCOG_HOME": str(tmp_path)})
+    try:
+        wait_until(Path(f"{client}.pids").exists, LONG_S)
+        started = [int(number) for number in Path(f"{client}.pids").read_text().split()]
+        assert all(map(_is_running, started))
+        process.kill()
+        wait_until(lambda: not any(map(_is_running, started)), SOON_S)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _is_running(process: int) -> bool:
+    told = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False).stdout.strip()
+    return bool(told) and not told.startswith("Z")  # what is over waits for whoever has taken it over
+
+
+def wait_until(holds: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

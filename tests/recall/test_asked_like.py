@@ -3,13 +3,13 @@
 import pytest
 
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import AnsweredQuestion
+from subcog_hooks.memory.model import LEARNED, MODEL, AnsweredQuestion
 from subcog_hooks.memory.store import Filter
 from subcog_hooks.recall import lexical, query
 from subcog_hooks.recall.asked_like import Likeness, most_like
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.recall.hits import LEXICAL, QUESTIONS
-from subcog_hooks.recall.logit import LIKE, LIKE_WEIGHT
+from subcog_hooks.recall.logit import LEARNED_LIKE, LIKE, LIKE_WEIGHT
 from subcog_hooks.recall.relevance import NAMES
 from tests.recall.shelf import ENOUGH, Shelf, find, first, handed, ids, memory
 
@@ -182,3 +182,16 @@ def test_a_word_of_another_language_finds_its_other_forms(shelf: Shelf) -> None:
     terms = {term.whole: term for term in query.analyse("Wie wird eine Überweisung erstattet?", shelf.index()).terms}
     assert terms["uberweisung"].known
     assert "eine" not in terms
+
+
+def test_a_question_that_was_learned_needs_less_likeness(shelf: Shelf) -> None:
+    question = "which handshake replaced passwords"
+    for by in (MODEL, LEARNED):
+        shelf.add(None, memory(f"{PKCE} ({by})", id=by, questions=(AnsweredQuestion(question, by),)))
+    shelf.fill()
+    answer = handed(shelf.by_words(), "What is it with the handshake and the passwords of 1999?")
+    hits = {hit.memory.id: hit for hit in answer.hits}
+    adds = {by: {name: (value, adds) for name, value, adds in hit.terms}["asked_like"] for by, hit in hits.items()}
+    assert adds[MODEL][0] == adds[LEARNED][0]
+    assert adds[LEARNED][1] - adds[MODEL][1] == pytest.approx(LIKE_WEIGHT * (LIKE - LEARNED_LIKE), abs=1e-3)
+    assert hits[LEARNED].relevance > hits[MODEL].relevance

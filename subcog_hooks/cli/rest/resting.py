@@ -143,6 +143,7 @@ def _run(home: Home, job: Job, look: "Callable[[], Seen] | None") -> LastRun:
 
 def _begin(home: Home) -> None:
     """Note that work is under way: should this process be killed, a session that begins goes on with it."""
+    log.keep_reserve(home)
     record = rest_record.read(home)
     record.next_at, record.settings = UNDER_WAY, rest_record.settings_time(home)
     rest_record.write(home, record)

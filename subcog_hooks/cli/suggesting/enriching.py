@@ -185,8 +185,8 @@ def _is_narrow(glob: str) -> bool:
     return True
 
 
-def check(memory: Memory, questions: Sequence[str], copy: Trial) -> Checked:
-    """Return which of the questions hold; the copy has these then. Raises StoreError."""
+def check(memory: Memory, questions: Sequence[str], copy: Trial, by: str = MODEL) -> Checked:
+    """Return which of the questions hold; the copy has these then. by: who puts them, one of ORIGINS. Raises StoreError."""
     index = LexicalIndex.open(copy.home)
     kept: list[str] = []
     dropped: Counter[str] = Counter()
@@ -194,14 +194,14 @@ def check(memory: Memory, questions: Sequence[str], copy: Trial) -> Checked:
         said = [memory.content, *[one.text for one in memory.questions], *kept]
         if any(word_share(question, text, index) >= SAME for text in said):
             dropped[REPEATS] += 1
-        elif reason := _reason_against(question, memory, kept, copy):
+        elif reason := _reason_against(question, memory, kept, copy, by):
             dropped[reason] += 1
         else:
             kept.append(question)
     return Checked(memory, tuple(kept), dropped)
 
 
-def _reason_against(question: str, memory: Memory, kept: Sequence[str], copy: Trial) -> str:
+def _reason_against(question: str, memory: Memory, kept: Sequence[str], copy: Trial, by: str) -> str:
     """Return why a question does not hold, "" where it does; the copy has it then."""
     scope = session.scope_of(memory)
     (before,) = copy.find([question], scope, FIRST)
@@ -210,7 +210,7 @@ def _reason_against(question: str, memory: Memory, kept: Sequence[str], copy: Tr
     others = [(other.id, asked.text) for other in before if other.id != memory.id for asked in other.questions][:MOST_OTHERS]
     texts = [text for _, text in others]
     firsts = [found[:1] for found in copy.find(texts, scope, 1)]
-    _put(memory, [*kept, question], copy)
+    _put(memory, [*kept, question], copy, by)
     (after, *since) = copy.find([question, *texts], scope, 1)
     reason = SECOND if [one.id for one in after] != [memory.id] else ""
     for (other, _), first, now in zip(others, firsts, since, strict=True):
@@ -218,14 +218,14 @@ def _reason_against(question: str, memory: Memory, kept: Sequence[str], copy: Tr
         if was_first and [one.id for one in now] != [other]:
             reason = reason or TAKES
     if reason:
-        _put(memory, kept, copy)
+        _put(memory, kept, copy, by)
     return reason
 
 
-def _put(memory: Memory, written: Sequence[str], copy: Trial) -> None:
-    copy.change(memory.id, {"questions": with_written(memory, written)})
+def _put(memory: Memory, written: Sequence[str], copy: Trial, by: str) -> None:
+    copy.change(memory.id, {"questions": with_written(memory, written, by)})
 
 
-def with_written(memory: Memory, written: Sequence[str]) -> tuple[AnsweredQuestion, ...]:
-    """Return a memory's questions with those that a model has written, marked as such."""
-    return (*memory.questions, *[AnsweredQuestion(text, MODEL) for text in written])
+def with_written(memory: Memory, written: Sequence[str], by: str = MODEL) -> tuple[AnsweredQuestion, ...]:
+    """Return a memory's questions with those that somebody else has written, marked as theirs."""
+    return (*memory.questions, *[AnsweredQuestion(text, by) for text in written])

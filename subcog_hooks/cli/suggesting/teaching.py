@@ -200,7 +200,8 @@ class _School:
         for place, text in enumerate(remedies.needs_of(was)[:MOST_NEEDS]):
             if len(text) < SHORTEST or not text.isprintable() or redact(text).text != text:
                 continue
-            if enriching.check(memory, [text], self._copy).kept and self._comes(memory, was, self._copy.home):
+            holds = bool(enriching.check(memory, [text], self._copy, LEARNED).kept)
+            if holds and self._comes(memory, was, self._copy.home):
                 served = [other for other in others if self._comes(memory, other, self._copy.home)]
                 if any(other.session != was.session for other in served):
                     return Lesson(text, place, was, served)

@@ -1,0 +1,160 @@
+"""A disk that is full while something is done at rest: the log says so, the store is whole, and it is done later."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.paths import Home
+from subcog_hooks.state.connection import State
+from subcog_hooks.state.decision_log import LOOK_EVENT
+from tests.e2e.machine import DATA, Machine, assert_silent, linux
+from tests.e2e.test_second_look import LATE, LONG_S, PAYROLL, WAGES, called, looking
+from tests.e2e.test_teaching import AGAIN, questions, used
+
+SIZE = "24m"
+QUESTION_OF_A_MODEL = "When do employees receive their salary?"
+NOTES = {"number": 1, "questions": [QUESTION_OF_A_MODEL], "keywords": [], "files": [], "standing": "unclear"}
+
+pytestmark = linux
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A small file system of its own."""
+    folder = tmp_path_factory.mktemp("disk")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=0700", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.fixture(scope="module")
+def known(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that knows when wages are paid, with final vectors, to be copied."""
+    machine = Machine(subcog_command, tmp_path_factory.mktemp("known"))
+    memories = [json.loads(line) for line in (DATA / "memories.jsonl").read_text(encoding="utf-8").splitlines()]
+    file = machine.root / "memories.jsonl"
+    rows = [*memories, {"id": LATE, "content": PAYROLL}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert machine.run("import", str(file), "--trust", "user", "--wait").code == 0
+    return machine.home
+
+
+@pytest.fixture
+def small(subcog_command: str, disk: Path, known: Path, tmp_path: Path) -> Iterator[Machine]:
+    """A machine whose home lies on the small disk."""
+    machine = Machine(subcog_command, tmp_path / "machine")
+    machine.home = disk / "memories"
+    shutil.copytree(known, machine.home)
+    aside = tmp_path / "aside"  # copies on which questions are tried
+    aside.mkdir()
+    machine.environment |= {"SUBCOG_HOME": str(machine.home), "SUBCOG_BACKGROUND": "1", "TMPDIR": str(aside)}
+    state = State.open(Home(str(machine.home)), 1_000)
+    state.run("INSERT INTO flags VALUES ('teaching', 9e12)")  # nothing is done at rest but by a test's own word
+    state.close()
+    yield machine
+    free(machine)
+    shutil.rmtree(machine.home)
+
+
+def fill(machine: Machine) -> None:
+    descriptor = os.open(machine.home.parent / "full", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        while os.write(descriptor, b"x" * 4_096):
+            pass
+    except OSError:
+        assert os.fstatvfs(descriptor).f_bavail == 0
+    finally:
+        os.close(descriptor)
+
+
+def free(machine: Machine) -> None:
+    (machine.home.parent / "full").unlink(missing_ok=True)
+
+
+def choose_client(machine: Machine, answer: object, *, fills: bool) -> None:
+    """Let a program that fills the disk first, or not, answer as the user's own client."""
+    client = machine.root / "claude"
+    told = json.dumps({"is_error": False, "structured_output": answer})
+    does = f"dd if=/dev/zero of={machine.home.parent}/full bs=4096 2>{os.devnull}\n" if fills else ""
+    client.write_text(f"#!/bin/sh\n{does}echo '{told}'\n")
+    client.chmod(0o755)
+    if fills:
+        for key, value in (("llm.at_rest", "claude"), ("llm.client", str(client))):
+            assert machine.run("config", "set", key, value).code == 0
+
+
+def lines(machine: Machine) -> list[str]:
+    return (machine.home / "log" / "hook.log").read_text().splitlines()
+
+
+def wait_for_looks(machine: Machine) -> None:
+    deadline = time.monotonic() + LONG_S
+    while looking(machine):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_sound(machine: Machine) -> bool:
+    return b"ok  store sound" in machine.run("doctor").stdout
+
+
+def test_a_second_look_says_so_and_the_next_one_finds_it(small: Machine) -> None:
+    choose_client(small, {"numbers": [1]}, fills=True)
+    assert_silent(small.prompt(WAGES, "first"))
+    wait_for_looks(small)
+    assert [line for line in lines(small) if "a second look failed" in line and "the disk is full" in line]
+    assert_silent(small.prompt(WAGES, "meanwhile"))
+    wait_for_looks(small)
+    free(small)
+    assert is_sound(small)
+    assert [one.outcome for one in small.decisions() if one.event == LOOK_EVENT] == []
+    small.run("config", "set", "llm.at_rest", "none")
+    assert_silent(small.prompt(WAGES, "later"))
+    wait_for_looks(small)
+    assert called(small, "later") == [LATE]
+
+
+def test_questions_that_a_model_has_written_are_asked_for_again(small: Machine) -> None:
+    choose_client(small, {"notes": [NOTES]}, fills=True)
+    done = small.run("enrich", "--limit", "1")
+    assert (done.code, done.stdout) == (3, b"")
+    assert done.stderr.splitlines()[1:] == [done.stderr.splitlines()[-1]]  # one line behind what is sent
+    assert b"the disk is full; free some space" in done.stderr
+    free(small)
+    assert is_sound(small)
+    assert questions(small) == []
+    choose_client(small, {"notes": [NOTES]}, fills=False)
+    assert small.run("enrich", "--limit", "1").code == 0
+    assert [one["text"] for one in questions(small)] == [QUESTION_OF_A_MODEL]  # type: ignore[index]
+
+
+def test_what_was_to_be_learned_is_learned_later(small: Machine) -> None:
+    used(small, WAGES, "one")
+    used(small, AGAIN, "two")
+    small.run("at-rest")  # nothing is due, and a lock is there
+    let_teach(small)
+    fill(small)
+    small.run("at-rest")
+    assert "the disk is full" in lines(small)[-1]
+    free(small)
+    assert is_sound(small)
+    assert questions(small) == []
+    let_teach(small)
+    assert small.run("at-rest").code == 0
+    assert len(questions(small)) == 1
+
+
+def let_teach(machine: Machine) -> None:
+    state = State.open(Home(str(machine.home)), 1_000)
+    state.run("DELETE FROM flags WHERE name = 'teaching'")
+    state.close()
