@@ -62,6 +62,25 @@ def note_read(state: "State", path: str, read: ReadSoFar, heard: "Sequence[Heard
     state.run("INSERT OR REPLACE INTO flags VALUES ('uncompared', 1)")
 
 
+def find_asked(state: "State", path: str) -> ReadSoFar | None:
+    """Return how far a model was asked about a transcript, None for not at all."""
+    for (noted,) in state.run("SELECT content_hash FROM enriched WHERE memory = ?", (_asked_about(path),)):
+        size, end, digest = str(noted).split()
+        return ReadSoFar(int(size), int(end), digest)
+    return None
+
+
+def note_asked(state: "State", path: str, read: ReadSoFar) -> None:
+    """Note how far a model was asked about a transcript, whatever came of it."""
+    values = (_asked_about(path), f"{read.size} {read.end} {read.digest}")
+    state.run("INSERT OR REPLACE INTO enriched VALUES (?, ?)", values)
+
+
+def _asked_about(path: str) -> str:
+    """Return the name of a transcript among the texts about which a model was asked: no id of a memory has a blank."""
+    return f"session {path}"
+
+
 def is_compared(state: "State") -> bool:
     """Return whether all that was heard is compared with each other."""
     return not state.run("SELECT 1 FROM flags WHERE name = 'uncompared'")

@@ -23,12 +23,15 @@ from subcog_hooks.state import learned
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from subcog_hooks.capture.sessions.files import TranscriptFile
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
     from subcog_hooks.pace import Pace
     from subcog_hooks.state.connection import State
+
+    AnyProposal = TypeVar("AnyProposal", bound=Proposal)
 
 MOST_HEARD = 3_000  # the latest unsure ones that are compared with each other: three seconds
 _NEVER = 2.0  # above any certainty
@@ -146,7 +149,7 @@ def _learn_from(
 ) -> bool:
     """Read what is new in a transcript, as far as one reading goes, and store it. Return whether another one is to follow."""
     try:
-        start = _start_of(file, learned.find_read(state, file.path) if state else None)
+        start = start_of(file, learned.find_read(state, file.path) if state else None)
         if start is None:
             report.unchanged += 1
             return False
@@ -176,7 +179,7 @@ def _learn_from(
             (sure if one.certainty >= bar else unsure).append(one)
     sure.sort(key=lambda one: -one.certainty)
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
-    new = _store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
+    new = store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
     report.proposed += new
     there = {one.id for one in new} | ({*store.by_ids([one.id for one in sure])} if store else set())
     repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
@@ -197,8 +200,8 @@ def _learn_from(
     return False
 
 
-def _start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int | None:
-    """Return where to read from, None where nothing is new. Raises OSError."""
+def start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int | None:
+    """Return where to read a transcript from, bytes, None where nothing is new since `before`. Raises OSError."""
     if before is None:
         return 0
     is_same = file.size >= before.end and files.digest_before(file.path, before.end) == before.digest
@@ -207,14 +210,14 @@ def _start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int |
     return before.end if file.size > before.size else None
 
 
-def _store_new(
-    found: "Sequence[Proposal]",
+def store_new(
+    found: "Sequence[AnyProposal]",
     store: "Store | None",
     options: LearningOptions,
     places: Places,
     report: LearningReport,
-) -> list[Proposal]:
-    """Store the proposals that are not known yet, and return them. Raises StoreError."""
+) -> "list[AnyProposal]":
+    """Store the proposals that are not known yet, and return them; `report` has their faults then. Raises StoreError."""
     unknown = {one.id: one for one in found}
     if store and unknown:
         known = {*store.by_ids(list(unknown)), *store.purged_sections(list(unknown))}
@@ -282,7 +285,7 @@ def _raise_repeated(
                 continue
             one = _in_context(one, options)
             one.known_at = group.repeated_at
-            report.proposed += _store_new([one], store, options, places, report)
+            report.proposed += store_new([one], store, options, places, report)
         if one:
             one.sessions, one.since, one.certainty = group.sessions, group.since, group.certainty
         if store and state and not options.dry_run:

@@ -13,7 +13,7 @@ from subcog_hooks.cli.support.amendment import changed, joined
 from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
-from subcog_hooks.memory.model import NOTED, PENDING, Memory, now_ms
+from subcog_hooks.memory.model import NOTED, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
@@ -53,6 +53,8 @@ def source_of(memory: Memory) -> str:
     >>> source_of(Memory(id="a", content="x", trust="agent")), source_of(Memory(id="a", content="x", source="adr/0001.md"))
     ('noted by an agent', 'adr/0001.md')
     """
+    if proposals.is_written_by_model(memory):
+        return f"{WRITTEN_BY_MODEL}, of what you said in session {proposals.session_of(memory)}"
     if proposals.is_from_session(memory):
         return f"said in session {proposals.session_of(memory)}"
     return memory.source or NOTED.get(memory.trust, "noted by you")

@@ -11,14 +11,14 @@ from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
 from subcog_hooks.capture.sessions.kinds import SESSION_KINDS
 from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
-from subcog_hooks.capture.sessions.proposals import ORIGIN, is_from_session
+from subcog_hooks.capture.sessions.proposals import is_from_session
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import session
 from subcog_hooks.cli.support.output import day, safe, terminal
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
-from subcog_hooks.memory.model import Memory, now_ms
+from subcog_hooks.memory.model import FROM_SESSION, Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.pace import Pace
 from subcog_hooks.paths import Home
@@ -196,7 +196,7 @@ def how_said() -> dict[str, Said]:
 
 def turn_of(memory: Memory) -> TypedTurn | None:
     """Return the turn that a memory is out of, None where its transcript is gone."""
-    path, _, row = memory.source.removeprefix(ORIGIN).rpartition(":")
+    path, _, row = memory.source.removeprefix(FROM_SESSION).rpartition(":")
     if not is_from_session(memory) or files.at_path(path) is None:  # another program's word is no path to be opened
         return None
     at, has_more = 0, True
@@ -259,5 +259,3 @@ def tell(report: LearningReport, *, dry_run: bool) -> None:
     shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
     verb = "would propose" if dry_run else "proposed"
     terminal.say(f"{read}{unchanged}; {verb} {len(report.proposed)}{f' ({shown})' if shown else ''}")
-    if report.proposed and not dry_run:
-        terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")
