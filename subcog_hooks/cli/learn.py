@@ -8,6 +8,7 @@ import typer
 
 from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
+from subcog_hooks.capture.sessions.fixes import FixProposal
 from subcog_hooks.capture.sessions.learning import LearningOptions
 from subcog_hooks.capture.sessions.proposals import Proposal, WrittenProposal, is_from_session
 from subcog_hooks.cli.decided.decisions import counted
@@ -76,17 +77,18 @@ def learn(
     with learning.opened(dry_run=dry_run) as (store, state):
         with progress.of_items("reading", sum(one.size for one in found)) as advance:
             report = sessions.learn(found, store, state, options, advance)
-        if report.proposed and store and not dry_run:
+        proposed: list[Proposal | FixProposal] = [*report.proposed, *report.fixes]
+        if proposed and store and not dry_run:
             session.follow(store)
         if state and not dry_run:
             learnable.note_counted(state, 0)  # it is to be counted anew
             if not (transcripts or file or since):
                 learnable.note(state, 0)  # all that there was is proposed
-    for one in report.proposed:
+    for one in proposed:
         _print(one, as_jsonl=as_jsonl)
     learning.tell(report, dry_run=dry_run)
     written = _ask_model(found, provider, options, as_jsonl=as_jsonl) if provider else []
-    if (report.proposed or written) and not dry_run:
+    if (proposed or written) and not dry_run:
         terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")
         embedding.afterwards()
 
@@ -117,9 +119,13 @@ def _ask_model(
     return report.proposed
 
 
-def _print(one: Proposal, *, as_jsonl: bool) -> None:
+def _print(one: Proposal | FixProposal, *, as_jsonl: bool) -> None:
     if as_jsonl:
         terminal.json(one.line())
+        return
+    if isinstance(one, FixProposal):
+        often = f"{one.kind} for {safe(one.owner)}  shown by {len(one.seen)} sessions since {day(one.since)}  "
+        terminal.pieces(("     ", ACCENT), (often, DIM), (safe(one.text), ""))
         return
     if isinstance(one, WrittenProposal):
         quoted = ("  of: ", DIM), (safe(one.quote), DIM)

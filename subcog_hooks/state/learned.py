@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
     from subcog_hooks.state.connection import State
 
+MOST_FIXES_KEPT = 5_000
+_FIX, _FIX_END = "fix ", "fix!"  # begins the names of flags that say who has shown a fix; and what sorts behind them
+
 
 class ReadSoFar:
     """A transcript that was read. size: of the file then; end: of what was read, bytes; digest: of what stands before that."""
@@ -125,8 +128,26 @@ def find_proposed(state: "State") -> dict[str, Said]:
     return {str(id_): Said(_share(certainty), _whole(sessions), _whole(since)) for id_, certainty, sessions, since in rows}
 
 
+def find_fix(state: "State", key: str) -> dict[str, int]:
+    """Return which sessions have shown a command that failed and then worked, each with when: milliseconds since the epoch.
+
+    key: a hash of the project and the two forms.
+    """
+    begin = f"{_FIX}{key} "
+    rows = state.run("SELECT name, until FROM flags WHERE name >= ? AND name < ?", (begin, f"{_FIX}{key}!"))
+    return {str(name)[len(begin) :]: _whole(at) for name, at in rows}
+
+
+def note_fix(state: "State", key: str, session: str, at: int) -> None:
+    """Note that a session has shown it. Those shown longest ago are let go of above MOST_FIXES_KEPT."""
+    state.run("INSERT OR IGNORE INTO flags VALUES (?, ?)", (f"{_FIX}{key} {session}", at))
+    old = "SELECT name FROM flags WHERE name >= ? AND name < ? ORDER BY until DESC LIMIT -1 OFFSET ?"
+    state.run(f"DELETE FROM flags WHERE name IN ({old})", (_FIX, _FIX_END, MOST_FIXES_KEPT))  # noqa: S608 - a constant
+
+
 def forget_all(state: "State") -> None:
-    """Forget what was heard and proposed. How far was read stays: what was erased is not to be proposed again."""
+    """Forget what was heard, shown and proposed. How far was read stays: what was erased is not to be proposed again."""
+    state.run("DELETE FROM flags WHERE name >= ? AND name < ?", (_FIX, _FIX_END))
     for table in ("heard", "proposed"):
         state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these two
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.suggesting import calls
-from subcog_hooks.llm.providers import ANTHROPIC, OPENAI
+from subcog_hooks.cli.transcripts import asking
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
+from subcog_hooks.settings.keys import ANTHROPIC, OPENAI
 from subcog_hooks.state import learned, llm_calls
 from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
-from tests.llm_server import LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text
+from tests.llm_server import Behaviour, LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text
 from tests.transcripts import PROJECTS, Writer
 
 RULE = "Don't use npm here, we're on pnpm"  # which the floor proposes
@@ -41,11 +42,11 @@ def server(subcog: Run) -> Iterator[LlmServer]:
         yield server
 
 
-def proposes(*memories: object) -> "object":
+def proposes(*memories: object) -> Behaviour:
     return says_text(json.dumps({"memories": memories}))
 
 
-def memory(quote: str = HINT, text: str = ABOUT_HINT, **fields: object) -> dict[str, object]:
+def memory(quote: object = HINT, text: str = ABOUT_HINT, **fields: object) -> dict[str, object]:
     return {"quote": quote, "memory": text, "questions": [WHERE], "kind": "fact", "scope": "project", **fields}
 
 
@@ -158,10 +159,8 @@ def test_an_answer_of_another_form_is_one_line_and_the_session_is_asked_about_ag
 
 @pytest.mark.parametrize("behaviour", [floods(), fails(500), garbage(), hangs_up(), breaks_off(), drips()])
 def test_a_server_that_fails_costs_a_call_and_nothing_that_the_floor_found(
-    subcog: Run, sessions: Path, server: LlmServer, behaviour: object, monkeypatch: pytest.MonkeyPatch
+    subcog: Run, sessions: Path, server: LlmServer, behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from subcog_hooks.cli.transcripts import asking
-
     monkeypatch.setattr(asking, "CALL_S", 0.5)
     session(sessions, "one", RULE, HINT)
     server.play(behaviour)
@@ -200,9 +199,7 @@ def test_secrets_private_spans_pasted_logs_and_sessions_left_out_are_not_sent(
     subcog: Run, sessions: Path, server: LlmServer
 ) -> None:
     private = f"never use {KEY} here. <private>Call Ann at home.</private> The box is wiped over night, so keep nothing on it."
-    pasted = (
-        "this is what it says:\n```\nTraceback (most recent call last):\n  boom at ship.py\n```\nplease look into why that is"
-    )
+    pasted = "this is what it says:\n```\nTraceback (most recent call last):\n  boom at ship.py\n```\nplease look into it"
     session(sessions, "one", private, "the password is hunter2x for the staging box, in case you need it", pasted)
     session(sessions, "two", HINT, folder="/home/dev/secret")
     session(sessions, "three", f"[nomem] {HINT}")

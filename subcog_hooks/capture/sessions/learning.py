@@ -9,7 +9,8 @@ import os
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.capture.import_report import Options
-from subcog_hooks.capture.sessions import files, proposals, repetition, transcript
+from subcog_hooks.capture.sessions import files, fixes, proposals, repetition, transcript
+from subcog_hooks.capture.sessions.kinds import COMMAND
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER
@@ -23,15 +24,30 @@ from subcog_hooks.state import learned
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeVar
+    from typing import Protocol, TypeVar
 
+    from subcog_hooks.capture.jsonl import Row
     from subcog_hooks.capture.sessions.files import TranscriptFile
+    from subcog_hooks.capture.sessions.fixes import FixProposal, Seen
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
     from subcog_hooks.pace import Pace
     from subcog_hooks.state.connection import State
 
-    AnyProposal = TypeVar("AnyProposal", bound=Proposal)
+    class Storable(Protocol):
+        """A proposal, whoever makes it."""
+
+        removed: Removed
+
+        @property
+        def id(self) -> str: ...
+        @property
+        def source(self) -> str: ...
+        @property
+        def folder(self) -> str: ...
+        def row(self, root: str | None, now: int) -> Row: ...
+
+    AnyProposal = TypeVar("AnyProposal", bound=Storable)
 
 MOST_HEARD = 3_000  # the latest unsure ones that are compared with each other: three seconds
 _NEVER = 2.0  # above any certainty
@@ -71,6 +87,8 @@ class LearningReport:
 
     __slots__ = (
         "damaged",
+        "fixes",
+        "fixes_seen",
         "heard",
         "heard_now",
         "is_cut_short",
@@ -91,6 +109,8 @@ class LearningReport:
         self.left_out = 0  # turns, by the setting
         self.problems: list[str] = []
         self.proposed: list[Proposal] = []
+        self.fixes: list[FixProposal] = []  # proposed, too
+        self.fixes_seen: dict[str, Seen] = {}  # which sessions have shown each, by its key
         self.removed: Removed = ()
         self.heard: list[learned.Heard] = []  # in a run that notes nothing
         self.heard_now: set[tuple[str, int]] = set()  # the places of what was heard in this run
@@ -181,6 +201,9 @@ def _learn_from(
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
     new = store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
     report.proposed += new
+    wanted = [one for one in reading.fixes if COMMAND not in options.never and one.at >= options.since]
+    shown = fixes.hold_together(wanted, file.path, places, state, report.fixes_seen)
+    report.fixes += store_new([one for one in shown if one.is_repeated], store, options, places, report)
     there = {one.id for one in new} | ({*store.by_ids([one.id for one in sure])} if store else set())
     repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
     listened_to = (*unsure, *rest, *repeats)
@@ -193,6 +216,7 @@ def _learn_from(
         for one in (one for one in sure if one.id in there):
             learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at))
         if is_all:
+            fixes.note_shown(state, shown)
             size = reading.end if reading.has_more else file.size
             learned.note_read(state, file.path, learned.ReadSoFar(size, reading.end, digest), heard)
         state.commit()
@@ -225,7 +249,7 @@ def store_new(
     if not unknown:
         return []
     now = now_ms()
-    rows = [(one.source, one.row(places.root_of(one.turn.folder), now)) for one in unknown.values()]
+    rows = [(one.source, one.row(places.root_of(one.folder), now)) for one in unknown.values()]
     rows = [(place, row) for place, row in rows if not (store and store.by_hash(row.memory.content_hash))]
     imported = importing.run_reading(
         rows, lambda _: False, frozenset(), store, Options(dry_run=options.dry_run), lambda _: None
@@ -262,7 +286,7 @@ def _raise_repeated(
     stored = {
         memory.id: memory
         for memory in (store.all((PENDING, "active", "deleted")) if store else ())
-        if proposals.is_from_session(memory)
+        if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST
     }
     known = sorted(stored.values(), key=lambda one: (_READING_ORDER.index(one.status), one.created_at, one.id))
     fresh = sorted((one for one in new.values() if one.id not in stored), key=lambda one: (one.turn.at, one.id))

@@ -50,6 +50,10 @@ class Proposal:
         return SECTION + hash_content(f"{FROM_SESSION}{said}\0{words}")[:12]
 
     @property
+    def folder(self) -> str:
+        return self.turn.folder
+
+    @property
     def source(self) -> str:
         return f"{FROM_SESSION}{self.path}:{self.turn.uuid or self.turn.offset}"
 

@@ -93,7 +93,7 @@ class QuotedMemory(NamedTuple):
 
 
 class BorneOut(NamedTuple):
-    """What of an answer holds, each behind the turn that it quotes; and how much does not, by why."""
+    """The proposals of an answer that hold, each behind the turn that it quotes. dropped: how many do not, by why."""
 
     kept: tuple[tuple[ShownTurn, QuotedMemory], ...]
     dropped: Counter[str]

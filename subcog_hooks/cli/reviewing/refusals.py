@@ -4,6 +4,8 @@ import os
 from collections.abc import Sequence
 
 from subcog_hooks.capture.sessions import proposals
+from subcog_hooks.capture.sessions.fixes import TOOL_TRUST
+from subcog_hooks.capture.sessions.kinds import COMMAND
 from subcog_hooks.cli.reviewing import waiting
 from subcog_hooks.cli.support import author, session
 from subcog_hooks.cli.transcripts import learning
@@ -97,7 +99,9 @@ def never_again(one: Refused) -> str:
 
 
 def _kind_of(memory: Memory) -> str:
-    """Return the kind of what was said in a session, "" where its transcript is gone."""
+    """Return the kind of what came from a session, "" where its transcript is gone."""
+    if memory.trust == TOOL_TRUST:
+        return COMMAND
     turn = learning.turn_of(memory)
     again = proposals.propose(turn, "", memory.project) if turn else None
     return again.kind if again else ""

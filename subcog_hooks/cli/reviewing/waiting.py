@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.sessions import proposals
+from subcog_hooks.capture.sessions.fixes import TOOL_TRUST
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli.decided import decisions, trial
 from subcog_hooks.cli.decided.remedies import Rerun
@@ -55,6 +56,8 @@ def source_of(memory: Memory) -> str:
     """
     if proposals.is_written_by_model(memory):
         return f"{WRITTEN_BY_MODEL}, of what you said in session {proposals.session_of(memory)}"
+    if proposals.is_from_session(memory) and memory.trust == TOOL_TRUST:
+        return f"shown by session {proposals.session_of(memory)}"
     if proposals.is_from_session(memory):
         return f"said in session {proposals.session_of(memory)}"
     return memory.source or NOTED.get(memory.trust, "noted by you")

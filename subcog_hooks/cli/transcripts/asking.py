@@ -22,7 +22,7 @@ from subcog_hooks.cli.support import session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.cli.support.similar import similar_to
 from subcog_hooks.cli.transcripts import learning as transcripts
-from subcog_hooks.errors import ProviderError
+from subcog_hooks.errors import ProviderError, SubcogError
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.memory.model import MAX_QUESTIONS, PENDING, Memory, now_ms
@@ -40,8 +40,8 @@ _KNOWN = (PENDING, "active", "deleted")  # what came from sessions and is not pr
 class AskingReport:
     """The outcome of a run. asked: sessions; unusable: answers of another form; dropped: proposals that do not hold, by why.
 
-    joined: of what waits already in the person's own words, which has the model's questions now; repeated: of what is remembered, or
-    waits, or was dropped.
+    joined: of what waits already in the person's own words, which has the model's questions now; repeated: of what is
+    remembered, or waits, or was dropped.
     """
 
     __slots__ = ("asked", "dropped", "is_out_of_calls", "joined", "proposed", "repeated", "stored", "unusable")
@@ -131,8 +131,11 @@ def _find_unasked(
             return None
         reading = transcript.read(file.path, start, pace)
         digest = files.digest_before(file.path, reading.end)
-    except OSError as error:
-        report.stored.problems.append(f"{file.path} can not be read: {error.strerror}")
+    except SubcogError:
+        raise
+    except Exception as error:  # noqa: BLE001 - one file must not cost the others
+        said = error.strerror if isinstance(error, OSError) else f"an internal error: {type(error).__name__}"
+        report.stored.problems.append(f"{file.path} can not be read: {said}")
         return None
     heard = [turn for turn in reading.turns if not places.is_left_out(turn.folder, places.owner_of(turn.folder))]
     size = reading.end if reading.has_more else file.size
@@ -226,6 +229,7 @@ def disclose(provider: Provider, found: Sequence[TranscriptFile]) -> None:
 
 def tell(report: AskingReport, *, dry_run: bool) -> None:
     """Say what came of a run."""
+    transcripts.tell_problems(report.stored.problems)
     for reason, count in report.dropped.items():
         terminal.say(f"left out {counted(count, 'proposal')} of the model: they {reason}")
     known = report.joined + report.repeated
