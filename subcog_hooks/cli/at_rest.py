@@ -14,6 +14,8 @@ from subcog_hooks.paths import Home
 from subcog_hooks.settings.keys import (
     AT_REST,
     ENRICH,
+    LEARNED_AT_REST,
+    LLM_LEARNS,
     NO_LLM,
     NOT_LEARNED,
     NOTES_SETTING,
@@ -57,6 +59,11 @@ def _wants_questions(found: Settings) -> bool:
     return bool(found[ENRICH]) and found[AT_REST] != NO_LLM
 
 
+def _wants_words(found: Settings) -> bool:
+    is_asked = bool(found[LLM_LEARNS]) and found[AT_REST] != NO_LLM
+    return is_asked and found[SESSIONS_SETTING] == LEARNED_AT_REST
+
+
 def _take_notes(home: Home, breath: Breath) -> str:
     from subcog_hooks.cli.claude_code import claude_notes  # commands that end have no use for what the jobs need
 
@@ -67,6 +74,12 @@ def _learn(home: Home, breath: Breath) -> str:
     from subcog_hooks.cli.transcripts import learning  # as above
 
     return learning.at_rest(home, breath)
+
+
+def _ask(home: Home, breath: Breath) -> str:
+    from subcog_hooks.cli.transcripts import asking  # as above
+
+    return asking.at_rest(home, breath)
 
 
 def _teach(home: Home, breath: Breath) -> str:
@@ -97,6 +110,7 @@ def _embed(home: Home, breath: Breath) -> str:
 JOBS = (  # in the order in which they are done: what the first ones store is embedded by the last
     Job("Claude Code's notes", 10 * MINUTE_S, 10 * MINUTE_S, lambda found: bool(found[NOTES_SETTING]), _always, _take_notes),
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, lambda found: found[SESSIONS_SETTING] != NOT_LEARNED, _always, _learn),
+    Job("sessions by a model", 6 * HOUR_S, HOUR_S, _wants_words, _always, _ask),  # after the floor, whose words stand first
     Job("learned questions", 0.0, MINUTE_S, _always_wanted, due.has_lessons, _teach),  # it takes back what is not wanted
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, due.has_unasked, _enrich),
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, lambda found: bool(found[SHARE_URL] and found[SHARE_AT_REST]), _always, _share),

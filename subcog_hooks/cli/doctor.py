@@ -47,7 +47,7 @@ from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import NEVER, SECOND_LOOK
+from subcog_hooks.settings.keys import LLM_LEARNS, NEVER, SECOND_LOOK
 from subcog_hooks.state import cut_offs, decision_log, llm_calls, pause, rest_record, second_looks
 from subcog_hooks.state.connection import ASIDE, State, put_aside
 from subcog_hooks.state.decision import FAILED, Decision
@@ -422,7 +422,8 @@ def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> 
     senders = "`subcog enrich`, `search --rank` and second looks"
     if settings["llm.enrich"]:
         senders += ", and by llm.enrich what you store,"
-    findings.good(f"{who}; {senders} send it the texts of memories, {calls}")
+    typed = "; by llm.learn it is sent what you type in sessions" if settings[LLM_LEARNS] else ""
+    findings.good(f"{who}; {senders} send it the texts of memories{typed}; {calls}")
 
 
 def _second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:

@@ -8,6 +8,7 @@ import typer
 from subcog_hooks.cli.decided import trial
 from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.suggesting import enriching, enrichment
+from subcog_hooks.cli.suggesting.calls import CALL_S, CALLS_SETTING, Calls
 from subcog_hooks.cli.suggesting.conflicts import Pair, batches_of, find_pairs, question_about, read_answer
 from subcog_hooks.cli.suggesting.enriching import Checked
 from subcog_hooks.cli.support import author, completion, embedding, progress, session
@@ -17,6 +18,7 @@ from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store
+from subcog_hooks.pace import FULL_PACE
 from subcog_hooks.state import llm_calls
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.suggestions import CONFLICT
@@ -80,9 +82,10 @@ def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: St
         terminal.say("there is no memory to write questions for")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     _disclose(provider, counted(count, "memory", "memories"), len(batches))
+    calls = Calls(provider, state, session.settings())
     with trial.begun() as copy, progress.of_items("asking", count) as advance:
         for batch in batches:
-            if not _may_ask(state):
+            if not _may_ask(calls):
                 break
             for checked in enrichment.ask_about(batch, provider, copy):
                 if not dry_run:
@@ -102,12 +105,13 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
         raise typer.Exit(EXIT_NOTHING_FOUND)
     batches = list(batches_of(pairs))
     _disclose(provider, counted(len(pairs), "pair") + " of memories", len(batches))
+    calls = Calls(provider, state, session.settings())
     found = 0
     with progress.of_items("asking", len(pairs)) as advance:
         for batch in batches:
-            if not _may_ask(state):
+            if not _may_ask(calls):
                 break
-            numbers = read_answer(providers.ask(provider, question_about(batch), enrichment.CALL_S), len(batch))
+            numbers = read_answer(providers.ask(provider, question_about(batch), CALL_S), len(batch))
             if numbers is None:
                 raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
             for number, pair in enumerate(batch, 1):
@@ -142,13 +146,12 @@ def _disclose(provider: Provider, what: str, calls: int) -> None:
     terminal.say(f"{who} is sent the texts of {what}, in {counted(calls, 'call')}")
 
 
-def _may_ask(state: State) -> bool:
+def _may_ask(calls: Calls) -> bool:
     """Return whether there may be one call more today, which is counted then; say it where not."""
-    most = int(session.settings()[enrichment.CALLS])
-    if llm_calls.take(state, now_ms(), most):
-        return True
-    terminal.say(f"the {most} calls of today are made (llm.calls_a_day); the same command goes on tomorrow")
-    return False
+    is_allowed = calls.take(FULL_PACE)
+    if not is_allowed:
+        terminal.say(f"the {calls.most} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
+    return is_allowed
 
 
 def _chosen(ids: Sequence[str], limit: int, state: State) -> list[Memory]:

@@ -1,20 +1,27 @@
 """`subcog learn`: what you typed in sessions becomes memories that wait for your word."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
 from subcog_hooks.capture.sessions import learning as sessions
-from subcog_hooks.capture.sessions.proposals import Proposal, is_from_session
+from subcog_hooks.capture.sessions.files import TranscriptFile
+from subcog_hooks.capture.sessions.fixes import FixProposal
+from subcog_hooks.capture.sessions.learning import LearningOptions
+from subcog_hooks.capture.sessions.proposals import Proposal, WrittenProposal, is_from_session
 from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import author, embedding, progress, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal
-from subcog_hooks.cli.transcripts import learning
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.cli.transcripts import asking, learning
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
+from subcog_hooks.llm import providers
+from subcog_hooks.llm.providers import Provider
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES
 from subcog_hooks.memory.vectors import VectorStore
+from subcog_hooks.settings.keys import LLM_LEARNS
 from subcog_hooks.state import learnable, learned
 from subcog_hooks.state.connection import State
 
@@ -36,6 +43,10 @@ def learn(
         str | None, typer.Option("--since", metavar="AGE", help="Only what was said in the last 30d, 8w, 6m or 1y.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be proposed, and store nothing.")] = False,
+    asks: Annotated[
+        bool | None,
+        typer.Option("--llm/--no-llm", help="Ask the model of `llm.at_rest`, too; without either, as `llm.learn` says."),
+    ] = None,
     as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print what is proposed as JSON, a line each.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Erase all that came from sessions, kept or not.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget without a question.")] = False,
@@ -45,40 +56,80 @@ def learn(
 
     All is read here, on this machine; of a transcript nothing is kept but what is proposed. That waits for `subcog review`.
     A session that was read is read again only where it goes on. `capture.sessions_except` leaves out projects and folders.
+    With `--llm` a language model is sent what you typed, a call a session, and proposes in its words what quotes yours.
+    Commands that failed and worked in another form in two sessions of a project are proposed as such.
 
     Example: subcog learn --dry-run --since 30d
     """
     if author.is_agent() and not as_user:
         raise author.needs_consent("it reads what the person typed in all sessions")
     if forget:
-        if transcripts or file or since or dry_run or as_jsonl:
+        if transcripts or file or since or dry_run or as_jsonl or asks is not None:
             raise UsageError("--forget takes back all that came from sessions", "give it alone")
         _forget(is_sure=yes)
         return
     if transcripts and file:
         raise UsageError("--transcripts and --session exclude each other", "give one of them")
     options = learning.options(since, dry_run=dry_run)
+    provider = _model_to_ask(asks)
     found, waiting = learning.found(transcripts, file)
     learning.tell_what_is_read(found, waiting)
     with learning.opened(dry_run=dry_run) as (store, state):
         with progress.of_items("reading", sum(one.size for one in found)) as advance:
             report = sessions.learn(found, store, state, options, advance)
-        if report.proposed and store and not dry_run:
+        proposed: list[Proposal | FixProposal] = [*report.proposed, *report.fixes]
+        if proposed and store and not dry_run:
             session.follow(store)
         if state and not dry_run:
             learnable.note_counted(state, 0)  # it is to be counted anew
             if not (transcripts or file or since):
                 learnable.note(state, 0)  # all that there was is proposed
-    for one in report.proposed:
+    for one in proposed:
         _print(one, as_jsonl=as_jsonl)
     learning.tell(report, dry_run=dry_run)
-    if report.proposed and not dry_run:
+    written = _ask_model(found, provider, options, as_jsonl=as_jsonl) if provider else []
+    if (proposed or written) and not dry_run:
+        terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")
         embedding.afterwards()
 
 
-def _print(one: Proposal, *, as_jsonl: bool) -> None:
+def _model_to_ask(asks: bool | None) -> Provider | None:
+    """Return the model that is asked, None for none. Raises ProviderError where it is to be asked and nobody has chosen one."""
+    settings = session.settings()
+    if asks is False or (asks is None and not settings[LLM_LEARNS]):
+        return None
+    provider = providers.provider_at_rest(settings, session.home())
+    if provider is None and asks:
+        raise ProviderError("llm.at_rest is none", "choose who is asked: subcog config set llm.at_rest claude")
+    if provider is None:
+        terminal.say(f"{LLM_LEARNS} is true, but llm.at_rest is none: no model is asked")
+    return provider
+
+
+def _ask_model(
+    found: Sequence[TranscriptFile], provider: Provider, options: LearningOptions, *, as_jsonl: bool
+) -> list[WrittenProposal]:
+    """Ask a model about the sessions, print what it proposes, and return that. Raises ProviderError, StoreError."""
+    asking.disclose(provider, found)
+    with progress.of_items("asking", sum(one.size for one in found)) as advance:
+        report = asking.ask(found, provider, options, progress=advance)
+    for one in report.proposed:
+        _print(one, as_jsonl=as_jsonl)
+    asking.tell(report, dry_run=options.dry_run)
+    return report.proposed
+
+
+def _print(one: Proposal | FixProposal, *, as_jsonl: bool) -> None:
     if as_jsonl:
         terminal.json(one.line())
+        return
+    if isinstance(one, FixProposal):
+        often = f"{one.kind} for {safe(one.owner)}  shown by {len(one.seen)} sessions since {day(one.since)}  "
+        terminal.pieces(("     ", ACCENT), (often, DIM), (safe(one.text), ""))
+        return
+    if isinstance(one, WrittenProposal):
+        quoted = ("  of: ", DIM), (safe(one.quote), DIM)
+        terminal.pieces((f"{safe(one.by)} ", ACCENT), (f"{one.kind}  ", DIM), (safe(one.worth.text), ""), *quoted)
         return
     often = f"said {one.sessions} times since {day(one.since)}  " if one.sessions > 1 else ""
     whose = f"{one.kind} for {safe(one.owner)}  " if one.owner and one.scope == "project" else f"{one.kind}  "

@@ -36,6 +36,8 @@ NOTED = {  # by trust: who noted a memory, where that was not the user
 }
 
 SECTION = "md-"  # begins the ids of what was imported, which follow from its place
+FROM_SESSION = "session:"  # begins the source of what came from a session
+WRITTEN_BY_MODEL = "written by a model"  # what came from one, and has the trust of an agent
 _FROM_TEAM = "team:"  # begins the source of what a colleague wrote: the colleague follows
 FROM_CLAUDE, IN_CONTEXT = "claude:", ":context:"  # begins, and is in, the source of what the client itself loads
 
@@ -77,10 +79,14 @@ def told_author(trust: str, source: str) -> str:
 
     >>> told_author(TEAM, team_source("ada")), told_author(AGENT, ""), told_author(USER, "")
     ('by ada, a colleague', 'noted by an agent', '')
+    >>> told_author(AGENT, "session:/home/ada/.claude/projects/-shop/4f56.jsonl:b1c2")
+    'written by a model'
     """
     if trust == TEAM and source.startswith(_FROM_TEAM):  # a file that was imported may say this, too
         author = "".join([letter for letter in source[len(_FROM_TEAM) :][:MAX_AUTHOR] if letter in _ID_CHARACTERS])
         return f"by {author or 'somebody'}, a colleague"
+    if trust == AGENT and source.startswith(FROM_SESSION):
+        return WRITTEN_BY_MODEL
     return NOTED.get(trust, "")
 
 

@@ -26,7 +26,7 @@ CLAUDE = "claude"  # and of llm.at_rest
 SECOND_LOOK = "second_look.mode"
 NEVER, UNSURE, ALWAYS = "off", "auto", "always"  # its values
 LEARN = "surfacing.learn"
-AT_REST, ENRICH = "llm.at_rest", "llm.enrich"
+AT_REST, ENRICH, LLM_LEARNS = "llm.at_rest", "llm.enrich", "llm.learn"
 PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
     ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
@@ -573,8 +573,8 @@ KEYS = {
         ),
         WordsKey(
             "capture.sessions_never",
-            ("correction", "preference", "decision", "fact", "procedure", "pitfall"),
-            "Kinds of what you typed in sessions that `subcog learn` never proposes",
+            ("correction", "preference", "decision", "fact", "procedure", "pitfall", "command"),
+            "Kinds of what sessions hold that `subcog learn` never proposes; command: one that failed, and how it worked then",
         ),
         NameKey(
             "capture.keep_from",
@@ -636,6 +636,15 @@ KEYS = {
             False,
             True,
             "Whether what `remember` and `import` store gets its questions from that LLM by itself, in the background",
+            is_personal=True,
+        ),
+        Key(
+            LLM_LEARNS,
+            False,
+            False,
+            True,
+            "Whether that LLM is asked, too, what of the sessions that `subcog learn` reads is worth remembering; in the "
+            "background where capture.sessions is on",
             is_personal=True,
         ),
         Key(

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
     from subcog_hooks.state.connection import State
 
+MOST_FIXES_KEPT = 5_000
+_FIX, _FIX_END = "fix ", "fix!"  # begins the names of flags that say who has shown a fix; and what sorts behind them
+
 
 class ReadSoFar:
     """A transcript that was read. size: of the file then; end: of what was read, bytes; digest: of what stands before that."""
@@ -62,6 +65,25 @@ def note_read(state: "State", path: str, read: ReadSoFar, heard: "Sequence[Heard
     state.run("INSERT OR REPLACE INTO flags VALUES ('uncompared', 1)")
 
 
+def find_asked(state: "State", path: str) -> ReadSoFar | None:
+    """Return how far a model was asked about a transcript, None for not at all."""
+    for (noted,) in state.run("SELECT content_hash FROM enriched WHERE memory = ?", (_asked_about(path),)):
+        size, end, digest = str(noted).split()
+        return ReadSoFar(int(size), int(end), digest)
+    return None
+
+
+def note_asked(state: "State", path: str, read: ReadSoFar) -> None:
+    """Note how far a model was asked about a transcript, whatever came of it."""
+    values = (_asked_about(path), f"{read.size} {read.end} {read.digest}")
+    state.run("INSERT OR REPLACE INTO enriched VALUES (?, ?)", values)
+
+
+def _asked_about(path: str) -> str:
+    """Return the name of a transcript among the texts about which a model was asked: no id of a memory has a blank."""
+    return f"session {path}"
+
+
 def is_compared(state: "State") -> bool:
     """Return whether all that was heard is compared with each other."""
     return not state.run("SELECT 1 FROM flags WHERE name = 'uncompared'")
@@ -106,8 +128,26 @@ def find_proposed(state: "State") -> dict[str, Said]:
     return {str(id_): Said(_share(certainty), _whole(sessions), _whole(since)) for id_, certainty, sessions, since in rows}
 
 
+def find_fix(state: "State", key: str) -> dict[str, int]:
+    """Return which sessions have shown a command that failed and then worked, each with when: milliseconds since the epoch.
+
+    key: a hash of the project and the two forms.
+    """
+    begin = f"{_FIX}{key} "
+    rows = state.run("SELECT name, until FROM flags WHERE name >= ? AND name < ?", (begin, f"{_FIX}{key}!"))
+    return {str(name)[len(begin) :]: _whole(at) for name, at in rows}
+
+
+def note_fix(state: "State", key: str, session: str, at: int) -> None:
+    """Note that a session has shown it. Those shown longest ago are let go of above MOST_FIXES_KEPT."""
+    state.run("INSERT OR IGNORE INTO flags VALUES (?, ?)", (f"{_FIX}{key} {session}", at))
+    old = "SELECT name FROM flags WHERE name >= ? AND name < ? ORDER BY until DESC LIMIT -1 OFFSET ?"
+    state.run(f"DELETE FROM flags WHERE name IN ({old})", (_FIX, _FIX_END, MOST_FIXES_KEPT))  # noqa: S608 - a constant
+
+
 def forget_all(state: "State") -> None:
-    """Forget what was heard and proposed. How far was read stays: what was erased is not to be proposed again."""
+    """Forget what was heard, shown and proposed. How far was read stays: what was erased is not to be proposed again."""
+    state.run("DELETE FROM flags WHERE name >= ? AND name < ?", (_FIX, _FIX_END))
     for table in ("heard", "proposed"):
         state.run(f"DELETE FROM {table}")  # noqa: S608 - one of these two
 

@@ -1,11 +1,13 @@
 """Sessions become proposals, through the real executable: by a command, and at rest when another session begins."""
 
 import json
+import subprocess
 import time
 from pathlib import Path
 
 from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix
 from tests.e2e.screen import OnTerminal
+from tests.llm_server import LlmServer, never, says_text
 from tests.transcripts import Writer
 
 RULE = "Don't use npm here, we're on pnpm"
@@ -53,6 +55,29 @@ def test_a_session_that_begins_leaves_the_look_to_a_process_at_rest(bare: Machin
     while waiting(bare) != [RULE]:
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@posix
+def test_a_call_counts_though_the_process_is_killed_over_it_and_the_session_is_asked_about_again(bare: Machine) -> None:
+    session(bare, "one", "the staging box gets wiped over night so put nothing there you want to see again")
+    with LlmServer(never()) as server:
+        for key, value in (("llm.at_rest", "openai"), ("llm.base_url", server.url_v1), ("llm.model", "small")):
+            bare.run("config", "set", key, value)
+        bare.run("config", "set", "llm.calls_a_day", "2")
+        asking = subprocess.Popen([bare.command, "learn", "--llm"], cwd=bare.folder, env=bare.environment)
+        deadline = time.monotonic() + LONG_S
+        while not server.requests:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        asking.kill()
+        asking.wait()
+        assert b"1 of 2 calls today" in bare.run("doctor").stdout
+        server.play(says_text('{"memories": []}'))
+        assert b"asked about 1 session; the model proposed 0" in bare.run("learn", "--llm").stderr
+        assert len(server.requests) == 2
+        session(bare, "two", "by the way, the lighthouse keys hang in the office, as far as I have heard of it")
+        assert b"the calls of today are made" in bare.run("learn", "--llm").stderr
+        assert len(server.requests) == 2
 
 
 @posix

@@ -1,4 +1,4 @@
-"""The kind of memory that a typed turn holds, and for whom: by the first signs that fit. Pure."""
+"""The kinds of memories that sessions hold; of what was typed which, and for whom: by the first signs that fit. Pure."""
 
 from subcog_hooks.capture.sessions.turns import CALL_REFUSED, TypedTurn
 from subcog_hooks.capture.sessions.worth import JudgedTurn
@@ -15,7 +15,9 @@ NAMESPACES = {
     PROCEDURE: "patterns",
     PITFALL: "learnings",
 }
-SESSION_KINDS = tuple(NAMESPACES)
+SAID_KINDS = tuple(NAMESPACES)
+COMMAND = "command"  # one that failed, and how it worked then: nobody said it
+SESSION_KINDS = (*SAID_KINDS, COMMAND)
 _OBJECTING = frozenset(("no", "wrong", "said before", "you did", "why you", "loud"))
 _RULING = frozenset(("always", "from now on", "told not to", "not wanted", "prefers", "rule", "each", "must"))
 _CHOOSING = frozenset(("decided", "instead", "one not the other", "use it", "we use", "keep it", "only", "no need"))

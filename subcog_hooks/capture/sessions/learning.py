@@ -9,7 +9,8 @@ import os
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.capture.import_report import Options
-from subcog_hooks.capture.sessions import files, proposals, repetition, transcript
+from subcog_hooks.capture.sessions import files, fixes, proposals, repetition, transcript
+from subcog_hooks.capture.sessions.kinds import COMMAND
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER
@@ -23,12 +24,30 @@ from subcog_hooks.state import learned
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Protocol, TypeVar
 
+    from subcog_hooks.capture.jsonl import Row
     from subcog_hooks.capture.sessions.files import TranscriptFile
+    from subcog_hooks.capture.sessions.fixes import FixProposal, Seen
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
     from subcog_hooks.pace import Pace
     from subcog_hooks.state.connection import State
+
+    class Storable(Protocol):
+        """A proposal, whoever makes it."""
+
+        removed: Removed
+
+        @property
+        def id(self) -> str: ...
+        @property
+        def source(self) -> str: ...
+        @property
+        def folder(self) -> str: ...
+        def row(self, root: str | None, now: int) -> Row: ...
+
+    AnyProposal = TypeVar("AnyProposal", bound=Storable)
 
 MOST_HEARD = 3_000  # the latest unsure ones that are compared with each other: three seconds
 _NEVER = 2.0  # above any certainty
@@ -68,6 +87,8 @@ class LearningReport:
 
     __slots__ = (
         "damaged",
+        "fixes",
+        "fixes_seen",
         "heard",
         "heard_now",
         "is_cut_short",
@@ -88,6 +109,8 @@ class LearningReport:
         self.left_out = 0  # turns, by the setting
         self.problems: list[str] = []
         self.proposed: list[Proposal] = []
+        self.fixes: list[FixProposal] = []  # proposed, too
+        self.fixes_seen: dict[str, Seen] = {}  # which sessions have shown each, by its key
         self.removed: Removed = ()
         self.heard: list[learned.Heard] = []  # in a run that notes nothing
         self.heard_now: set[tuple[str, int]] = set()  # the places of what was heard in this run
@@ -146,7 +169,7 @@ def _learn_from(
 ) -> bool:
     """Read what is new in a transcript, as far as one reading goes, and store it. Return whether another one is to follow."""
     try:
-        start = _start_of(file, learned.find_read(state, file.path) if state else None)
+        start = start_of(file, learned.find_read(state, file.path) if state else None)
         if start is None:
             report.unchanged += 1
             return False
@@ -176,8 +199,11 @@ def _learn_from(
             (sure if one.certainty >= bar else unsure).append(one)
     sure.sort(key=lambda one: -one.certainty)
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
-    new = _store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
+    new = store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
     report.proposed += new
+    wanted = [one for one in reading.fixes if COMMAND not in options.never and one.at >= options.since]
+    shown = fixes.hold_together(wanted, file.path, places, state, report.fixes_seen)
+    report.fixes += store_new([one for one in shown if one.is_repeated], store, options, places, report)
     there = {one.id for one in new} | ({*store.by_ids([one.id for one in sure])} if store else set())
     repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
     listened_to = (*unsure, *rest, *repeats)
@@ -190,6 +216,7 @@ def _learn_from(
         for one in (one for one in sure if one.id in there):
             learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at))
         if is_all:
+            fixes.note_shown(state, shown)
             size = reading.end if reading.has_more else file.size
             learned.note_read(state, file.path, learned.ReadSoFar(size, reading.end, digest), heard)
         state.commit()
@@ -197,8 +224,8 @@ def _learn_from(
     return False
 
 
-def _start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int | None:
-    """Return where to read from, None where nothing is new. Raises OSError."""
+def start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int | None:
+    """Return where to read a transcript from, bytes, None where nothing is new since `before`. Raises OSError."""
     if before is None:
         return 0
     is_same = file.size >= before.end and files.digest_before(file.path, before.end) == before.digest
@@ -207,14 +234,14 @@ def _start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int |
     return before.end if file.size > before.size else None
 
 
-def _store_new(
-    found: "Sequence[Proposal]",
+def store_new(
+    found: "Sequence[AnyProposal]",
     store: "Store | None",
     options: LearningOptions,
     places: Places,
     report: LearningReport,
-) -> list[Proposal]:
-    """Store the proposals that are not known yet, and return them. Raises StoreError."""
+) -> "list[AnyProposal]":
+    """Store the proposals that are not known yet, and return them; `report` has their faults then. Raises StoreError."""
     unknown = {one.id: one for one in found}
     if store and unknown:
         known = {*store.by_ids(list(unknown)), *store.purged_sections(list(unknown))}
@@ -222,7 +249,7 @@ def _store_new(
     if not unknown:
         return []
     now = now_ms()
-    rows = [(one.source, one.row(places.root_of(one.turn.folder), now)) for one in unknown.values()]
+    rows = [(one.source, one.row(places.root_of(one.folder), now)) for one in unknown.values()]
     rows = [(place, row) for place, row in rows if not (store and store.by_hash(row.memory.content_hash))]
     imported = importing.run_reading(
         rows, lambda _: False, frozenset(), store, Options(dry_run=options.dry_run), lambda _: None
@@ -259,7 +286,7 @@ def _raise_repeated(
     stored = {
         memory.id: memory
         for memory in (store.all((PENDING, "active", "deleted")) if store else ())
-        if proposals.is_from_session(memory)
+        if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST
     }
     known = sorted(stored.values(), key=lambda one: (_READING_ORDER.index(one.status), one.created_at, one.id))
     fresh = sorted((one for one in new.values() if one.id not in stored), key=lambda one: (one.turn.at, one.id))
@@ -282,7 +309,7 @@ def _raise_repeated(
                 continue
             one = _in_context(one, options)
             one.known_at = group.repeated_at
-            report.proposed += _store_new([one], store, options, places, report)
+            report.proposed += store_new([one], store, options, places, report)
         if one:
             one.sessions, one.since, one.certainty = group.sessions, group.since, group.certainty
         if store and state and not options.dry_run:

@@ -4,14 +4,14 @@ import os
 
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.sessions import kinds
+from subcog_hooks.capture.sessions.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.capture.sessions.turns import CALL_REFUSED, TypedTurn
 from subcog_hooks.capture.sessions.worth import PACKAGED_FIT, Fit, JudgedTurn, judge
 from subcog_hooks.cues import globs
 from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory.model import PENDING, SECTION, Memory, hash_content
+from subcog_hooks.memory.model import AGENT, FROM_SESSION, MODEL, PENDING, SECTION, AnsweredQuestion, Memory, hash_content
 from subcog_hooks.redaction.redact import redact
 
-ORIGIN = "session:"  # begins the source of what was said in one
 Removed = tuple[tuple[str, int], ...]
 TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of it; and that of what another program says came from one
 MOST_EVIDENCE = 500  # characters
@@ -43,12 +43,19 @@ class Proposal:
     @property
     def id(self) -> str:
         """The id of its memory, which follows from when it was said and what: in a fork of a session it is the same."""
+        return self._id_of(self.turn.text)
+
+    def _id_of(self, words: str) -> str:
         said = self.turn.at or self.turn.uuid or f"{self.turn.session}:{self.turn.offset}"
-        return SECTION + hash_content(f"{ORIGIN}{said}\0{self.turn.text}")[:12]
+        return SECTION + hash_content(f"{FROM_SESSION}{said}\0{words}")[:12]
+
+    @property
+    def folder(self) -> str:
+        return self.turn.folder
 
     @property
     def source(self) -> str:
-        return f"{ORIGIN}{self.path}:{self.turn.uuid or self.turn.offset}"
+        return f"{FROM_SESSION}{self.path}:{self.turn.uuid or self.turn.offset}"
 
     def row(self, root: str | None, now: int) -> Row:
         """Return it as a row of an import. root: of its project, from which its paths are named; now: where it has no time."""
@@ -100,9 +107,44 @@ class Proposal:
         return (glob,)
 
 
+class WrittenProposal(Proposal):
+    """A proposal in the words of a model, which quote the turn. by: the model's provider; its certainty is the floor's."""
+
+    __slots__ = ("by", "questions", "quote")
+
+    def __init__(self, shown: ShownTurn, written: QuotedMemory, by: str, path: str, owner: str | None) -> None:
+        super().__init__(shown.turn, JudgedTurn(shown.certainty, written.memory, {}), path, owner)
+        self.kind = written.kind
+        self.scope = "project" if owner and written.scope == "project" else "user"
+        self.quote = written.quote
+        self.questions = written.questions
+        self.by = by
+
+    @property
+    def id(self) -> str:
+        """The id of its memory, which follows from the words that it quotes: asked again, a model may put it otherwise."""
+        return self._id_of(f"{self.quote}\0{MODEL}")
+
+    def row(self, root: str | None, now: int) -> Row:
+        """Return it as a row of an import, marked as a model's."""
+        row = super().row(root, now)
+        questions = tuple(AnsweredQuestion(text, MODEL) for text in self.questions)
+        row.memory = row.memory.replaced(questions=questions, trust=AGENT)
+        return row
+
+    def line(self) -> dict[str, object]:
+        """Return it as a line of `learn --jsonl`, with who has written it."""
+        return {**super().line(), "evidence": self.quote, "by": self.by}
+
+
+def is_written_by_model(memory: Memory) -> bool:
+    """Return whether a memory came from a session in the words of a model."""
+    return is_from_session(memory) and memory.trust == AGENT
+
+
 def is_from_session(memory: Memory) -> bool:
     """Return whether a memory came from a session."""
-    return memory.source.startswith(ORIGIN) and memory.trust != IMPORTED
+    return memory.source.startswith(FROM_SESSION) and memory.trust != IMPORTED
 
 
 def session_of(memory: Memory) -> str:
@@ -111,7 +153,7 @@ def session_of(memory: Memory) -> str:
     >>> session_of(Memory(id="a", content="x", source="session:/home/me/.claude/projects/-shop/4f56.jsonl:b1c2"))
     '4f56'
     """
-    path = memory.source.removeprefix(ORIGIN).rpartition(":")[0]
+    path = memory.source.removeprefix(FROM_SESSION).rpartition(":")[0]
     return os.path.basename(path).removesuffix(".jsonl")
 
 

@@ -54,7 +54,7 @@ def words_in(row: Row) -> list[tuple[str, str]]:
     elif row.get("type") == "attachment":
         found = _words_of_attachment(row)
     elif row.get("type") == "queue-operation" and row.get("operation") == "remove":  # how old clients noted what was queued
-        found = [(QUEUED, _typed_part(_text_of(row.get("content")))[1])]
+        found = [(QUEUED, _typed_part(text_of(row.get("content")))[1])]
     else:
         found = []
     return [(kind, text[:MAX_TURN]) for kind, text in found if text and NO_MEMORY not in text]
@@ -75,7 +75,7 @@ def is_refusal(row: Row) -> bool:
     if isinstance(content, str):
         return content.lower().startswith(_INTERRUPTED)
     return any(
-        _text_of(block.get("content") if block.get("type") == "tool_result" else block.get("text"))
+        text_of(block.get("content") if block.get("type") == "tool_result" else block.get("text"))
         .lower()
         .startswith((_INTERRUPTED, *_REFUSED))
         for block in _blocks(content)
@@ -86,12 +86,12 @@ def _words_of_user(row: Row) -> list[tuple[str, str]]:
     content = _content_of(row)
     results = [block for block in _blocks(content) if block.get("type") == "tool_result"]
     if results:
-        answers = [_answer_in(_text_of(block.get("content"))) for block in results if block.get("is_error")]
+        answers = [_answer_in(text_of(block.get("content"))) for block in results if block.get("is_error")]
         return [(ANSWER, text) for text in answers if text]
     kind = _kind_told(row)
     if not kind or "toolUseResult" in row:
         return []
-    how, text = _typed_part(_text_of(content))
+    how, text = _typed_part(text_of(content))
     return [(how if how == NOTE else kind, text)]
 
 
@@ -103,7 +103,7 @@ def _words_of_attachment(row: Row) -> list[tuple[str, str]]:
         return []
     if not _kind_told(row) or not _kind_told(attachment):
         return []
-    return [(QUEUED, _typed_part(_text_of(attachment.get("prompt")))[1])]
+    return [(QUEUED, _typed_part(text_of(attachment.get("prompt")))[1])]
 
 
 def _kind_told(row: Row) -> str:
@@ -176,7 +176,7 @@ def _blocks(content: object) -> Iterator[Row]:
                 yield block
 
 
-def _text_of(content: object) -> str:
+def text_of(content: object) -> str:
     """Return the text of a message's content, or of a tool's result: a text, or blocks of it."""
     if isinstance(content, str):
         return content

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import BinaryIO
 
-from subcog_hooks.capture.sessions import rows
+from subcog_hooks.capture.compose import storable
+from subcog_hooks.capture.sessions import attempts, rows
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
 from subcog_hooks.pace import FULL_PACE, Pace
 
@@ -30,13 +31,17 @@ _PATHS = ("file_path", "notebook_path", "path")
 class TranscriptReading:
     """The outcome of reading a transcript.
 
-    end: bytes up to the last whole row that was read; damaged: rows that are none; has_more: it was too much for one reading.
+    fixes: commands that failed and then worked in another form; end: bytes up to the last whole row that was read; damaged:
+    rows that are none; has_more: it was too much for one reading.
     """
 
-    __slots__ = ("damaged", "end", "has_more", "turns")
+    __slots__ = ("damaged", "end", "fixes", "has_more", "turns")
 
-    def __init__(self, turns: list[TypedTurn], end: int, damaged: int, *, has_more: bool = False) -> None:
+    def __init__(
+        self, turns: list[TypedTurn], fixes: list[attempts.Fix], end: int, damaged: int, *, has_more: bool = False
+    ) -> None:
         self.turns = turns
+        self.fixes = fixes
         self.end = end
         self.damaged = damaged
         self.has_more = has_more
@@ -60,7 +65,7 @@ def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading
             if reader.is_full:
                 break
     reader.end = max(reader.end, start)
-    return TranscriptReading(reader.turns_said(), reader.end, reader.damaged, has_more=reader.is_full)
+    return TranscriptReading(reader.turns_said(), reader.fixes(), reader.end, reader.damaged, has_more=reader.is_full)
 
 
 def read_row(path: str, place: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
@@ -126,6 +131,7 @@ class _Reader:
         self._base = -1  # the stretch that stands before this session: what a prompt without a parent does not take back
         self._calls: deque[tuple[str, Before]] = deque(maxlen=_CALLS_KEPT)
         self._before = Before()
+        self._attempts = attempts.Attempts()
         self._count = 0
         self._characters = 0
         self._folder = ""  # of the last row that names one
@@ -158,7 +164,11 @@ class _Reader:
                 kept = self._noted_as_queued if row.get("type") == "queue-operation" else self._turns
                 kept.append((self._last, turn))
                 self._characters += len(text)
-        self._note(row, words)
+        self._note(row, words, offset, is_new=is_new)
+
+    def fixes(self) -> list[attempts.Fix]:
+        """Return the commands that failed and then worked in another form."""
+        return self._attempts.fixes()
 
     def turns_said(self) -> list[TypedTurn]:
         """Return the turns that were not taken back, each once."""
@@ -230,21 +240,33 @@ class _Reader:
                         return Before(call.tool, call.path, call.command, CALL_REFUSED, changed=self._before.changed)
         return Before(self._before.tool, self._before.path, self._before.command, CALL_REFUSED, changed=self._before.changed)
 
-    def _note(self, row: Mapping[str, object], words: list[tuple[str, str]]) -> None:
-        """Note what a row leaves behind it for the next turn."""
+    def _note(self, row: Mapping[str, object], words: list[tuple[str, str]], offset: int, *, is_new: bool) -> None:
+        """Note what a row leaves behind it for the next turn, and for the next command."""
         before = self._before
         if words and words[0][0] not in (ANSWER, QUEUED):
             self._before = Before()
             self._calls.clear()
+            self._attempts.disturb()  # the person may have done something in between
         elif rows.is_refusal(row):
             self._before = Before(before.tool, before.path, before.command, CALL_REFUSED, changed=before.changed)
         elif row.get("type") == "user":
             for block in _blocks_of(row):
                 if block.get("type") == "tool_result":
                     before.outcome = CALL_FAILED if block.get("is_error") else ""
+                    self._end_command(row, block, offset, is_new=is_new)
         elif row.get("type") == "assistant":
             for block in _blocks_of(row):
                 self._note_block(block)
+
+    def _end_command(self, row: Mapping[str, object], block: Mapping[str, object], offset: int, *, is_new: bool) -> None:
+        told = row.get("toolUseResult")
+        if isinstance(told, Mapping) and told.get("interrupted"):
+            return
+        session = storable(_text(row, "sessionId") or self._name)[: attempts.MAX_ID]
+        at, uuid = _milliseconds(_text(row, "timestamp")), storable(_text(row, "uuid"))
+        ended = attempts.Ended(session, at, uuid, offset, is_new)
+        printed = rows.text_of(block.get("content"))
+        self._attempts.end(_text(block, "tool_use_id"), printed, ended, is_error=bool(block.get("is_error")))
 
     def _note_block(self, block: Mapping[str, object]) -> None:
         before = self._before
@@ -258,6 +280,10 @@ class _Reader:
             path = next((found for field in _PATHS if (found := _text(fields, field))), "")
             self._before = Before(name, path, _text(fields, "command"), changed=before.changed or is_changing)
             self._calls.append((_text(block, "id"), self._before))
+            if name == attempts.TOOL:
+                self._attempts.begin(_text(block, "id"), fields, storable(self._folder))
+            elif is_changing:
+                self._attempts.disturb()
 
 
 def _blocks_of(row: Mapping[str, object]) -> Iterator[Mapping[str, object]]:

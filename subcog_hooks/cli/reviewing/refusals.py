@@ -4,12 +4,14 @@ import os
 from collections.abc import Sequence
 
 from subcog_hooks.capture.sessions import proposals
+from subcog_hooks.capture.sessions.fixes import TOOL_TRUST
+from subcog_hooks.capture.sessions.kinds import COMMAND
 from subcog_hooks.cli.reviewing import waiting
 from subcog_hooks.cli.support import author, session
 from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory.model import AGENT, Memory
-from subcog_hooks.settings.keys import NO_NOTES
+from subcog_hooks.settings.keys import LLM_LEARNS, NO_NOTES
 from subcog_hooks.state import refusals
 from subcog_hooks.state.connection import State
 
@@ -17,7 +19,7 @@ ENOUGH = 5  # refusals in a row
 
 
 class Refused:
-    """A thing that is refused: a source of imports, the notes of agents, or a kind of what is said in sessions.
+    """A thing that is refused: a source of imports, the notes of agents, a model's, or a kind of what is said in sessions.
 
     told: in words; setting, value: by which it never comes again.
     """
@@ -38,6 +40,8 @@ def belongs_to(memory: Memory) -> Refused | None:
     """Return the source or kind of a memory that can be switched off, None where there is none."""
     if importer := waiting.importer_of(memory):
         return Refused(f"what a machine notes in {importer}", waiting.DROP_FROM, importer)
+    if proposals.is_written_by_model(memory):
+        return Refused("what a model writes of your sessions", LLM_LEARNS, "false")
     if proposals.is_from_session(memory):
         kind = _kind_of(memory)
         return Refused(f"each {kind} that is said in sessions", learning.NEVER, kind) if kind else None
@@ -87,7 +91,7 @@ def never_again(one: Refused) -> str:
     from subcog_hooks.cli.config import keep  # with all that settings concern, for a question that is put once
 
     value = one.value
-    if one.setting != author.AGENT_SETTING:
+    if one.setting in (learning.NEVER, waiting.DROP_FROM):
         named = [name for name in str(session.settings()[one.setting]).split(",") if name and name != one.value]
         value = ",".join([*named, one.value])
     keep(one.setting, value)
@@ -95,7 +99,9 @@ def never_again(one: Refused) -> str:
 
 
 def _kind_of(memory: Memory) -> str:
-    """Return the kind of what was said in a session, "" where its transcript is gone."""
+    """Return the kind of what came from a session, "" where its transcript is gone."""
+    if memory.trust == TOOL_TRUST:
+        return COMMAND
     turn = learning.turn_of(memory)
     again = proposals.propose(turn, "", memory.project) if turn else None
     return again.kind if again else ""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.sessions import proposals
+from subcog_hooks.capture.sessions.fixes import TOOL_TRUST
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli.decided import decisions, trial
 from subcog_hooks.cli.decided.remedies import Rerun
@@ -13,7 +14,7 @@ from subcog_hooks.cli.support.amendment import changed, joined
 from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
-from subcog_hooks.memory.model import NOTED, PENDING, Memory, now_ms
+from subcog_hooks.memory.model import NOTED, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
@@ -53,6 +54,10 @@ def source_of(memory: Memory) -> str:
     >>> source_of(Memory(id="a", content="x", trust="agent")), source_of(Memory(id="a", content="x", source="adr/0001.md"))
     ('noted by an agent', 'adr/0001.md')
     """
+    if proposals.is_written_by_model(memory):
+        return f"{WRITTEN_BY_MODEL}, of what you said in session {proposals.session_of(memory)}"
+    if proposals.is_from_session(memory) and memory.trust == TOOL_TRUST:
+        return f"shown by session {proposals.session_of(memory)}"
     if proposals.is_from_session(memory):
         return f"said in session {proposals.session_of(memory)}"
     return memory.source or NOTED.get(memory.trust, "noted by you")

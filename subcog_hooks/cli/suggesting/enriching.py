@@ -15,9 +15,9 @@ from subcog_hooks.cues import globs
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.question import Question
+from subcog_hooks.llm.written import is_plain, texts_in, usable_questions
 from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import MAX_QUESTION, MAX_QUESTIONS, MODEL, AnsweredQuestion, IdMaker, Memory, now_ms
-from subcog_hooks.redaction.redact import redact
+from subcog_hooks.memory.model import MAX_QUESTIONS, MODEL, AnsweredQuestion, IdMaker, Memory, now_ms
 from subcog_hooks.state import suggestions
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.suggestions import GLOB, KEYWORD, STANDING, Suggestion
@@ -26,7 +26,6 @@ from subcog_hooks.text.standing import is_standing
 BATCH = 8  # memories that one call is about
 MAX_TEXT = 1_500  # characters of a memory that are sent
 MOST_WRITTEN = 4  # questions for one memory
-SHORTEST = 8  # characters of a question
 FIRST = 10  # memories among which the right one is without the question already
 SAME = 0.8  # of the words in common, from which on a question says nothing new
 MOST_OTHERS = 10  # questions of other memories that are looked at
@@ -139,16 +138,8 @@ def read_answer(text: str, count: int) -> list[Written] | None:
 
 def _written(note: Mapping[str, object]) -> Written:
     standing = {"yes": True, "no": False}.get(str(note.get("standing")))
-    return Written(_usable(_texts(note.get("questions"))), _texts(note.get("keywords")), _texts(note.get("files")), standing)
-
-
-def _texts(value: object) -> list[str]:
-    return [" ".join(one.split()) for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def _usable(questions: Sequence[str]) -> list[str]:
-    fit = [one for one in questions if SHORTEST <= len(one) <= MAX_QUESTION and one.isprintable() and redact(one).text == one]
-    return list(dict.fromkeys(fit))[:MOST_WRITTEN]
+    questions = usable_questions(texts_in(note.get("questions")), MOST_WRITTEN)
+    return Written(questions, texts_in(note.get("keywords")), texts_in(note.get("files")), standing)
 
 
 def check_all(memory: Memory, written: Written, copy: Trial) -> Checked:
@@ -160,7 +151,7 @@ def _proposed(memory: Memory, written: Written) -> Iterator[tuple[str, str]]:
     """Yield the changes of other fields that a person may want: what the memory does not have or say yet."""
     said = memory.content.casefold()
     for word in written.keywords[:MOST_KEYWORDS]:
-        is_fit = SHORTEST_KEYWORD <= len(word) <= LONGEST_KEYWORD and word.isprintable() and redact(word).text == word
+        is_fit = SHORTEST_KEYWORD <= len(word) <= LONGEST_KEYWORD and is_plain(word)
         if is_fit and word.casefold() not in said and word not in memory.keywords:
             yield KEYWORD, word
     for glob in written.files[:MOST_GLOBS]:

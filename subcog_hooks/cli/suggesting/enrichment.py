@@ -5,12 +5,13 @@ from contextlib import contextmanager
 
 from subcog_hooks.cli.decided import trial
 from subcog_hooks.cli.suggesting import enriching
+from subcog_hooks.cli.suggesting.calls import CALL_S, Calls
 from subcog_hooks.cli.suggesting.enriching import Checked
 from subcog_hooks.cli.support import session
 from subcog_hooks.cli.support.amendment import amend, changed
-from subcog_hooks.errors import ProviderError, SubcogError
-from subcog_hooks.llm import breaker, providers
-from subcog_hooks.memory.model import Memory, now_ms
+from subcog_hooks.errors import ProviderError
+from subcog_hooks.llm import providers
+from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
@@ -18,10 +19,8 @@ from subcog_hooks.settings.keys import ENRICH
 from subcog_hooks.state import llm_calls
 from subcog_hooks.state.connection import State
 
-CALL_S = 120.0  # for one call
 CALLS_WAIT_MS = 2_000.0
 MOST_AT_REST = 80  # memories of a run at rest: ten calls
-CALLS = "llm.calls_a_day"
 
 Batch = Sequence[tuple[Memory, str]]  # memories, each with what is sent of it
 
@@ -102,23 +101,16 @@ def at_rest(home: Home, pace: Pace = FULL_PACE) -> str:
         if not batches:
             llm_calls.note_asked_revision(state, revision)
             return ""
-        if not breaker.may_call(state, provider.identity, now_ms()):
-            pace.put_off(f"{provider.name} has failed a short while ago")
+        calls = Calls(provider, state, settings)
+        if not calls.may_begin(pace):
             return ""
         with trial.begun() as copy:
             for batch in batches:
-                if not pace.goes_on():
+                if not pace.goes_on() or not calls.take(pace):
                     break
-                if not llm_calls.take(state, now_ms(), int(settings[CALLS])):
-                    pace.put_off("the calls of the day are made")
-                    break
-                try:
+                with calls.watched():
                     for checked in ask_about(batch, provider, copy):
                         keep(checked, provider.name, state)
-                except SubcogError:
-                    breaker.note_failure(state, provider.identity, now_ms())
-                    raise
-                breaker.note_success(state, provider.identity)
                 asked += len(batch)
     return _asked(asked) if asked else ""
 

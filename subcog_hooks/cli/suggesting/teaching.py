@@ -14,14 +14,13 @@ from subcog_hooks.cli.decided import decisions, remedies, trial
 from subcog_hooks.cli.decided.remedies import Rerun
 from subcog_hooks.cli.decided.trial import Trial
 from subcog_hooks.cli.suggesting import enriching, sightings
-from subcog_hooks.cli.suggesting.enriching import SHORTEST
 from subcog_hooks.cli.suggesting.sightings import Sighting
 from subcog_hooks.cli.support import session
 from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.llm.written import SHORTEST_QUESTION, is_plain
 from subcog_hooks.memory.model import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
-from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings.keys import LEARN
 from subcog_hooks.state import decision_log, silent_calls, suggestions
 from subcog_hooks.state.connection import State
@@ -198,7 +197,7 @@ class _School:
         """Return a question out of a prompt that holds and brings a memory to it; to one of the others, too, if any does."""
         first: Lesson | None = None
         for place, text in enumerate(remedies.needs_of(was)[:MOST_NEEDS]):
-            if len(text) < SHORTEST or not text.isprintable() or redact(text).text != text:
+            if len(text) < SHORTEST_QUESTION or not is_plain(text):
                 continue
             holds = bool(enriching.check(memory, [text], self._copy, LEARNED).kept)
             if holds and self._comes(memory, was, self._copy.home):

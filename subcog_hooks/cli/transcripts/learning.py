@@ -9,16 +9,17 @@ from contextlib import contextmanager
 from subcog_hooks.capture.sessions import files, transcript
 from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
+from subcog_hooks.capture.sessions.fixes import TOOL_TRUST
 from subcog_hooks.capture.sessions.kinds import SESSION_KINDS
 from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
-from subcog_hooks.capture.sessions.proposals import ORIGIN, is_from_session
+from subcog_hooks.capture.sessions.proposals import is_from_session
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import session
 from subcog_hooks.cli.support.output import day, safe, terminal
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
-from subcog_hooks.memory.model import Memory, now_ms
+from subcog_hooks.memory.model import FROM_SESSION, Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.pace import Pace
 from subcog_hooks.paths import Home
@@ -142,14 +143,15 @@ def at_rest(home: Home, breath: Pace) -> str:
             if noted and learnable.find_counted(noted) == stamp:
                 return ""  # what could be proposed is known, since nothing is read that was not then
         report = sessions.learn(transcripts, store, noted, asked, lambda _: None, breath)
-        if report.proposed and store and not only_counts:
+        count = len(report.proposed) + len(report.fixes)
+        if count and store and not only_counts:
             session.follow(store)
     if not report.is_cut_short:
-        _note_learnable(home, len(report.proposed) if only_counts else 0, stamp)
+        _note_learnable(home, count if only_counts else 0, stamp)
     if not report.read:
         return ""
     verb = "could be proposed" if only_counts else "proposed"
-    return f"{len(report.proposed)} {verb}, of {counted(report.turns, 'prompt')} in {counted(report.read, 'session')}"
+    return f"{count} {verb}, of {counted(report.turns, 'prompt')} in {counted(report.read, 'session')}"
 
 
 def _note_learnable(home: Home, count: int, stamp: int) -> None:
@@ -196,7 +198,7 @@ def how_said() -> dict[str, Said]:
 
 def turn_of(memory: Memory) -> TypedTurn | None:
     """Return the turn that a memory is out of, None where its transcript is gone."""
-    path, _, row = memory.source.removeprefix(ORIGIN).rpartition(":")
+    path, _, row = memory.source.removeprefix(FROM_SESSION).rpartition(":")
     if not is_from_session(memory) or files.at_path(path) is None:  # another program's word is no path to be opened
         return None
     at, has_more = 0, True
@@ -215,6 +217,8 @@ def turn_of(memory: Memory) -> TypedTurn | None:
 def told_of(memory: Memory, said: Said | None) -> list[tuple[str, str]]:
     """Return what a person should know of a proposal, each by its name: how sure it is, the turn, what stood before."""
     lines = []
+    if memory.trust == TOOL_TRUST:
+        return [("shown", f"by {said.sessions} sessions since {day(said.since)}")] if said and said.since else []
     if said:
         often = f", said in {said.sessions} sessions since {day(said.since)}" if said.sessions > 1 and said.since else ""
         lines.append(("certainty", f"{said.certainty:.2f}{often}"))
@@ -241,12 +245,17 @@ def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int) -> No
         terminal.say(f"left for later: {counted(waiting, 'session')}, not idle for three hours yet")
 
 
+def tell_problems(problems: Sequence[str]) -> None:
+    """Say what could not be read or stored; of a lot the first."""
+    for problem in problems[:SHOWN_FAULTS]:
+        terminal.complain(f"subcog: {safe(problem)}")
+    if len(problems) > SHOWN_FAULTS:
+        terminal.complain(f"subcog: and {len(problems) - SHOWN_FAULTS} more")
+
+
 def tell(report: LearningReport, *, dry_run: bool) -> None:
     """Say what came of a run."""
-    for problem in report.problems[:SHOWN_FAULTS]:
-        terminal.complain(f"subcog: {safe(problem)}")
-    if len(report.problems) > SHOWN_FAULTS:
-        terminal.complain(f"subcog: and {len(report.problems) - SHOWN_FAULTS} more")
+    tell_problems(report.problems)
     if report.damaged:
         terminal.say(f"{counted(report.damaged, 'row')} can not be read, and were skipped")
     if report.left_out:
@@ -255,9 +264,7 @@ def tell(report: LearningReport, *, dry_run: bool) -> None:
         terminal.say(describe(report.removed))
     read = f"read {counted(report.turns, 'prompt')} of {counted(report.read, 'session')}"
     unchanged = f", {report.unchanged} unchanged" if report.unchanged else ""
-    kinds = Counter(one.kind for one in report.proposed)
+    kinds = Counter([*(one.kind for one in report.proposed), *(one.kind for one in report.fixes)])
     shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
     verb = "would propose" if dry_run else "proposed"
-    terminal.say(f"{read}{unchanged}; {verb} {len(report.proposed)}{f' ({shown})' if shown else ''}")
-    if report.proposed and not dry_run:
-        terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")
+    terminal.say(f"{read}{unchanged}; {verb} {kinds.total()}{f' ({shown})' if shown else ''}")

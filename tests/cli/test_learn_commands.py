@@ -1,0 +1,186 @@
+"""`subcog learn`: a command that failed and worked in another form is proposed once two sessions of a project show it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.capture.sessions import transcript
+from subcog_hooks.deadline import Deadline
+from subcog_hooks.hooks import pre_tool_use
+from subcog_hooks.paths import Home
+from tests.cli.conftest import Run
+from tests.transcripts import PROJECTS, Writer
+
+FAILS = "`npm test` fails here; `pnpm test` works."
+OUTPUT = "Exit code 1\nnpm ERR! hunter2 is no secret of ours"
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    """The folder in which the client keeps transcripts."""
+    return tmp_path / "claude" / PROJECTS
+
+
+def session(sessions: Path, name: str, *, day: str = "2026-03-02", folder: str = "/home/dev/shop") -> Writer:
+    written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", folder=folder, session=name, day=day)
+    written.typed("please run the tests")
+    return written
+
+
+def ran(written: Writer, command: str, printed: str | None = None, **given: object) -> None:
+    """Add a command with what came of it. printed: of one that failed."""
+    identifier = f"toolu_{written.call('Bash', 'toolu_next', command=command, **given)}"
+    text = written.path.read_text().replace('"toolu_next"', f'"{identifier}"')
+    written.path.write_text(text)
+    written.result(printed or "ok", identifier, is_error=printed is not None)
+
+
+def failed_then_worked(written: Writer, failed: str = "npm test", worked: str = "pnpm test") -> None:
+    ran(written, failed, OUTPUT)
+    ran(written, worked)
+
+
+def waiting(subcog: Run) -> list[dict[str, object]]:
+    return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
+
+
+def test_two_sessions_of_a_project_propose_it_and_the_next_call_gets_it(subcog: Run, sessions: Path, home: Home) -> None:
+    failed_then_worked(session(sessions, "one"))
+    assert "proposed 0" in subcog("learn").err
+    failed_then_worked(session(sessions, "elsewhere", folder="/home/dev/other"))
+    assert "proposed 0" in subcog("learn").err
+    failed_then_worked(session(sessions, "two", day="2026-03-05"))
+    done = subcog("learn")
+    assert "proposed 1 (command 1)" in done.err
+    assert "shown by 2 sessions since 2026-03-02" in done.out
+    (row,) = waiting(subcog)
+    assert (row["content"], row["project"], row["trust"], row["namespace"]) == (FAILS, "/home/dev/shop", "tool", "learnings")
+    assert row["triggers"] == [r"(^|[;&|] *)npm +test\b"]
+    assert row["from"] == "shown by session two"
+    assert b"hunter2" not in Path(home.memories_db).read_bytes() + Path(home.state_db).read_bytes()
+    subcog("learn")
+    assert len(waiting(subcog)) == 1
+
+
+def test_a_run_over_both_proposes_it_too_and_a_dry_one_says_so(subcog: Run, sessions: Path) -> None:
+    failed_then_worked(session(sessions, "one"))
+    failed_then_worked(session(sessions, "two", day="2026-03-05"))
+    done = subcog("learn", "--dry-run", "--jsonl")
+    (row,) = map(json.loads, done.out.splitlines())
+    assert (row["memory"], row["kind"], row["role"], row["score"], row["evidence"]) == (
+        *(FAILS, "command", "tool", None, ["one", "two"]),
+    )
+    assert waiting(subcog) == []
+    subcog("learn")
+    assert len(waiting(subcog)) == 1
+
+
+@pytest.mark.parametrize("between", ["edit", "prompt", "command", "many"])
+def test_what_was_changed_in_between_may_be_why_it_works(sessions: Path, between: str) -> None:
+    written = session(sessions, "one")
+    ran(written, "npm test", OUTPUT)
+    ran(written, "cat package.json | head -20")
+    if between == "edit":
+        written.call("Edit", "toolu_edit", file_path="/home/dev/shop/a.ts")
+        written.result("done", "toolu_edit")
+    elif between == "prompt":
+        written.typed("now it should be there")
+    elif between == "command":
+        ran(written, "npm install")
+    else:
+        for number in range(9):
+            ran(written, f"cat a{number}.ts")
+    ran(written, "pnpm test")
+    assert transcript.read(str(written.path)).fixes == []
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        *(
+            "Exit code ",
+            "Exit code  \n",
+            "Exit code x",
+            "Exit code 99999999",
+            "Exit code 143\nCommand timed out after 1s",
+            "Exit code 130",
+            "Error: nothing",
+            "This command requires approval",
+            "",
+        ),
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+    ],
+)
+def test_what_was_refused_or_stopped_has_not_failed(sessions: Path, printed: str) -> None:
+    written = session(sessions, "one")
+    ran(written, "npm test", printed)
+    ran(written, "pnpm test")
+    assert transcript.read(str(written.path)).fixes == []
+
+
+def test_a_form_that_also_worked_in_the_session_and_a_background_run_count_for_nothing(sessions: Path) -> None:
+    flaky, background = session(sessions, "flaky"), session(sessions, "background")
+    ran(flaky, "npm test")
+    failed_then_worked(flaky)
+    ran(background, "npm test", OUTPUT)
+    ran(background, "pnpm test", run_in_background=True)
+    assert [transcript.read(str(one.path)).fixes for one in (flaky, background)] == [[], []]
+
+
+def test_a_fork_is_no_second_session_and_a_session_that_goes_on_is_read_on(subcog: Run, sessions: Path) -> None:
+    written = session(sessions, "one")
+    ran(written, "npm test", OUTPUT)
+    subcog("learn")
+    ran(written, "pnpm test")
+    (written.path.parent / "fork.jsonl").write_text(
+        written.path.read_text().replace('"sessionId": "one"', '"sessionId": "two"')
+    )
+    assert "proposed 0" in subcog("learn").err
+    failed_then_worked(session(sessions, "three", day="2026-03-05"))
+    assert "proposed 1 (command 1)" in subcog("learn").err
+
+
+def test_what_worked_in_a_folder_counts_where_it_failed_at_the_root(subcog: Run, sessions: Path, tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    (root / ".git").mkdir(parents=True)
+    (root / "docs").mkdir()
+    for number, folder in enumerate((root, root, root / "docs")):
+        written = session(sessions, f"s{number}", folder=str(folder), day=f"2026-03-0{number + 1}")
+        failed_then_worked(written, "npm test", "cd web && npm test")
+    subcog("learn")
+    (row,) = waiting(subcog)
+    assert row["content"] == "`npm test` fails here; `cd web && npm test` works."
+
+
+def test_it_can_be_switched_off_is_taken_back_and_does_not_come_again(subcog: Run, sessions: Path, home: Home) -> None:
+    failed_then_worked(session(sessions, "one"))
+    failed_then_worked(session(sessions, "two", day="2026-03-05"))
+    subcog("config", "set", "capture.sessions_never", "command")
+    assert "would propose 0" in subcog("learn", "--dry-run").err
+    subcog("config", "set", "capture.sessions_never", "default")
+    subcog("learn")
+    assert subcog("learn", "--forget").code == 0
+    assert waiting(subcog) == []
+    failed_then_worked(session(sessions, "three", day="2026-03-07"))
+    failed_then_worked(session(sessions, "four", day="2026-03-08"))
+    subcog("learn")
+    assert waiting(subcog) == []
+
+
+def test_what_is_kept_stands_beside_the_call_of_the_form_that_fails(
+    subcog: Run, sessions: Path, tmp_path: Path, home: Home
+) -> None:
+    root = tmp_path / "shop"
+    (root / ".git").mkdir(parents=True)
+    for name, day in (("one", "2026-03-02"), ("two", "2026-03-05")):
+        failed_then_worked(session(sessions, name, day=day, folder=str(root)))
+    subcog("learn")
+    subcog("review", "--accept", str(waiting(subcog)[0]["id"]))
+    written: list[bytes] = []
+    call: dict[str, object] = {"tool_name": "Bash", "session_id": "s", "cwd": str(root)}
+    for command in ("pnpm test", "npm test -- shop"):
+        pre_tool_use.respond({**call, "tool_input": {"command": command}}, home, written.append, Deadline(10_000))
+    (answer,) = written
+    assert FAILS in answer.decode()
+    assert "from a tool" in answer.decode()
