@@ -127,19 +127,42 @@ def arriving(project: str, id: str, author: str, document: "Document", *, brings
     return Arrived(memory, {name: (given.get(name), here.get(name)) for name in fields if given.get(name) != here.get(name)})
 
 
+def cues_of(memory: Memory) -> list[str]:
+    """Return, in words, what brings a memory before an agent by itself.
+
+    >>> cues_of(Memory(id="a", content="x", priority=95, triggers=("deploy",))), cues_of(Memory(id="a", content="x"))
+    (['pinned', 'triggers'], [])
+    """
+    has = {"pinned": memory.is_pinnable, **{name: getattr(memory, name) for name in _CUES}}
+    return [name for name, is_so in has.items() if is_so]
+
+
+def is_anothers(arrived: Memory, local: Memory) -> bool:
+    """Return whether what arrives in the place of one's own memory is a colleague's word: another text, or the same text where
+    its person does not have it come by itself, in another project or after it was retired."""
+    is_elsewhere = local.project != arrived.project or (local.status != "active" and arrived.status == "active")
+    return local.content != arrived.content or (is_elsewhere and bool(cues_of(local)))
+
+
 def merged(arrived: Arrived, local: Memory) -> Arrived:
-    """Return what takes the place of a memory here: learned questions stay, and of an unchanged text all that is one's own."""
+    """Return what takes the place of a memory here: learned questions stay, and of an unchanged text all that is one's own.
+
+    Where one's own comes by itself (`cues_of`), a colleague can retire it and change nothing else: files, questions and labels
+    would decide when it comes.
+    """
     learned = tuple([one for one in local.questions if one.by == LEARNED])
     known = {one.text for one in arrived.memory.questions}
     questions = (*arrived.memory.questions, *(one for one in learned if one.text not in known))[:MAX_QUESTIONS]
     memory = arrived.memory.replaced(questions=questions)
-    if local.trust == TEAM or local.content_hash != memory.content_hash:
+    if local.trust == TEAM or is_anothers(memory, local):
         return Arrived(memory, arrived.withheld)
-    own = {name: getattr(local, name) for name in ("trust", "source", "priority", "triggers", "when", "standing")}
-    memory = memory.replaced(**own)
-    here = _document(memory)
     said = {**_document(arrived.memory), **{name: pair[0] for name, pair in arrived.withheld.items()}}
-    names = (*_ALWAYS_WITHHELD, *_CUES)
+    if cues_of(local):
+        memory = local.replaced(status=memory.status, superseded_by=memory.superseded_by)
+    else:
+        memory = memory.replaced(source=local.source, **{name: getattr(local, name) for name in (*_ALWAYS_WITHHELD, *_CUES)})
+    here = _document(memory.replaced(questions=tuple([one for one in memory.questions if one.by != LEARNED])))
+    names = dict.fromkeys((*said, *here))
     return Arrived(memory, {name: (said.get(name), here.get(name)) for name in names if said.get(name) != here.get(name)})
 
 
