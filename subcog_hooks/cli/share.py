@@ -78,7 +78,8 @@ def init(
     settings = session.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
     projects = [_shareable(ownership.names_of(name)[0]) for name in project or ([ownership.HERE] if session.here() else [])]
-    with connection.opened(address) as server, connection.translated(address):
+    patient = connection.opened(address, silent_s=connection.BUILDING_S)
+    with patient as server, connection.translated(address):
         parameters = connection.settings_of(address)
         found = schema.look(server)
         made = schema.plan(server, found, by_project=by_project, writers=grant or (), readers=grant_read or ())

@@ -25,6 +25,7 @@ STATEMENT_WAIT_MS = 60_000  # a batch takes .2 s; a whole export is read in piec
 OTHERS_WAIT_MS = 10_000  # for another client that is sending a batch
 UNREACHABLE_MS = 20_000  # without a sign of the server's machine
 SILENT_S = 75.0  # without a word of the server, which ends a statement itself after STATEMENT_WAIT_MS
+BUILDING_S = 7_200.0  # the same, where it makes an index of millions of vectors
 LONGEST_MESSAGE = 300  # characters of what the server says
 UNPROVEN = ("certificate", "channel binding", "authentication method")  # in what libpq says of a server that is not proven
 VERIFYING = ("verify-ca", "verify-full")
@@ -183,10 +184,11 @@ def place_of(url: str) -> str:
 
 
 @contextmanager
-def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
+def opened(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | None = None) -> "Iterator[Connection]":
     """Yield a connection in autocommit mode. Raises ConfigError, ServerError; psycopg's own errors become ServerError.
 
-    url: `share.url`. wait_s: for the server to answer; one that falls silent later is given up after SILENT_S.
+    url: `share.url`. wait_s: for the server to answer. silent_s: after which one that falls silent later is given up, SILENT_S
+    where nothing is said.
     """
     require_library()
     from psycopg import pq
@@ -201,7 +203,7 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
         ]
     )
     with translated(url):
-        connection = _patient().connect(
+        connection = _patient(silent_s or SILENT_S).connect(
             url,
             autocommit=True,
             **protection(parameters, pq.version()),
@@ -219,17 +221,17 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
             connection.close()
 
 
-def _patient() -> "type[Connection]":
-    """Return psycopg's connection, given up where the server says nothing for SILENT_S: libpq itself would wait for ever."""
+def _patient(silent_s: float) -> "type[Connection]":
+    """Return psycopg's connection, given up where the server says nothing for so long: libpq itself would wait for ever."""
     import psycopg
 
     class Patient(psycopg.Connection):
         def wait(self, gen: "Generator[Any, Any, Any]", *args: "Any", **options: "Any") -> "Any":
             try:
-                return super().wait(_listened_to(gen), *args, **options)
+                return super().wait(_listened_to(gen, silent_s), *args, **options)
             except _Silent:
                 self.pgconn.finish()  # what is under way will not be ended otherwise
-                raise psycopg.OperationalError(f"it has said nothing for {SILENT_S:.0f} seconds") from None
+                raise psycopg.OperationalError(f"it has said nothing for {silent_s:.0f} seconds") from None
 
     return Patient
 
@@ -238,7 +240,7 @@ class _Silent(Exception):
     """The server says nothing any more."""
 
 
-def _listened_to(gen: "Generator[Any, Any, Any]") -> "Generator[Any, Any, Any]":
+def _listened_to(gen: "Generator[Any, Any, Any]", silent_s: float) -> "Generator[Any, Any, Any]":
     """Run what waits for the server, which is told several times a second of nothing. Raises _Silent."""
     heard = time.monotonic()
     try:
@@ -247,7 +249,7 @@ def _listened_to(gen: "Generator[Any, Any, Any]") -> "Generator[Any, Any, Any]":
             ready = yield wanted
             if ready:
                 heard = time.monotonic()
-            elif time.monotonic() - heard > SILENT_S:
+            elif time.monotonic() - heard > silent_s:
                 raise _Silent
             wanted = gen.send(ready)
     except StopIteration as end:

@@ -34,6 +34,7 @@ _APART = ("id", "project", "scope", "source")  # columns, or nobody else's matte
 _ALWAYS_WITHHELD = ("priority", "trust")
 _DEEPEST = 40  # lists and objects in each other, of a document; a memory has fewer
 _CUES = ("triggers", "when", "standing")
+_NUL = re.compile("\x00")  # which PostgreSQL does not keep
 # controls but tabs and line ends, marks that turn the direction of writing, characters of no width: nothing that is read
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
@@ -78,8 +79,9 @@ def with_withheld(memory: Memory, withheld: "dict[str, list[object]]") -> "Docum
 
 
 def _document(memory: Memory) -> "Document":
-    fields = json.loads(jsonl.dump(memory).replace("\\u0000", "\\ufffd"))  # PostgreSQL keeps no NUL
-    return {name: value for name, value in fields.items() if name not in _APART}
+    line = jsonl.dump(memory)
+    fields = {name: value for name, value in json.loads(line).items() if name not in _APART}
+    return {name: _told(value, _NUL, "\ufffd") for name, value in fields.items()} if "\\u0000" in line else fields
 
 
 def read(text: str) -> "Document":
@@ -105,7 +107,7 @@ def arriving(project: str, id: str, author: str, document: "Document", *, brings
     brings_cues: the user lets this author's memories have triggers and conditions, and be standing. None is pinned. Raises
     InvalidMemory for a document that holds no memory.
     """
-    given = {name: _seen(value) for name, value in document.items() if name not in _APART}
+    given = {name: _told(value, _UNSEEN, "") for name, value in document.items() if name not in _APART}
     row = jsonl.parse(json.dumps({**given, "id": id, "project": project}), str, now, trusted=True)
     said = row.memory
     if said.status in (PENDING, "deleted") or said.scope != "project":
@@ -190,12 +192,12 @@ def local_digest(memory: Memory) -> str:
     return hashlib.blake2b(jsonl.dump(memory).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _seen(value: object) -> object:
-    """Return a value of JSON without the characters that nobody sees."""
+def _told(value: object, unfit: "re.Pattern[str]", instead: str) -> object:
+    """Return a value of JSON with something else in the place of unfit characters."""
     if isinstance(value, str):
-        return _UNSEEN.sub("", value)
+        return unfit.sub(instead, value)
     if isinstance(value, list):
-        return [_seen(entry) for entry in value]
+        return [_told(entry, unfit, instead) for entry in value]
     if isinstance(value, dict):
-        return {str(_seen(key)): _seen(entry) for key, entry in value.items()}
+        return {str(_told(key, unfit, instead)): _told(entry, unfit, instead) for key, entry in value.items()}
     return value

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from subcog_hooks.sharing.schema import TeamTables
 
 MOST_WITH_WORDS = 3_000  # memories that are looked at for their words: those with the rarest ones
-# Vectors of the nearest signs that are compared exactly. recall@10 against a scan: .985 of 200,000 memories, .943 of 500,000; a
-# scan of the signs with as many has .988 of 200,000
-SIGN_CANDIDATES = 800
+# Vectors of the nearest signs that are compared exactly, which the graph gives by so many at a time. Before pgvector 0.8 it
+# gives what it finds at once, 1,000 at most.
+SIGN_CANDIDATES, AT_A_TIME, MOST_AT_A_TIME = 1_600, 400, 1_000
+NEAR_KEPT = 300  # of these, for a closer look at their memories
 MOST_QUERY_WORDS = 32  # of a query
 WORDS_LENGTH_SHARE = 0.75  # b of BM25
 WORDS_SATURATION = 1.2  # k1 of BM25
@@ -68,8 +69,8 @@ _NEAR = f"""
     SELECT project, id, embedding FROM subcog.vectors
     WHERE model = %(model)s AND project = ANY(%(projects)s)
     ORDER BY ({{name}}.binary_quantize(embedding)::bit({DIMENSION}))
-      {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}}) LIMIT {SIGN_CANDIDATES}
-  ) AS v
+      {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}}) LIMIT %(signs)s
+  ) AS v ORDER BY distance LIMIT {NEAR_KEPT}
 """  # noqa: S608 - constants
 _COSINES = """
   SELECT DISTINCT ON (v.project, v.id) c.project, c.id, (
@@ -172,6 +173,7 @@ def search(
         "decay": tuning.decay,
         "floor": tuning.floor,
         "min_similarity": tuning.min_similarity,
+        "signs": SIGN_CANDIDATES if found.scans_on else MOST_AT_A_TIME,
         "lexical_depth": tuning.lexical_depth,
         "semantic_depth": tuning.semantic_depth,
         **words.values(),
@@ -180,7 +182,7 @@ def search(
         return []
     sql = statement(found, by_words=bool(words.any), by_meaning=vector is not None)
     with connection.transaction():
-        connection.execute(f"SET LOCAL hnsw.ef_search = {SIGN_CANDIDATES}")
+        connection.execute(f"SET LOCAL hnsw.ef_search = {AT_A_TIME if found.scans_on else MOST_AT_A_TIME}")
         if found.scans_on:
             connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         connection.execute("SET LOCAL jit = off")  # half a second to compile what runs for a twentieth

@@ -157,6 +157,13 @@ def test_sql_and_controls_in_every_field_are_text(team: Team, text: str) -> None
     assert ada.sync().fetched == 0
 
 
+def test_an_escape_that_somebody_writes_about_is_no_character(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    noted = ada.remember("JSON writes a NUL as \\u0000.")
+    ada.sync(), bob.sync()
+    assert bob.memories()[noted.id].content == noted.content
+
+
 BROKEN = [
     '{"content": "  "}',
     '{"content": "x", "tags": 7}',

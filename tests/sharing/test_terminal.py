@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from subcog_hooks.cli import app
+from subcog_hooks.sharing import schema
 from tests.documents import README, blocks
 from tests.sharing.conftest import SHOP, Server, Team
 
@@ -211,6 +212,25 @@ def test_vectors_travel_and_the_server_is_searched_by_them(ada: Person, bob: Per
     assert by_words == team.run("SELECT id FROM subcog.memories WHERE doc ->> 'content' LIKE '%%login%%'")[0][0] + "\n"
     assert "by ada, a colleague" in bob.run("search", "--team", "--explain", "frozen orders").stdout
     assert bob.run("search", "--team", "--mode", "lexical", "zebra", code=1).stdout == ""
+
+
+@pytest.mark.usefixtures("vectors")
+def test_the_owner_of_many_vectors_is_offered_a_denser_index(
+    ada: Person, bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.run("remember", "Orders are frozen on the last Friday of a month.")
+    ada.run("reindex")
+    ada.begin()
+    owner = team.server.url(database=team.database)
+    options = "SELECT reloptions FROM pg_class WHERE oid = 'subcog.vectors_by_sign'::regclass"
+    assert "denser" not in bob.run("share", "init", owner, "--yes").stderr
+    team.run("ANALYZE subcog.vectors")
+    monkeypatch.setattr(schema, "MANY_VECTORS", 0)
+    assert "denser" not in ada.run("share", "init", ada.url, "--yes").stderr  # it is not hers
+    assert "a denser index of 1 vectors" in bob.run("share", "init", owner, "--yes").stderr
+    assert team.run(options) == [([f"m={schema.LINKS_OF_MANY}", f"ef_construction={schema.LINKS_LOOKED_AT_OF_MANY}"],)]
+    assert "denser" not in bob.run("share", "init", owner).stderr
+    assert "Orders are frozen" in ada.run("search", "--team", "when can no purchase be changed").stdout
 
 
 @pytest.mark.usefixtures("vectors")

@@ -119,7 +119,7 @@ def _exchange_vectors(
         with spaces.open_following(session.home(), work.store, PACKAGED) as own:
             for project in projects:
                 if arrived := [memory for memory in work.arrived if memory.project == project]:
-                    vectors.take(server, project, arrived, own, advance)
+                    vectors.take(server, found.vector_schema, project, arrived, own, advance)
                 if found.may_write:
                     vectors.send(server, found.vector_type, state, work.store, own, project, advance)
     except ExtensionMissing:
