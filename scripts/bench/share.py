@@ -145,7 +145,7 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
 
 
 def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count: int) -> None:
-    with connection.opened(url) as server:
+    with connection.opened(url, silent_s=connection.BUILDING_S) as server:
         server.execute("SET statement_timeout = 0")
         fill(server, files, count)
         found = schema.require(server)

@@ -61,9 +61,13 @@ def leaving(memory: Memory, withheld: "dict[str, list[object]] | None" = None) -
     where it is too large.
     """
     document = with_withheld(cleaned(memory.replaced(source=""))[0], withheld or {})
-    if len(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")) > MAX_DOCUMENT:
+    if len(written(document)) > MAX_DOCUMENT and _size(document) > MAX_DOCUMENT:
         raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
     return document
+
+
+def _size(document: "Document") -> int:
+    return len(written(document, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def with_withheld(memory: Memory, withheld: "dict[str, list[object]]") -> "Document":
@@ -183,7 +187,16 @@ def digest(document: "Document") -> str:
     >>> digest({"a": 1, "b": ["x"]}) == digest({"b": ["x"], "a": 1})
     True
     """
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return digest_of_written(written(document))
+
+
+def written(document: "Document", *, ensure_ascii: bool = True) -> str:
+    """Return a document as JSON, its fields in one order."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=ensure_ascii)
+
+
+def digest_of_written(text: str) -> str:
+    """Return the fingerprint of what `written` has returned."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -94,14 +94,20 @@ class SyncOutcome:
 
 
 class Leaving:
-    """One memory on its way to the server. document: None where it is deleted there."""
+    """One memory on its way to the server. document: None where it is deleted there; local: the memory's fingerprint here.
 
-    __slots__ = ("document", "known", "memory")
+    written: the document as JSON, "" for none; digest: its fingerprint.
+    """
 
-    def __init__(self, known: Known, document: "Document | None", memory: Memory | None) -> None:
+    __slots__ = ("digest", "document", "known", "local", "memory", "written")
+
+    def __init__(self, known: Known, document: "Document | None", memory: Memory | None, local: str = "") -> None:
         self.known = known
         self.document = document
         self.memory = memory
+        self.local = local
+        self.written = "" if document is None else documents.written(document)
+        self.digest = documents.digest_of_written(self.written) if self.written else "deleted"
 
 
 def locked(home: "Home", wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
@@ -460,16 +466,15 @@ class Sync:
         except InvalidMemory as error:
             self.outcome.problems.append(error.message)
             return None
-        if documents.digest(document) == known.shared and not forced:
-            return None
-        return Leaving(known, document, memory)
+        leaving = Leaving(known, document, memory, local)
+        return leaving if leaving.digest != known.shared or forced else None
 
     def _send(self, project: str, batch: "list[Leaving]") -> None:
         """Send a batch in one transaction, and note it. What is being sent is noted before: an answer can be lost."""
         if not batch:
             return
         for one in batch:
-            one.known.sending = documents.digest(one.document) if one.document is not None else "deleted"
+            one.known.sending = one.digest
         self._state.put([one.known for one in batch])
         with self._server.transaction(), self._server.cursor() as cursor:
             cursor.execute(_STAGE)
@@ -552,15 +557,13 @@ class _Changes:
 
 
 def _staged(one: Leaving) -> "tuple[object, ...]":
-    from psycopg.types.json import Jsonb  # the caller has loaded psycopg
-
     document = one.document
     if document is None or one.memory is None:
         return one.known.id, one.known.revision, None, None, "english"
     return (
         one.known.id,
         one.known.revision,
-        Jsonb(document),
+        one.written,
         hash_content(document["content"]),
         language_of(document["content"]) or "english",
     )
@@ -577,8 +580,8 @@ def _noted(one: Leaving, revision: int, is_deleted: bool) -> Known:
         known.revision = known.revision if one.document is not None else revision  # that it was erased is still to come
         return known
     known.revision = revision
-    known.shared = documents.digest(one.document)
-    known.local, known.seq = documents.local_digest(memory), memory.seq
+    known.shared = one.digest
+    known.local, known.seq = one.local, memory.seq
     if memory.trust != TEAM:
         known.author, known.bytes = _NOBODY, 0
     is_whole = memory.content_hash == hash_content(one.document["content"])
