@@ -59,7 +59,7 @@ _BY_WORDS = f"""
     FROM (
       SELECT there.project, there.id, there.words FROM subcog.memories AS there
       WHERE there.words @@ %(any)s::tsquery AND {_KEPT} LIMIT {MOST_WITH_WORDS}
-    ) AS held
+    ) AS held OFFSET 0  -- or the score would be worked out three times
   ) AS scored ORDER BY score DESC LIMIT %(lexical_depth)s
 """  # noqa: S608 - constants
 _NO_WORDS = "SELECT NULL::text AS project, NULL::text AS id, 0::bigint AS rank, 0::float8 AS score WHERE false"
@@ -93,14 +93,23 @@ by_meaning AS MATERIALIZED (
   SELECT project, id, cosine, rank() OVER (ORDER BY cosine DESC) AS rank FROM cosines WHERE cosine >= %(min_similarity)s
   ORDER BY cosine DESC LIMIT %(semantic_depth)s
 ),
-both_lists AS (SELECT project, id FROM by_words UNION SELECT project, id FROM by_meaning),
+together AS (  -- grouped, since three joins by text would compare each with each
+  SELECT project, id, max(word_rank) AS word_rank, max(word_score) AS word_score, max(meaning_rank) AS meaning_rank,
+    max(cosine) AS cosine
+  FROM (
+    SELECT project, id, rank AS word_rank, score AS word_score, NULL::bigint AS meaning_rank, NULL::float8 AS cosine
+    FROM by_words
+    UNION ALL SELECT project, id, NULL, NULL, rank, NULL FROM by_meaning
+    UNION ALL SELECT project, id, NULL, NULL, NULL, cosine FROM cosines
+  ) AS of_list
+  GROUP BY project, id HAVING max(word_rank) IS NOT NULL OR max(meaning_rank) IS NOT NULL
+),
 fused AS (
-  SELECT project, id, w.rank AS word_rank, w.score AS word_score, m.rank AS meaning_rank, c.cosine,
-    (1 - %(alpha)s) * coalesce(w.score, 0) AS by_word, %(alpha)s * greatest(0, coalesce(c.cosine, 0)) AS by_cosine,
-    (CASE WHEN w.rank <= {agreed} THEN 1 ELSE 0 END + CASE WHEN m.rank <= {agreed} THEN 1 ELSE 0 END)
+  SELECT together.*,
+    (1 - %(alpha)s) * coalesce(word_score, 0) AS by_word, %(alpha)s * greatest(0, coalesce(cosine, 0)) AS by_cosine,
+    (CASE WHEN word_rank <= {agreed} THEN 1 ELSE 0 END + CASE WHEN meaning_rank <= {agreed} THEN 1 ELSE 0 END)
       / %(strategies)s::float8 AS agreement
-  FROM both_lists LEFT JOIN by_words AS w USING (project, id) LEFT JOIN by_meaning AS m USING (project, id)
-  LEFT JOIN cosines AS c USING (project, id)
+  FROM together
 ),
 aged AS (
   SELECT fused.*, there.author, there.doc, 1 + %(agreement)s * CASE WHEN %(strategies)s > 1 THEN agreement ELSE 0 END AS lift,
