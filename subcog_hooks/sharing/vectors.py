@@ -143,7 +143,7 @@ def take(
         with connection.cursor(binary=True) as cursor:
             rows = cursor.execute(fetch, (project, list(part), model_name())).fetchall()
         made: dict[str, list[bytes]] = {}
-        for (id_, content_hash, _), vector in zip(rows, _read([sent for _, _, sent in rows]), strict=True):
+        for (id_, content_hash, _), vector in zip(rows, _read_vectors([sent for _, _, sent in rows]), strict=True):
             if part[id_].content_hash == content_hash:
                 made.setdefault(id_, []).append(vector)
         fitting = [(part[id_], vectors_) for id_, vectors_ in made.items() if _fits(part[id_], vectors_, vectors)]
@@ -152,11 +152,11 @@ def take(
     return done
 
 
-def _read(sent: "Sequence[bytes]") -> list[bytes]:
+def _read_vectors(sent: "Sequence[bytes]") -> list[bytes]:
     """Return vectors, as the server sends them, as int8; b"" for those that never were int8.
 
     >>> numbers = [[1.0] * 384, [-2.0] * 384, [0.5] * 384, [128.0] * 384, [float("nan")] * 384, [1.0] * 3]
-    >>> [vector[:2] for vector in _read([struct.pack(f">hh{len(row)}f", len(row), 0, *row) for row in numbers])]
+    >>> [vector[:2] for vector in _read_vectors([struct.pack(f">hh{len(row)}f", len(row), 0, *row) for row in numbers])]
     [b'\\x01\\x01', b'\\xfe\\xfe', b'', b'', b'', b'']
     """
     import numpy as np  # as above
