@@ -127,15 +127,16 @@ def protection(parameters: "Mapping[str, str]", libpq: int) -> "dict[str, Any]":
     """
     mode = tls_mode(parameters)
     made: dict[str, Any] = {"sslmode": mode}
-    has_choice = "require_auth" in parameters or parameters.get("channel_binding") == "disable"
+    is_to_choose = "require_auth" not in parameters
     if mode in VERIFYING:
         if "sslrootcert" not in parameters and (file := _authorities()):
             made["sslrootcert"] = file
     elif is_local(parameters):
-        if libpq >= KNOWS_REQUIRE_AUTH and not has_choice:
+        if libpq >= KNOWS_REQUIRE_AUTH and is_to_choose:
             made["require_auth"] = "!password,!md5"  # another user of this machine may listen where the server does not
-    elif not has_choice:
-        made["channel_binding"] = "require"
+    elif is_to_choose:
+        if parameters.get("channel_binding") != "disable":  # which some proxies need
+            made["channel_binding"] = "require"
         if libpq >= KNOWS_REQUIRE_AUTH:
             made["require_auth"] = "scram-sha-256"
     return made
