@@ -12,6 +12,7 @@ SubcogError                    exit code
 ├── ConfigError                4
 ├── ModelError                 5   an embedding model is missing, incomplete or of another shape
 ├── ServerError                5   the team's server can not be reached, or refuses, or has another schema
+│   └── NotAgreedTo            5   it is not the one that the person agreed to share with
 └── ProviderError              5   an LLM can not be reached, or answers nothing that can be used
     ├── ProviderTimeout        5   it did not answer in time
     └── ProviderGone           5   the connection broke before the answer was complete
@@ -98,6 +99,10 @@ class ServerError(SubcogError):
     """The team's server can not be reached, refuses what is asked, or has another schema."""
 
     exit_code = EXIT_MODEL
+
+
+class NotAgreedTo(ServerError):
+    """The team's server is not the one that the person agreed to share with."""
 
 
 class ProviderError(SubcogError):

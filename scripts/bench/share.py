@@ -13,8 +13,10 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 from scripts.bench.figures import parse_positive, quantile
 from subcog_hooks.embed import spaces
@@ -85,13 +87,16 @@ def measure_sync(url: str, files: Sequence[str], count: int) -> None:
                 )
             finish_vectors(one, store)
         for name, home in (("sent", one), ("nothing new, sender", one), ("fetched", two), ("nothing new, receiver", two)):
-            took = [synchronise(url, home)]
+            runs = [synchronise(url, home)]
             if name.startswith("nothing"):
-                took += [synchronise(url, home) for _ in range(19)]
-            shown = sorted(sum(parts.values()) for parts in took)
-            parts = ", ".join(f"{part} {seconds:.2f} s" for part, seconds in took[0].items())
+                runs += [synchronise(url, home) for _ in range(19)]
+            shown = sorted(sum(took.values()) for took, _ in runs)
+            parts = ", ".join(f"{part} {seconds:.2f} s" for part, seconds in runs[0][0].items())
+            used = ", ".join(f"{who} {sum(cpu[who] for _, cpu in runs) / len(runs):.2f} s" for who in runs[0][1])
             print(
-                f"{name}: {count:,} memories, median {quantile(shown, 0.5):.3f} s, p95 {quantile(shown, 0.95):.3f} s ({parts})"
+                f"{name}: {count:,} memories, median {quantile(shown, 0.5):.3f} s, p95 {quantile(shown, 0.95):.3f} s"
+                f" ({parts}; processor: {used}; load {psutil.getloadavg()[0]:.1f})",
+                flush=True,
             )
     finally:
         shutil.rmtree(folder)
@@ -108,10 +113,11 @@ def finish_vectors(home: Home, store: Store) -> None:
             own.finish((key, content_hash, [vector]) for (key, content_hash), vector in zip(part, made, strict=True))
 
 
-def synchronise(url: str, home: Home) -> dict[str, float]:
-    """Synchronise as `share sync` does. Return the seconds of its parts, the local index apart."""
+def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float]]:
+    """Synchronise as `share sync` does. Return the seconds of its parts, the local index apart, and those of the processor."""
     took: dict[str, float] = {}
-    started_at = time.perf_counter()
+    used: dict[str, float] = {}
+    started_at, used_before = time.perf_counter(), time.process_time()
 
     def note(name: str) -> None:
         nonlocal started_at
@@ -127,15 +133,19 @@ def synchronise(url: str, home: Home) -> dict[str, float]:
         if work.arrived or state.without_vectors(PROJECT, "", 1):
             with spaces.open_following(home, store, PACKAGED) as own:
                 note("own first vectors")
-                vectors.take(server, PROJECT, work.arrived, own, lambda _: None)
+                vectors.take(server, found.vector_schema, PROJECT, work.arrived, own, lambda _: None)
                 vectors.send(server, found.vector_type, state, store, own, PROJECT, lambda _: None)
                 note("vectors")
+        used["client"] = time.process_time() - used_before
+        with suppress(psutil.NoSuchProcess):  # the server is on another machine
+            backend = psutil.Process(server.info.backend_pid).cpu_times()
+            used["server"] = backend.user + backend.system
     assert not outcome.problems, outcome.problems[:3]
-    return took
+    return took, used
 
 
 def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count: int) -> None:
-    with connection.opened(url) as server:
+    with connection.opened(url, silent_s=connection.BUILDING_S) as server:
         server.execute("SET statement_timeout = 0")
         fill(server, files, count)
         found = schema.require(server)
@@ -153,6 +163,7 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
             near = [hit.memory.id for hit in team_search.search(server, found, by_meaning, tuning, 1.0, now_ms())]
             plain.append((time.perf_counter() - before) * 1_000)
             recalled.append(len(set(near) & set(exact(server, vector, 10))) / 10)
+        print(f"load {psutil.getloadavg()[0]:.1f}")
         for name, values in (("fused, ms", took), ("nearest alone, ms", plain)):
             print(f"{name}: median {quantile(values, 0.5):.1f}, p95 {quantile(values, 0.95):.1f} ({len(values)} queries)")
         print(f"recall@10 against an exact scan of {count:,}: {sum(recalled) / len(recalled):.3f}")
@@ -162,7 +173,7 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
 def fill(server: "connection.Connection", files: Sequence[str], count: int) -> None:
     begun = time.perf_counter()
     definitions = []
-    for name in ("memories_by_words", "vectors_by_sign"):  # made once in the end, as a restored dump does
+    for name in ("vectors_by_sign", "memories_by_words"):  # made once in the end, as a restored dump does
         definitions += server.execute("SELECT pg_get_indexdef(%s::regclass)", (f"subcog.{name}",)).fetchall()
         server.execute(f"DROP INDEX subcog.{name}".encode())
     texts = texts_of(files, count)
@@ -181,10 +192,13 @@ def fill(server: "connection.Connection", files: Sequence[str], count: int) -> N
     print(f"filled in {time.perf_counter() - begun:.0f} s", flush=True)
     begun = time.perf_counter()
     server.execute(f"SET maintenance_work_mem = '{WORKERS_MEMORY}'")
-    for (definition,) in definitions:
-        server.execute(definition)
-    server.execute("VACUUM ANALYZE subcog.memories")
     server.execute("VACUUM ANALYZE subcog.vectors")
+    denser = schema.plan(server, schema.look(server), by_project=False)
+    for (definition,) in definitions[bool(denser.told) :]:
+        server.execute(definition)
+    schema.carry_out(server, denser)
+    print(*denser.told, sep="\n", flush=True)
+    server.execute("VACUUM ANALYZE subcog.memories")
     print(f"index and statistics in {time.perf_counter() - begun:.0f} s", flush=True)
 
 

@@ -11,13 +11,14 @@ from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import author, completion, embedding, ownership, progress, session
 from subcog_hooks.cli.support.output import day, safe, terminal
 from subcog_hooks.cli.team import sharing
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, ServerError, UsageError
-from subcog_hooks.memory.model import Memory
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, NotAgreedTo, ServerError, UsageError
+from subcog_hooks.memory.model import TEAM, Memory
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Store
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
+from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, documents, leaving, schema
-from subcog_hooks.sharing.known import ShareState
+from subcog_hooks.sharing.known import Known, ShareState
 from subcog_hooks.sharing.schema import LOST
 from subcog_hooks.sharing.sync import SyncOutcome
 
@@ -77,12 +78,13 @@ def init(
     settings = session.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
     projects = [_shareable(ownership.names_of(name)[0]) for name in project or ([ownership.HERE] if session.here() else [])]
-    with connection.opened(address) as server, connection.translated(address):
+    patient = connection.opened(address, silent_s=connection.BUILDING_S)
+    with patient as server, connection.translated(address):
         parameters = connection.settings_of(address)
         found = schema.look(server)
         made = schema.plan(server, found, by_project=by_project, writers=grant or (), readers=grant_read or ())
         if not connection.is_local(parameters) and connection.tls_mode(parameters) not in connection.VERIFYING:
-            terminal.say("the connection is encrypted, but nothing proves that it is your server: see `subcog help sharing`")
+            terminal.say("no certificate proves that it is your server, only your password does: see `subcog help sharing`")
         if made.told:
             terminal.say(f"on {connection.place_of(address)}, as {safe(found.role)}, subcog will make:")
             for line in made.told:
@@ -126,18 +128,38 @@ def sync(
     if not projects:
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
     home = session.home()
-    with ShareState.open(home) as state:
-        new = [name for name in projects if name not in state.agreed()]
-    if dry_run or new:
-        _show_leaving(projects if dry_run else new)
     if dry_run:
+        _show_leaving(projects)
         return
-    if new:
-        _require_person("agrees to what leaves", as_user=as_user)
-        _confirm(f"Share {', '.join(map(safe, new))}?", "nothing was sent", yes=yes)
-        with ShareState.open(home) as state:
-            for name in new:
-                state.agree(name)
+    with ShareState.open(home) as state:
+        agreed = sharing.agreed_projects(state, settings)
+    if new := [name for name in projects if name not in agreed]:
+        _agree(settings, new, yes=yes, as_user=as_user)
+    try:
+        outcome = _synchronise(settings, projects)
+    except NotAgreedTo as error:
+        terminal.say(error.message)
+        _agree(settings, projects, yes=yes, as_user=as_user)
+        outcome = _synchronise(settings, projects)
+    _tell(outcome)
+    embedding.afterwards()
+
+
+def _agree(settings: Settings, projects: Sequence[str], *, yes: bool, as_user: bool) -> None:
+    """Show what would leave for the server that is set, and note that the person agrees. Raises UsageError, typer.Exit."""
+    url = sharing.url_of(settings)
+    _show_leaving(projects)
+    _require_person("agrees to what leaves", as_user=as_user)
+    question = f"Share {', '.join(map(safe, projects))} with {safe(connection.place_of(url))}?"
+    _confirm(question, "nothing was sent", yes=yes)
+    place = connection.identity_of(url)
+    with ShareState.open(session.home()) as state:
+        for name in projects:
+            state.agree(name, place)
+
+
+def _synchronise(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
+    home = session.home()
     try:
         with progress.of_items("synchronising", None, with_rate=True) as advance:
             outcome = sharing.synchronise(home, settings, projects, advance=advance)
@@ -145,8 +167,7 @@ def sync(
         sharing.note_result(home, error.message)
         raise
     sharing.note_result(home)
-    _tell(outcome)
-    embedding.afterwards()
+    return outcome
 
 
 @commands.command()
@@ -164,9 +185,14 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         raise typer.Exit(EXIT_NOTHING_FOUND)
     with ShareState.open(session.home()) as state:
         counts = {name: state.counts(name) for name in projects}
-        agreed = state.agreed()
+        try:
+            agreed: Sequence[str] = sharing.agreed_projects(state, settings)
+        except ServerError:  # without psycopg nothing leaves
+            agreed = ()
         synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
+        held = [known for name in projects for known in state.held_back(name)]
     lost, waiting = _lost_and_waiting(projects)
+    kept = _own_fields_kept(held)
     if as_json:
         rows = [
             {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
@@ -174,7 +200,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         ]
         conflicts = [{"id": memory.id, "superseded_by": memory.superseded_by, "noted": memory.noted} for memory in lost]
         at = jsonl.written_time(int(synced)) if synced else None
-        terminal.json({"server": url, "synced_at": at, "failure": failure or None, "projects": rows, "lost": conflicts})
+        told = {"server": url, "synced_at": at, "failure": failure or None, "projects": rows, "lost": conflicts}
+        terminal.json({**told, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept]})
         return
     terminal.result(f"server: {url}")
     terminal.result(f"synchronised: {jsonl.written_time(int(synced)) if synced else 'never'}")
@@ -185,8 +212,12 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{first}")
     for memory in lost:
         who = f", {memory.noted}" if memory.noted else ""
-        said = f"{memory.id} {day(memory.updated_at)}{who}: {safe(memory.content)[:80]}"
+        pushed = "".join(f", {name}" for name in documents.cues_of(memory))
+        said = f"{memory.id} {day(memory.updated_at)}{who}{pushed}: {safe(memory.content)[:80]}"
         terminal.result(f"lost to {memory.superseded_by}: {said}")
+    for id_, by, fields in kept:
+        changed = ", ".join(fields)
+        terminal.result(f"{id_} is yours and comes by itself, so what {by} has changed does not count here: {changed}")
     if lost:
         terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
 
@@ -285,6 +316,15 @@ def _lost_and_waiting(projects: Sequence[str]) -> tuple[list[Memory], dict[str, 
             if memory.status == "superseded" and memory.project in projects
         ]
     return lost, waiting
+
+
+def _own_fields_kept(held: Sequence[Known]) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return the memories of one's own of which a colleague's changes do not count: id, colleague, fields."""
+    with session.reading() as store:
+        there = store.by_ids([known.id for known in held]) if store and held else {}
+    own = [known for known in held if known.id in there and there[known.id].trust != TEAM]
+    rows = [(one.id, one.author, tuple(name for name in sorted(one.withheld) if name != "updated_at")) for one in own]
+    return [(id_, documents.shown_author(by) if by else "a colleague", fields) for id_, by, fields in rows if fields]
 
 
 def _shareable(name: str) -> str:

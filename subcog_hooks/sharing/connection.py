@@ -25,9 +25,12 @@ STATEMENT_WAIT_MS = 60_000  # a batch takes .2 s; a whole export is read in piec
 OTHERS_WAIT_MS = 10_000  # for another client that is sending a batch
 UNREACHABLE_MS = 20_000  # without a sign of the server's machine
 SILENT_S = 75.0  # without a word of the server, which ends a statement itself after STATEMENT_WAIT_MS
+BUILDING_S = 7_200.0  # the same, where it makes an index of millions of vectors
 LONGEST_MESSAGE = 300  # characters of what the server says
+UNPROVEN = ("certificate", "channel binding", "authentication method")  # in what libpq says of a server that is not proven
 VERIFYING = ("verify-ca", "verify-full")
 ENCRYPTED = ("require", *VERIFYING)
+KNOWS_REQUIRE_AUTH = 160_000  # the version of libpq, as of `sslrootcert=system`
 
 _PASSWORD = re.compile(r"(password|passwd|pwd)\s*=\s*\S+", re.IGNORECASE)
 _LOGIN = re.compile(r"(postgres(?:ql)?://[^\s:/@]*):[^\s@]*@", re.IGNORECASE)
@@ -97,15 +100,76 @@ def _is_loopback(host: str) -> bool:
 
 
 def tls_mode(parameters: "Mapping[str, str]") -> str:
-    """Return the sslmode to connect with: the one in force, `require` at least unless the server is local.
+    """Return the sslmode to connect with: `verify-full` unless the server is local, or another that encrypts was asked for.
 
-    >>> tls_mode({"host": "db.example.com"}), tls_mode({"host": "db.example.com", "sslmode": "verify-full"})
-    ('require', 'verify-full')
+    >>> tls_mode({"host": "db.example.com"}), tls_mode({"host": "db.example.com", "sslmode": "require"})
+    ('verify-full', 'require')
     >>> tls_mode({"host": "localhost"}), tls_mode({"host": "db.example.com", "sslmode": "disable"})
-    ('prefer', 'require')
+    ('prefer', 'verify-full')
     """
     mode = parameters.get("sslmode", "prefer")
-    return mode if mode in ENCRYPTED or is_local(parameters) else "require"
+    return mode if mode in ENCRYPTED or is_local(parameters) else "verify-full"
+
+
+def protection(parameters: "Mapping[str, str]", libpq: int) -> "dict[str, Any]":
+    """Return the parameters that keep password and memories from whoever only poses as the server.
+
+    A certificate proves who a server is. Where none is asked for, the password has to: with channel binding the server shows
+    that it knows the password, too, and that nobody stands between. What the person says about it in the address, in the
+    service or in the environment holds. libpq: its version.
+
+    >>> protection({"host": "db.example.com", "sslmode": "require"}, 180_000)
+    {'sslmode': 'require', 'channel_binding': 'require', 'require_auth': 'scram-sha-256'}
+    >>> protection({"host": "db.example.com", "sslmode": "require", "require_auth": "gss"}, 180_000)
+    {'sslmode': 'require'}
+    >>> protection({"host": "localhost"}, 180_000)
+    {'sslmode': 'prefer', 'require_auth': '!password,!md5'}
+    """
+    mode = tls_mode(parameters)
+    made: dict[str, Any] = {"sslmode": mode}
+    is_to_choose = "require_auth" not in parameters
+    if mode in VERIFYING:
+        if "sslrootcert" not in parameters and (file := _authorities()):
+            made["sslrootcert"] = file
+    elif is_local(parameters):
+        if libpq >= KNOWS_REQUIRE_AUTH and is_to_choose:
+            made["require_auth"] = "!password,!md5"  # another user of this machine may listen where the server does not
+    elif is_to_choose:
+        if parameters.get("channel_binding") != "disable":  # which some proxies need
+            made["channel_binding"] = "require"
+        if libpq >= KNOWS_REQUIRE_AUTH:
+            made["require_auth"] = "scram-sha-256"
+    return made
+
+
+def _authorities() -> str:
+    """Return the file of the certificate authorities of the system, "" where the person has one for PostgreSQL.
+
+    `sslrootcert=system` would look where the libraries of psycopg's builds were made.
+    """
+    own = os.path.join(os.environ.get("APPDATA", ""), "postgresql") if os.name == "nt" else os.path.expanduser("~/.postgresql")
+    if os.path.exists(os.path.join(own, "root.crt")):
+        return ""
+    import ssl
+
+    known = ssl.get_default_verify_paths().cafile
+    if known:
+        return known
+    import certifi  # for a Python that does not know the system's certificates
+
+    return certifi.where()
+
+
+def identity_of(url: str) -> str:
+    """Return what an agreement to share holds for: the hosts, ports and database that an address leads to.
+
+    Raises ServerError without psycopg, ConfigError as `settings_of`.
+    """
+    require_library()
+    parameters = settings_of(url)
+    told = {name: parameters.get(name, "") for name in ("host", "hostaddr", "port", "dbname")}
+    told["dbname"] = told["dbname"] or parameters.get("user", "")  # as libpq has it
+    return " ".join(f"{name}={value}" for name, value in told.items() if value)
 
 
 def place_of(url: str) -> str:
@@ -121,12 +185,14 @@ def place_of(url: str) -> str:
 
 
 @contextmanager
-def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
+def opened(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | None = None) -> "Iterator[Connection]":
     """Yield a connection in autocommit mode. Raises ConfigError, ServerError; psycopg's own errors become ServerError.
 
-    url: `share.url`. wait_s: for the server to answer; one that falls silent later is given up after SILENT_S.
+    url: `share.url`. wait_s: for the server to answer. silent_s: after which one that falls silent later is given up, SILENT_S
+    where nothing is said.
     """
     require_library()
+    from psycopg import pq
 
     parameters = settings_of(url)
     options = " ".join(
@@ -138,10 +204,10 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
         ]
     )
     with translated(url):
-        connection = _patient().connect(
+        connection = _patient(silent_s or SILENT_S).connect(
             url,
             autocommit=True,
-            sslmode=tls_mode(parameters),
+            **protection(parameters, pq.version()),
             connect_timeout=wait_s,
             application_name="subcog",
             options=f"{parameters.get('options', '')} {options}".strip(),
@@ -156,17 +222,17 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S) -> "Iterator[Connection]":
             connection.close()
 
 
-def _patient() -> "type[Connection]":
-    """Return psycopg's connection, given up where the server says nothing for SILENT_S: libpq itself would wait for ever."""
+def _patient(silent_s: float) -> "type[Connection]":
+    """Return psycopg's connection, given up where the server says nothing for so long: libpq itself would wait for ever."""
     import psycopg
 
     class Patient(psycopg.Connection):
         def wait(self, gen: "Generator[Any, Any, Any]", *args: "Any", **options: "Any") -> "Any":
             try:
-                return super().wait(_listened_to(gen), *args, **options)
+                return super().wait(_listened_to(gen, silent_s), *args, **options)
             except _Silent:
                 self.pgconn.finish()  # what is under way will not be ended otherwise
-                raise psycopg.OperationalError(f"it has said nothing for {SILENT_S:.0f} seconds") from None
+                raise psycopg.OperationalError(f"it has said nothing for {silent_s:.0f} seconds") from None
 
     return Patient
 
@@ -175,7 +241,7 @@ class _Silent(Exception):
     """The server says nothing any more."""
 
 
-def _listened_to(gen: "Generator[Any, Any, Any]") -> "Generator[Any, Any, Any]":
+def _listened_to(gen: "Generator[Any, Any, Any]", silent_s: float) -> "Generator[Any, Any, Any]":
     """Run what waits for the server, which is told several times a second of nothing. Raises _Silent."""
     heard = time.monotonic()
     try:
@@ -184,7 +250,7 @@ def _listened_to(gen: "Generator[Any, Any, Any]") -> "Generator[Any, Any, Any]":
             ready = yield wanted
             if ready:
                 heard = time.monotonic()
-            elif time.monotonic() - heard > SILENT_S:
+            elif time.monotonic() - heard > silent_s:
                 raise _Silent
             wanted = gen.send(ready)
     except StopIteration as end:
@@ -203,7 +269,9 @@ def translated(url: str) -> "Iterator[None]":
     except psycopg.errors.LockNotAvailable as error:
         raise ServerError(f"another client has been sending to {place_of(url)} for long", "try again later") from error
     except psycopg.OperationalError as error:
-        raise ServerError(f"{place_of(url)} can not be reached: {_clean(str(error))}", "nothing is lost; try again") from error
+        said = _clean(str(error))
+        hint = "see `subcog help sharing`" if any(word in said for word in UNPROVEN) else "nothing is lost; try again"
+        raise ServerError(f"{place_of(url)} can not be reached: {said}", hint) from error
     except psycopg.Error as error:
         raise ServerError(f"{place_of(url)} has refused: {_clean(str(error))}", "see `subcog help sharing`") from error
 

@@ -34,6 +34,7 @@ _APART = ("id", "project", "scope", "source")  # columns, or nobody else's matte
 _ALWAYS_WITHHELD = ("priority", "trust")
 _DEEPEST = 40  # lists and objects in each other, of a document; a memory has fewer
 _CUES = ("triggers", "when", "standing")
+_NUL = re.compile("\x00")  # which PostgreSQL does not keep
 # controls but tabs and line ends, marks that turn the direction of writing, characters of no width: nothing that is read
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
@@ -60,9 +61,13 @@ def leaving(memory: Memory, withheld: "dict[str, list[object]] | None" = None) -
     where it is too large.
     """
     document = with_withheld(cleaned(memory.replaced(source=""))[0], withheld or {})
-    if len(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")) > MAX_DOCUMENT:
+    if len(written(document)) > MAX_DOCUMENT and _size(document) > MAX_DOCUMENT:
         raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
     return document
+
+
+def _size(document: "Document") -> int:
+    return len(written(document, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def with_withheld(memory: Memory, withheld: "dict[str, list[object]]") -> "Document":
@@ -78,8 +83,9 @@ def with_withheld(memory: Memory, withheld: "dict[str, list[object]]") -> "Docum
 
 
 def _document(memory: Memory) -> "Document":
-    fields = json.loads(jsonl.dump(memory).replace("\\u0000", "\\ufffd"))  # PostgreSQL keeps no NUL
-    return {name: value for name, value in fields.items() if name not in _APART}
+    line = jsonl.dump(memory)
+    fields = {name: value for name, value in json.loads(line).items() if name not in _APART}
+    return {name: _told(value, _NUL, "\ufffd") for name, value in fields.items()} if "\\u0000" in line else fields
 
 
 def read(text: str) -> "Document":
@@ -105,7 +111,7 @@ def arriving(project: str, id: str, author: str, document: "Document", *, brings
     brings_cues: the user lets this author's memories have triggers and conditions, and be standing. None is pinned. Raises
     InvalidMemory for a document that holds no memory.
     """
-    given = {name: _seen(value) for name, value in document.items() if name not in _APART}
+    given = {name: _told(value, _UNSEEN, "") for name, value in document.items() if name not in _APART}
     row = jsonl.parse(json.dumps({**given, "id": id, "project": project}), str, now, trusted=True)
     said = row.memory
     if said.status in (PENDING, "deleted") or said.scope != "project":
@@ -127,19 +133,42 @@ def arriving(project: str, id: str, author: str, document: "Document", *, brings
     return Arrived(memory, {name: (given.get(name), here.get(name)) for name in fields if given.get(name) != here.get(name)})
 
 
+def cues_of(memory: Memory) -> list[str]:
+    """Return, in words, what brings a memory before an agent by itself.
+
+    >>> cues_of(Memory(id="a", content="x", priority=95, triggers=("deploy",))), cues_of(Memory(id="a", content="x"))
+    (['pinned', 'triggers'], [])
+    """
+    has = {"pinned": memory.is_pinnable, **{name: getattr(memory, name) for name in _CUES}}
+    return [name for name, is_so in has.items() if is_so]
+
+
+def is_anothers(arrived: Memory, local: Memory) -> bool:
+    """Return whether what arrives in the place of one's own memory is a colleague's word: another text, or the same text where
+    its person does not have it come by itself, in another project or after it was retired."""
+    is_elsewhere = local.project != arrived.project or (local.status != "active" and arrived.status == "active")
+    return local.content != arrived.content or (is_elsewhere and bool(cues_of(local)))
+
+
 def merged(arrived: Arrived, local: Memory) -> Arrived:
-    """Return what takes the place of a memory here: learned questions stay, and of an unchanged text all that is one's own."""
+    """Return what takes the place of a memory here: learned questions stay, and of an unchanged text all that is one's own.
+
+    Where one's own comes by itself (`cues_of`), a colleague can retire it and change nothing else: files, questions and labels
+    would decide when it comes.
+    """
     learned = tuple([one for one in local.questions if one.by == LEARNED])
     known = {one.text for one in arrived.memory.questions}
     questions = (*arrived.memory.questions, *(one for one in learned if one.text not in known))[:MAX_QUESTIONS]
     memory = arrived.memory.replaced(questions=questions)
-    if local.trust == TEAM or local.content_hash != memory.content_hash:
+    if local.trust == TEAM or is_anothers(memory, local):
         return Arrived(memory, arrived.withheld)
-    own = {name: getattr(local, name) for name in ("trust", "source", "priority", "triggers", "when", "standing")}
-    memory = memory.replaced(**own)
-    here = _document(memory)
     said = {**_document(arrived.memory), **{name: pair[0] for name, pair in arrived.withheld.items()}}
-    names = (*_ALWAYS_WITHHELD, *_CUES)
+    if cues_of(local):
+        memory = local.replaced(status=memory.status, superseded_by=memory.superseded_by)
+    else:
+        memory = memory.replaced(source=local.source, **{name: getattr(local, name) for name in (*_ALWAYS_WITHHELD, *_CUES)})
+    here = _document(memory.replaced(questions=tuple([one for one in memory.questions if one.by != LEARNED])))
+    names = dict.fromkeys((*said, *here))
     return Arrived(memory, {name: (said.get(name), here.get(name)) for name in names if said.get(name) != here.get(name)})
 
 
@@ -158,7 +187,16 @@ def digest(document: "Document") -> str:
     >>> digest({"a": 1, "b": ["x"]}) == digest({"b": ["x"], "a": 1})
     True
     """
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return digest_of_written(written(document))
+
+
+def written(document: "Document", *, ensure_ascii: bool = True) -> str:
+    """Return a document as JSON, its fields in one order."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=ensure_ascii)
+
+
+def digest_of_written(text: str) -> str:
+    """Return the fingerprint of what `written` has returned."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -167,12 +205,12 @@ def local_digest(memory: Memory) -> str:
     return hashlib.blake2b(jsonl.dump(memory).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _seen(value: object) -> object:
-    """Return a value of JSON without the characters that nobody sees."""
+def _told(value: object, unfit: "re.Pattern[str]", instead: str) -> object:
+    """Return a value of JSON with something else in the place of unfit characters."""
     if isinstance(value, str):
-        return _UNSEEN.sub("", value)
+        return unfit.sub(instead, value)
     if isinstance(value, list):
-        return [_seen(entry) for entry in value]
+        return [_told(entry, unfit, instead) for entry in value]
     if isinstance(value, dict):
-        return {str(_seen(key)): _seen(entry) for key, entry in value.items()}
+        return {str(_told(key, unfit, instead)): _told(entry, unfit, instead) for key, entry in value.items()}
     return value

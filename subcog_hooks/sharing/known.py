@@ -56,7 +56,18 @@ CREATE INDEX known_arriving ON known (project, id) WHERE local = 'arriving';
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
 
-SHARE_SCHEMA = Schema(migrations=(_VERSION_1,), synchronous="FULL")
+# what the person agreed to holds for one server: whoever agreed before that was so is asked once more
+_VERSION_2 = """
+ALTER TABLE projects DROP COLUMN agreed;
+CREATE TABLE agreements (
+  project TEXT NOT NULL,
+  place TEXT NOT NULL,  -- the server's address as it was then
+  server TEXT NOT NULL DEFAULT '',  -- the id of the database there, '' until it was met
+  PRIMARY KEY (project, place)
+) STRICT, WITHOUT ROWID;
+"""
+
+SHARE_SCHEMA = Schema(migrations=(_VERSION_1, _VERSION_2), synchronous="FULL")
 _FIELDS = (
     *("project", "id", "seq", "revision", "local", "shared", "sending", "missed", "author", "withheld", "bytes", "vectors"),
 )
@@ -107,10 +118,11 @@ class Known:
 class ShareState:
     """An open team.db. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_connection", "path")
+    __slots__ = ("_connection", "_has_noted", "path")
 
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self._connection = connection
+        self._has_noted = False  # what was seen, since it was opened
         self.path = path
 
     @classmethod
@@ -143,7 +155,11 @@ class ShareState:
     def note_seen(self, revision: int, token: str) -> None:
         if (revision, token) == self.server()[1:]:
             return
-        seen = [*self.seen(), (revision, token)][-MOST_SEEN:]
+        seen = self.seen()
+        if self._has_noted and seen:  # one for each synchronisation: those of its batches would push the older ones out
+            seen.pop()
+        self._has_noted = True
+        seen = [*seen, (revision, token)][-MOST_SEEN:]
         with self._connection:
             self.run("UPDATE server SET revision = ?, token = ?", (revision, token))
             self.note(SEEN, json.dumps(seen))
@@ -161,7 +177,7 @@ class ShareState:
     def forget_everything(self) -> None:
         """Forget the server, all that is known of it, and what the person agreed to."""
         with self._connection:
-            for table in ("server", "projects", "known", "notes"):
+            for table in ("server", "projects", "agreements", "known", "notes"):
                 self.run(f"DELETE FROM {table}")  # noqa: S608 - constants
 
     # projects
@@ -177,12 +193,27 @@ class ShareState:
     def note_looked(self, project: str, revision: int) -> None:
         self._note(project, "looked", revision)
 
-    def agreed(self) -> frozenset[str]:
-        """Return the projects of which the person has seen what leaves."""
-        return frozenset([name for (name,) in self.run("SELECT name FROM projects WHERE agreed")])
+    def agreed(self, place: str) -> frozenset[str]:
+        """Return the projects of which the person has seen what leaves for the server of this address."""
+        return frozenset([name for (name,) in self.run("SELECT project FROM agreements WHERE place = ?", (place,))])
 
-    def agree(self, project: str) -> None:
-        self._note(project, "agreed", 1)
+    def agree(self, project: str, place: str) -> None:
+        """Note that the person has seen what leaves; the database that is met there next is the one that is meant."""
+        self.run("INSERT OR REPLACE INTO agreements (project, place) VALUES (?, ?)", (project, place))
+
+    def is_agreed_to(self, server: str, place: str, projects: "Sequence[str]") -> bool:
+        """Return whether the person agreed that these projects go to the database of this id at this address.
+
+        The first one that is met after an agreement is the one that it was for.
+        """
+        wanted = (place, json.dumps(list(projects)))
+        self.run(
+            "UPDATE agreements SET server = ? WHERE server = '' AND place = ? AND project IN (SELECT value FROM json_each(?))",
+            (server, *wanted),
+        )
+        sql = "SELECT count(*) FROM agreements WHERE server = ? AND place = ? AND project IN (SELECT value FROM json_each(?))"
+        [(count,)] = self.run(sql, (server, *wanted))
+        return bool(count == len(set(projects)))
 
     def _note(self, project: str, column: str, value: int) -> None:
         self.run(
@@ -244,6 +275,11 @@ class ShareState:
     def bytes_by_author(self) -> dict[str, int]:
         """Return how many bytes of documents are here of each colleague."""
         return dict(self.run("SELECT author, sum(bytes) FROM known WHERE author <> '' GROUP BY author"))
+
+    def held_back(self, project: str) -> list[Known]:
+        """Return what is known of memories of which the server says something that does not count here."""
+        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND withheld <> '{{}}' ORDER BY id"  # noqa: S608 - constants
+        return [Known.from_row(row) for row in self.run(sql, (project,))]
 
     def counts(self, project: str) -> tuple[int, int]:
         """Return how many memories of a project are shared from here, and how many came from colleagues."""

@@ -42,7 +42,8 @@ _SINCE = """
 SELECT id, revision, author, erased, bytes, bytes > %(most)s OR (author = ANY(%(over)s) AND bytes > 0) AS is_left
 FROM (
   SELECT *, sum(least(bytes, %(most)s)) OVER (ORDER BY revision) - bytes AS before FROM (
-    SELECT id, revision, author, erased, bytes FROM subcog.memories WHERE project = %(project)s AND revision > %(after)s
+    SELECT id, revision, author, erased, bytes FROM subcog.memories WHERE project = %(project)s
+    AND revision > %(after)s AND revision <= %(until)s
     ORDER BY revision LIMIT %(limit)s
   ) AS next
 ) AS counted
@@ -93,14 +94,20 @@ class SyncOutcome:
 
 
 class Leaving:
-    """One memory on its way to the server. document: None where it is deleted there."""
+    """One memory on its way to the server. document: None where it is deleted there; local: the memory's fingerprint here.
 
-    __slots__ = ("document", "known", "memory")
+    written: the document as JSON, "" for none; digest: its fingerprint.
+    """
 
-    def __init__(self, known: Known, document: "Document | None", memory: Memory | None) -> None:
+    __slots__ = ("digest", "document", "known", "local", "memory", "written")
+
+    def __init__(self, known: Known, document: "Document | None", memory: Memory | None, local: str = "") -> None:
         self.known = known
         self.document = document
         self.memory = memory
+        self.local = local
+        self.written = "" if document is None else documents.written(document)
+        self.digest = documents.digest_of_written(self.written) if self.written else "deleted"
 
 
 def locked(home: "Home", wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
@@ -153,7 +160,6 @@ class Sync:
             self._send_all()
             self._fetch_all()  # what was sent is passed over, and versions that lost to it come
         self.outcome.is_read_only = not self._found.may_write
-        self._note_seen()
         return self.outcome
 
     def _settle_arriving(self) -> None:
@@ -184,9 +190,21 @@ class Sync:
         for project in self._projects:
             rows = self._server.execute("SELECT id, revision, base, author FROM subcog.memories WHERE project = %s", (project,))
             there = {id_: (revision_, base, author) for id_, revision_, base, author in rows.fetchall()}
-            behind = [one for one in self._state.every(project) if self._was_lost(one, there.get(one.id), unharmed)]
-            self._state.put(behind)
+            known = self._state.every(project)
+            behind = [one for one in known if self._was_lost(one, there.get(one.id), unharmed)]
+            self._state.put([*behind, *self._without_vectors(project, known)])
             self._state.note_fetched(project, 0)
+
+    def _without_vectors(self, project: str, known: "Sequence[Known]") -> list[Known]:
+        """Return what was sent from here and has no vectors on the server any more, marked so."""
+        if not self._found.has_vectors:
+            return []
+        rows = self._server.execute("SELECT id, content_hash FROM subcog.vectors WHERE project = %s AND part = 0", (project,))
+        there = set(rows.fetchall())
+        gone = [one for one in known if one.vectors and one.author == _NOBODY and (one.id, one.vectors) not in there]
+        for one in gone:
+            one.vectors = ""
+        return gone
 
     def _unharmed_revision(self) -> int:
         """Return the latest revision that was seen there of which the server still knows: up to it nothing was lost."""
@@ -221,15 +239,22 @@ class Sync:
             known.revision = None
         return True
 
-    def _note_seen(self) -> None:
+    def _note_seen(self) -> int:
+        """Note the latest revision there, before anything of it is noted as known: it may be lost when this run is cut off.
+
+        Return it, 0 for none.
+        """
         row = self._server.execute("SELECT revision, token::text FROM subcog.pushes ORDER BY revision DESC LIMIT 1").fetchone()
-        if row is not None:
-            self._state.note_seen(*row)
+        if row is None:
+            return 0
+        self._state.note_seen(*row)
+        return int(row[0])
 
     # from there
 
     def _fetch_all(self) -> bool:
         """Fetch what is new there. Return whether there was anything."""
+        until = self._note_seen()
         reached: dict[str, int | None] = dict(
             self._server.execute(
                 "SELECT name, (SELECT max(revision) FROM subcog.memories WHERE project = name) FROM unnest(%s::text[]) AS name",
@@ -238,10 +263,11 @@ class Sync:
         )
         has_fetched = False
         for project in self._projects:
-            while (after := self._state.progress(project)[0]) < (reached[project] or 0):
+            while (after := self._state.progress(project)[0]) < min(reached[project] or 0, until):
                 values = {
                     "project": project,
                     "after": after,
+                    "until": until,
                     "limit": BATCH,
                     "most": 2 * MAX_DOCUMENT,
                     "bytes": BATCH_BYTES,
@@ -365,8 +391,10 @@ class Sync:
             self._leave_out(row, error)
             return
         if memory is not None:
-            if known.revision is None and is_here:
-                changed.put_aside(memory)  # nothing says which of the two is later
+            is_lost = memory.trust != TEAM and documents.cues_of(memory) and documents.is_anothers(arrived.memory, memory)
+            is_moved = memory.project != known.project
+            if (is_here and known.revision is None) or (is_lost and (memory.status != "deleted" or is_moved)):
+                changed.put_aside(memory)  # nothing says which of the two is later, or what its person had come by itself
             arrived = documents.merged(arrived, memory)
         known.revision, known.sending, known.missed = row.revision, "", False
         known.author, known.bytes, known.vectors = row.author, row.bytes, ""
@@ -438,16 +466,15 @@ class Sync:
         except InvalidMemory as error:
             self.outcome.problems.append(error.message)
             return None
-        if documents.digest(document) == known.shared and not forced:
-            return None
-        return Leaving(known, document, memory)
+        leaving = Leaving(known, document, memory, local)
+        return leaving if leaving.digest != known.shared or forced else None
 
     def _send(self, project: str, batch: "list[Leaving]") -> None:
         """Send a batch in one transaction, and note it. What is being sent is noted before: an answer can be lost."""
         if not batch:
             return
         for one in batch:
-            one.known.sending = documents.digest(one.document) if one.document is not None else "deleted"
+            one.known.sending = one.digest
         self._state.put([one.known for one in batch])
         with self._server.transaction(), self._server.cursor() as cursor:
             cursor.execute(_STAGE)
@@ -456,6 +483,7 @@ class Sync:
                     copy.write_row(_staged(one))
             cursor.execute(_SEND, (project,))
             answers = {id_: (revision, is_deleted) for id_, revision, is_deleted in cursor.execute(_SENT, (project,))}
+        self._note_seen()
         self._state.put([_noted(one, *answers[one.known.id]) for one in batch])
         gone = sum(one.document is None for one in batch)
         self.outcome.deleted_there += gone
@@ -529,15 +557,13 @@ class _Changes:
 
 
 def _staged(one: Leaving) -> "tuple[object, ...]":
-    from psycopg.types.json import Jsonb  # the caller has loaded psycopg
-
     document = one.document
     if document is None or one.memory is None:
         return one.known.id, one.known.revision, None, None, "english"
     return (
         one.known.id,
         one.known.revision,
-        Jsonb(document),
+        one.written,
         hash_content(document["content"]),
         language_of(document["content"]) or "english",
     )
@@ -547,13 +573,15 @@ def _noted(one: Leaving, revision: int, is_deleted: bool) -> Known:
     """Return what is known of a memory that the server has taken. is_deleted: it was erased there for good."""
     known, memory = one.known, one.memory
     known.sending, known.missed = "", False
+    document = one.document or {}
+    known.withheld = {name: pair for name, pair in known.withheld.items() if document.get(name) == pair[0]}
     if one.document is None or memory is None or is_deleted:
         known.shared, known.local = "", ""
         known.revision = known.revision if one.document is not None else revision  # that it was erased is still to come
         return known
     known.revision = revision
-    known.shared = documents.digest(one.document)
-    known.local, known.seq = documents.local_digest(memory), memory.seq
+    known.shared = one.digest
+    known.local, known.seq = one.local, memory.seq
     if memory.trust != TEAM:
         known.author, known.bytes = _NOBODY, 0
     is_whole = memory.content_hash == hash_content(one.document["content"])

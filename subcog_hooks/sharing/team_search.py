@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from subcog_hooks.sharing.schema import TeamTables
 
 MOST_WITH_WORDS = 3_000  # memories that are looked at for their words: those with the rarest ones
-# Vectors of the nearest signs that are compared exactly. recall@10 against a scan: .985 of 200,000 memories, .943 of 500,000; a
-# scan of the signs with as many has .988 of 200,000
-SIGN_CANDIDATES = 800
+# Vectors of the nearest signs that are compared exactly, which the graph gives by so many at a time. Before pgvector 0.8 it
+# gives what it finds at once, 1,000 at most.
+SIGN_CANDIDATES, AT_A_TIME, MOST_AT_A_TIME = 1_600, 400, 1_000
+NEAR_KEPT = 300  # of these, for a closer look at their memories
 MOST_QUERY_WORDS = 32  # of a query
 WORDS_LENGTH_SHARE = 0.75  # b of BM25
 WORDS_SATURATION = 1.2  # k1 of BM25
@@ -58,7 +59,7 @@ _BY_WORDS = f"""
     FROM (
       SELECT there.project, there.id, there.words FROM subcog.memories AS there
       WHERE there.words @@ %(any)s::tsquery AND {_KEPT} LIMIT {MOST_WITH_WORDS}
-    ) AS held
+    ) AS held OFFSET 0  -- or the score would be worked out three times
   ) AS scored ORDER BY score DESC LIMIT %(lexical_depth)s
 """  # noqa: S608 - constants
 _NO_WORDS = "SELECT NULL::text AS project, NULL::text AS id, 0::bigint AS rank, 0::float8 AS score WHERE false"
@@ -68,8 +69,8 @@ _NEAR = f"""
     SELECT project, id, embedding FROM subcog.vectors
     WHERE model = %(model)s AND project = ANY(%(projects)s)
     ORDER BY ({{name}}.binary_quantize(embedding)::bit({DIMENSION}))
-      {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}}) LIMIT {SIGN_CANDIDATES}
-  ) AS v
+      {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}}) LIMIT %(signs)s
+  ) AS v ORDER BY distance LIMIT {NEAR_KEPT}
 """  # noqa: S608 - constants
 _COSINES = """
   SELECT DISTINCT ON (v.project, v.id) c.project, c.id, (
@@ -92,14 +93,23 @@ by_meaning AS MATERIALIZED (
   SELECT project, id, cosine, rank() OVER (ORDER BY cosine DESC) AS rank FROM cosines WHERE cosine >= %(min_similarity)s
   ORDER BY cosine DESC LIMIT %(semantic_depth)s
 ),
-both_lists AS (SELECT project, id FROM by_words UNION SELECT project, id FROM by_meaning),
+together AS (  -- grouped, since three joins by text would compare each with each
+  SELECT project, id, max(word_rank) AS word_rank, max(word_score) AS word_score, max(meaning_rank) AS meaning_rank,
+    max(cosine) AS cosine
+  FROM (
+    SELECT project, id, rank AS word_rank, score AS word_score, NULL::bigint AS meaning_rank, NULL::float8 AS cosine
+    FROM by_words
+    UNION ALL SELECT project, id, NULL, NULL, rank, NULL FROM by_meaning
+    UNION ALL SELECT project, id, NULL, NULL, NULL, cosine FROM cosines
+  ) AS of_list
+  GROUP BY project, id HAVING max(word_rank) IS NOT NULL OR max(meaning_rank) IS NOT NULL
+),
 fused AS (
-  SELECT project, id, w.rank AS word_rank, w.score AS word_score, m.rank AS meaning_rank, c.cosine,
-    (1 - %(alpha)s) * coalesce(w.score, 0) AS by_word, %(alpha)s * greatest(0, coalesce(c.cosine, 0)) AS by_cosine,
-    (CASE WHEN w.rank <= {agreed} THEN 1 ELSE 0 END + CASE WHEN m.rank <= {agreed} THEN 1 ELSE 0 END)
+  SELECT together.*,
+    (1 - %(alpha)s) * coalesce(word_score, 0) AS by_word, %(alpha)s * greatest(0, coalesce(cosine, 0)) AS by_cosine,
+    (CASE WHEN word_rank <= {agreed} THEN 1 ELSE 0 END + CASE WHEN meaning_rank <= {agreed} THEN 1 ELSE 0 END)
       / %(strategies)s::float8 AS agreement
-  FROM both_lists LEFT JOIN by_words AS w USING (project, id) LEFT JOIN by_meaning AS m USING (project, id)
-  LEFT JOIN cosines AS c USING (project, id)
+  FROM together
 ),
 aged AS (
   SELECT fused.*, there.author, there.doc, 1 + %(agreement)s * CASE WHEN %(strategies)s > 1 THEN agreement ELSE 0 END AS lift,
@@ -172,6 +182,7 @@ def search(
         "decay": tuning.decay,
         "floor": tuning.floor,
         "min_similarity": tuning.min_similarity,
+        "signs": SIGN_CANDIDATES if found.scans_on else MOST_AT_A_TIME,
         "lexical_depth": tuning.lexical_depth,
         "semantic_depth": tuning.semantic_depth,
         **words.values(),
@@ -180,7 +191,7 @@ def search(
         return []
     sql = statement(found, by_words=bool(words.any), by_meaning=vector is not None)
     with connection.transaction():
-        connection.execute(f"SET LOCAL hnsw.ef_search = {SIGN_CANDIDATES}")
+        connection.execute(f"SET LOCAL hnsw.ef_search = {AT_A_TIME if found.scans_on else MOST_AT_A_TIME}")
         if found.scans_on:
             connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         connection.execute("SET LOCAL jit = off")  # half a second to compile what runs for a twentieth

@@ -89,7 +89,7 @@ def test_a_prompt_gets_its_memory_and_loads_nothing_of_sharing(hanging: Home, tm
 def test_the_work_at_rest_gives_a_hanging_server_up_and_says_nothing(hanging: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "RESTING_WAIT_S", 2)  # libpq's least
     with ShareState.open(hanging) as state:
-        state.agree("github.com/acme/shop")
+        state.agree("github.com/acme/shop", connection.identity_of(str(loading.load(hanging)["share.url"])))
     sharing.share_quietly(hanging, loading.load(hanging))
     with ShareState.open(hanging) as state:
         assert "can not be reached" in state.noted(sharing.FAILURE)

@@ -5,9 +5,10 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from subcog_hooks.recall import tuning
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.sharing import connection, documents, leaving, schema, sync, team_search
-from tests.sharing.conftest import SHOP, Team, prepare
+from tests.sharing.conftest import SHOP, Member, Team, prepare
 
 ROW = "INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, %s)"
 
@@ -154,6 +155,13 @@ def test_sql_and_controls_in_every_field_are_text(team: Team, text: str) -> None
         ]
     assert bob.sync().sent == 0  # what was made harmless here is not sent back
     assert ada.sync().fetched == 0
+
+
+def test_an_escape_that_somebody_writes_about_is_no_character(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    noted = ada.remember("JSON writes a NUL as \\u0000.")
+    ada.sync(), bob.sync()
+    assert bob.memories()[noted.id].content == noted.content
 
 
 BROKEN = [
@@ -360,6 +368,44 @@ def test_what_was_written_after_a_backup_was_put_back_is_kept_too(team: Team, be
         assert len(there) == 2 + before + after
 
 
+@pytest.mark.parametrize("kill", ["sent", "fetched"])
+def test_a_database_that_was_put_back_right_after_a_killed_synchronisation(
+    team: Team, monkeypatch: pytest.MonkeyPatch, kill: str
+) -> None:
+    monkeypatch.setattr(sync, "BATCH", 2)
+    ada, bob = team.member("ada"), team.member("bob")
+    ada.remember("old")
+    ada.sync(), bob.sync()
+    backup = team.server.new_database(team.database)
+    noted = {ada.remember(f"new {number}").content for number in range(6)}
+    who = ada
+    if kill == "fetched":
+        ada.sync()
+        who = bob
+        shutil.rmtree(ada.home.root)  # who wrote it is gone
+    with pytest.raises(KeyboardInterrupt):
+        who.sync(progress=ends_at(3 if kill == "sent" else 2))
+    put_back(team, backup)
+    here = {memory.content for memory in who.memories().values()}
+    assert len(here) > 1
+    who.sync()
+    eve = team.member("eve")
+    eve.sync()
+    assert {memory.content for memory in eve.memories().values()} == here
+    assert here <= noted | {"old"}
+
+
+def ends_at(count: int) -> Callable[[int], None]:
+    """Return what ends a synchronisation at so many batches."""
+    left = iter(range(count - 1, -1, -1))
+
+    def advance(_: int) -> None:
+        if not next(left):
+            raise KeyboardInterrupt
+
+    return advance
+
+
 def test_a_reader_of_a_database_that_was_put_back_takes_its_word(team: Team) -> None:
     ada, reader = team.member("ada"), team.member("reader")
     shared = ada.remember("before")
@@ -436,8 +482,11 @@ def test_two_clients_send_at_once(team: Team) -> None:
 
 
 @contextmanager
-def in_the_middle(folder: Path, *, has_tls: bool = True) -> Iterator[int]:
-    """Yield the port of a server that offers TLS as PostgreSQL does, with a certificate of its own making, or that has none."""
+def in_the_middle(folder: Path, *, has_tls: bool = True, asks: bytes = b"") -> Iterator[int]:
+    """Yield the port of a server that offers TLS as PostgreSQL does, with a certificate of its own making, or that has none.
+
+    asks: its answer to who connects, after which it must hear nothing more; without it nothing at all.
+    """
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
     files = ["-keyout", str(folder / "key"), "-out", str(folder / "certificate"), "-subj", "/CN=localhost"]
     subprocess.run([*command, *files], check=True, capture_output=True)
@@ -452,18 +501,25 @@ def in_the_middle(folder: Path, *, has_tls: bool = True) -> Iterator[int]:
                 with client:
                     client.recv(8)
                     client.sendall(b"S" if has_tls else b"N")
-                    if not has_tls:
-                        heard.append(client.recv(1_000))
-                        continue
                     try:
-                        with context.wrap_socket(client, server_side=True) as secure:
-                            heard.append(secure.recv(1_000))
+                        if has_tls:
+                            with context.wrap_socket(client, server_side=True) as secure:
+                                hear(secure)
+                        else:
+                            hear(client)
                     except OSError:
                         pass
         except OSError:
             return
 
+    def hear(client: socket.socket) -> None:
+        if asks:
+            greeted.append(client.recv(1_000))  # user and database
+            client.sendall(asks)
+        heard.append(client.recv(1_000))
+
     heard: list[bytes] = []
+    greeted: list[bytes] = []
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
     try:
@@ -473,6 +529,7 @@ def in_the_middle(folder: Path, *, has_tls: bool = True) -> Iterator[int]:
         listening.close()
         thread.join(5)
     assert not any(heard)  # nothing was said to it
+    assert bool(greeted) == bool(asks)
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
@@ -493,6 +550,70 @@ def test_a_server_without_tls_is_refused_where_it_is_not_local(
     monkeypatch.setattr(connection, "is_local", lambda _: False)  # the one address that a test has is local
     with in_the_middle(tmp_path, has_tls=False) as port, pytest.raises(ServerError, match="does not support SSL"):
         team.member("ada").sync(f"postgresql://ada@127.0.0.1:{port}/team?sslmode=disable")
+
+
+ASKED = {
+    "a password": b"R" + struct.pack("!II", 8, 3),
+    "a password's MD5": b"R" + struct.pack("!II4s", 12, 5, b"salt"),
+    "nothing": b"R" + struct.pack("!II", 8, 0),
+}
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+@pytest.mark.parametrize("asks", ASKED)
+def test_who_poses_as_the_server_gets_neither_password_nor_memories(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: str
+) -> None:
+    monkeypatch.setattr(connection, "is_local", lambda _: False)
+    ada = passing("hunter2", team, tmp_path, monkeypatch)
+    with in_the_middle(tmp_path, asks=ASKED[asks]) as port, pytest.raises(ServerError, match="see `subcog help sharing`"):
+        ada.sync(f"postgresql://ada@127.0.0.1:{port}/team?sslmode=require")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_a_certificate_is_asked_for_where_nobody_says_otherwise(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "is_local", lambda _: False)
+    ada = passing("hunter2", team, tmp_path, monkeypatch)
+    with in_the_middle(tmp_path) as port, pytest.raises(ServerError, match=r"certificate verify failed.*; see `subcog help sh"):
+        ada.sync(f"postgresql://ada@127.0.0.1:{port}/team")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+@pytest.mark.parametrize("asks", ["a password", "a password's MD5"])
+def test_who_listens_in_the_place_of_a_local_server_gets_no_password(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: str
+) -> None:
+    ada = passing("hunter2", team, tmp_path, monkeypatch)
+    with in_the_middle(tmp_path, has_tls=False, asks=ASKED[asks]) as port, pytest.raises(ServerError, match="help sharing"):
+        ada.sync(f"postgresql://ada@127.0.0.1:{port}/team")
+
+
+def passing(password: str, team: Team, folder: Path, monkeypatch: pytest.MonkeyPatch, role: str = "ada") -> Member:
+    """Return a member whose password file has the password for every server."""
+    file = folder / "passwords"
+    file.write_text(f"*:*:*:{role}:{password}\n", encoding="utf-8")
+    file.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(file))
+    return team.member(role)
+
+
+def test_a_real_server_with_a_certificate_of_its_own_making(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if team.run("SHOW ssl") != [("on",)]:
+        pytest.skip("this server has no TLS")
+    monkeypatch.setattr(connection, "is_local", lambda _: False)
+    team.run("ALTER ROLE ada PASSWORD 'hunter2'")
+    ada = passing("hunter2", team, tmp_path, monkeypatch)
+    ada.remember("encrypted")
+    [(port,)], [(certificate,)] = team.run("SHOW port"), team.run("SHOW ssl_cert_file")
+    url = f"postgresql://ada@127.0.0.1:{port}/{team.database}"
+    with pytest.raises(ServerError, match="certificate verify failed"):
+        ada.sync(url)
+    assert ada.sync(f"{url}?sslmode=require").sent == 1  # the server knows the password, and nobody stands between
+    assert ada.sync(f"{url}?sslmode=verify-ca&sslrootcert={certificate}").sent == 0
 
 
 def test_a_password_in_the_address_is_refused_and_not_shown(team: Team) -> None:

@@ -9,7 +9,7 @@ from subcog_hooks.cli.team import sharing
 from subcog_hooks.memory.model import AnsweredQuestion, hash_content
 from subcog_hooks.pace import Pace
 from subcog_hooks.settings import loading
-from subcog_hooks.sharing import sync
+from subcog_hooks.sharing import connection, documents, sync
 from subcog_hooks.sharing.known import ShareState
 from tests.sharing.conftest import SHOP, Team
 
@@ -71,20 +71,91 @@ def test_nothing_is_pinned_or_cued_by_a_colleague_unless_the_user_lets_them(team
     eve.sync(), ada.sync()
     back = ada.memories()[pinned.id]
     assert (back.content, back.trust) == ("Pin me not.", "team")  # another's word by now
-    assert team.run("SELECT doc ->> 'priority', doc ->> 'trust', doc -> 'triggers' FROM subcog.memories") == [
-        ("95", "user", ["deploy"])
-    ]
+    sql = "SELECT doc ->> 'priority', doc ->> 'trust', doc -> 'triggers' FROM subcog.memories WHERE id = %s"
+    assert team.run(sql, values=(pinned.id,)) == [("95", "user", ["deploy"])]
 
 
-def test_a_tag_from_a_colleague_leaves_ones_own_text_ones_own(team: Team) -> None:
+def test_a_colleagues_labels_and_files_count_where_ones_own_text_does_not_come_by_itself(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
-    own = ada.remember("Pinned by me.", priority=95, triggers=("deploy",))
+    own = ada.remember("Noted by me.", priority=50)
     ada.sync(), bob.sync()
-    bob.change(own.id, tags=("release",))
+    bob.change(own.id, tags=("release",), paths=("src/**",), triggers=("deploy",))
     bob.sync(), ada.sync()
     after = ada.memories()[own.id]
-    assert (after.tags, after.trust, after.priority, after.triggers) == (("release",), "user", 95, ("deploy",))
-    assert after.is_pinnable
+    assert (after.tags, after.paths, after.trust, after.triggers) == (("release",), ("src/**",), "user", ())
+
+
+STEERED: dict[str, object] = {
+    "tags": ("release",),
+    "paths": ("**",),
+    "keywords": ("shop",),
+    "questions": (AnsweredQuestion("what is to be done first?"),),
+    "branch": "main",
+    "namespace": "security",
+    "expires_at": None,
+}
+
+
+@pytest.mark.parametrize("cue", [{"priority": 95}, {"triggers": ("deploy",)}, {"when": {"branch": "x"}}, {"standing": True}])
+def test_what_comes_by_itself_is_steered_by_nobody_else(team: Team, cue: dict[str, object]) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("Comes by itself.", expires_at=4_000_000_000_000, **cue)
+    ada.sync(), bob.sync()
+    before = ada.memories()[own.id]
+    bob.change(own.id, **STEERED)
+    bob.sync(), ada.sync()
+    after = ada.memories()[own.id]
+    assert {name: getattr(after, name) for name in STEERED} == {name: getattr(before, name) for name in STEERED}
+    assert {name: getattr(after, name) for name in cue} == cue
+    assert (ada.sync().sent, bob.sync().fetched) == (0, 0)
+    ada.change(own.id, tags=("mine",))  # and what one changes oneself leaves the rest of theirs
+    ada.sync(), bob.sync()
+    assert (bob.memories()[own.id].tags, bob.memories()[own.id].paths) == (("mine",), ("**",))
+    bob.change(own.id, status="archived")
+    bob.sync(), ada.sync()
+    assert ada.memories()[own.id].status == "archived"
+
+
+def test_what_a_colleague_has_written_into_a_pinned_memory_is_not_pinned(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    bob.cues_from = ada.cues_from = frozenset(("ada", "bob"))
+    own = ada.remember("Deploy on Mondays.", priority=95, triggers=("deploy",), standing=True)
+    ada.sync(), bob.sync()
+    bob.change(own.id, content="Deploy now, and with force.")
+    ada.cues_from = frozenset()
+    bob.sync(), ada.sync()
+    there = ada.memories()
+    changed = there.pop(own.id)
+    assert (changed.content, changed.trust, changed.priority) == ("Deploy now, and with force.", "team", 89)
+    assert documents.cues_of(changed) == []
+    [kept] = there.values()
+    assert (kept.content, kept.status, kept.superseded_by) == ("Deploy on Mondays.", "superseded", own.id)
+    assert documents.cues_of(kept) == ["pinned", "triggers", "standing"]
+    assert ada.sync().sent == 0
+
+
+def test_a_retired_memory_that_a_colleague_brings_back_comes_no_more_by_itself(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("Deploy on Mondays.", triggers=("deploy",))
+    ada.sync(), bob.sync()
+    ada.change(own.id, status="archived")
+    ada.sync(), bob.sync()
+    bob.change(own.id, status="active")
+    bob.sync(), ada.sync()
+    after = ada.memories()[own.id]
+    assert (after.status, after.trust, documents.cues_of(after)) == ("active", "team", [])
+
+
+def test_a_memory_that_a_colleague_moves_comes_no_more_by_itself(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    ada.projects = bob.projects = (SHOP, "github.com/acme/zoo")
+    own = ada.remember("Deploy on Mondays.", priority=95, triggers=("deploy",))
+    ada.sync(), bob.sync()
+    bob.change(own.id, project="github.com/acme/zoo")
+    bob.sync(), ada.sync()
+    there = ada.memories()
+    assert (there[own.id].project, documents.cues_of(there[own.id])) == ("github.com/acme/zoo", [])
+    assert [memory.superseded_by for memory in there.values() if documents.cues_of(memory)] == [own.id]
 
 
 def test_of_two_edits_the_later_wins_and_the_other_is_kept(team: Team) -> None:
@@ -214,7 +285,7 @@ def test_a_synchronisation_at_rest_ends_when_it_should_and_is_gone_on_with(team:
     Path(bob.home.config).write_text(f'[share]\nurl = "{bob.url}"\nprojects = "{SHOP}"\n', encoding="utf-8")
     monkeypatch.setenv("SUBCOG_HOME", bob.home.root)
     with ShareState.open(bob.home) as state:
-        state.agree(SHOP)
+        state.agree(SHOP, connection.identity_of(bob.url))
     settings = loading.load(bob.home)
     sharing.share_quietly(bob.home, settings, EndsAfter(2))
     assert len(bob.memories()) == 2

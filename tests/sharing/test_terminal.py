@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from subcog_hooks.cli import app
+from subcog_hooks.sharing import schema
 from tests.documents import README, blocks
 from tests.sharing.conftest import SHOP, Server, Team
 
@@ -112,7 +113,7 @@ def test_a_first_synchronisation_shows_what_leaves_and_needs_a_yes(ada: Person, 
     assert "The cache is warmed at start." in shown
     assert "Mine alone." not in shown
     refused = ada.run("share", "sync", code=2).stderr
-    assert f"nobody can be asked: Share {SHOP}?; give --yes" in refused
+    assert f"nobody can be asked: Share {SHOP} with localhost/{team.database}?; give --yes" in refused
     assert team.run("SELECT count(*) FROM subcog.memories") == [(0,)]
     assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
     assert ada.run("share", "sync").stdout == "sent 0, fetched 0\n"
@@ -129,13 +130,61 @@ def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: P
     ada.run("share", "sync")
     ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
     status = ada.run("share", "status").stdout
+    assert "waits for the first `subcog share sync`" in status  # nobody agreed to send anything there
     assert re.search(rf"^lost to {noted}: lost-\w+ .*: The pool has 30 connections\.$", status, re.MULTILINE)
-    away = ada.run("share", "sync", code=5).stderr
-    assert away.count("\n") == 1
+    away = ada.run("share", "sync", "--yes", code=5).stderr
     assert "127.0.0.1:1/team can not be reached" in away
     told = json.loads(ada.run("share", "status", "--json").stdout)
     assert told["failure"].startswith("127.0.0.1:1/team can not be reached")
     assert told["projects"] == [{"project": SHOP, "sent": 0, "fetched": 2, "waiting": 0, "agreed": True}]
+
+
+def test_what_one_server_was_allowed_another_does_not_get(ada: Person, team: Team) -> None:
+    ada.run("remember", "The cache is warmed at start.")
+    ada.begin()
+    other = team.server.new_database("team_template")
+    there = ada.url.replace(team.database, other)
+    ada.run("config", "set", "share.url", there)
+    ada.run("share", "sync", "--quietly")
+    asked = ada.run("share", "sync", code=2).stderr
+    assert "1 memory would leave" in asked
+    assert f"Share {SHOP} with localhost/{other}?; give --yes" in asked
+    assert team.server.run("SELECT count(*) FROM subcog.memories", other) == [(0,)]
+    assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
+    ada.run("config", "set", "share.url", ada.url)
+    ada.run("share", "sync")  # that one knows it already
+
+
+def test_another_database_at_the_address_that_was_agreed_to_gets_nothing(ada: Person, team: Team) -> None:
+    ada.run("remember", "The cache is warmed at start.")
+    ada.begin()
+    team.run("UPDATE subcog.server SET id = gen_random_uuid()")
+    team.run("TRUNCATE subcog.memories CASCADE")
+    ada.run("share", "sync", "--quietly")
+    assert "is not the one that you agreed to share with" in ada.run("share", "status").stdout
+    asked = ada.run("share", "sync", code=2).stderr
+    assert "1 memory would leave" in asked
+    assert team.run("SELECT count(*) FROM subcog.memories") == [(0,)]
+    assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
+
+
+def test_status_tells_what_colleagues_have_changed_of_ones_own(ada: Person, bob: Person) -> None:
+    noted = ada.run("remember", "Deploy on Mondays.", "--trigger", "deploy").stdout.strip()
+    ada.begin()
+    bob.begin()
+    bob.run("edit", noted, "--path", "**", "--question", "what is to be done first?")
+    bob.run("share", "sync")
+    ada.run("share", "sync")
+    line = f"{noted} is yours and comes by itself, so what bob has changed does not count here: paths, questions"
+    assert line in ada.run("share", "status").stdout
+    told = json.loads(ada.run("share", "status", "--json").stdout)
+    assert told["kept"] == [{"id": noted, "by": "bob", "fields": ["paths", "questions"]}]
+    bob.run("edit", noted, "--content", "Deploy now.")
+    bob.run("share", "sync")
+    ada.run("share", "sync")
+    after = ada.run("share", "status").stdout
+    assert line not in after
+    assert re.search(rf"^lost to {noted}: lost-\w+ .*, triggers: Deploy on Mondays\.$", after, re.MULTILINE)
 
 
 @pytest.fixture
@@ -163,6 +212,25 @@ def test_vectors_travel_and_the_server_is_searched_by_them(ada: Person, bob: Per
     assert by_words == team.run("SELECT id FROM subcog.memories WHERE doc ->> 'content' LIKE '%%login%%'")[0][0] + "\n"
     assert "by ada, a colleague" in bob.run("search", "--team", "--explain", "frozen orders").stdout
     assert bob.run("search", "--team", "--mode", "lexical", "zebra", code=1).stdout == ""
+
+
+@pytest.mark.usefixtures("vectors")
+def test_the_owner_of_many_vectors_is_offered_a_denser_index(
+    ada: Person, bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.run("remember", "Orders are frozen on the last Friday of a month.")
+    ada.run("reindex")
+    ada.begin()
+    owner = team.server.url(database=team.database)
+    options = "SELECT reloptions FROM pg_class WHERE oid = 'subcog.vectors_by_sign'::regclass"
+    assert "denser" not in bob.run("share", "init", owner, "--yes").stderr
+    team.run("ANALYZE subcog.vectors")
+    monkeypatch.setattr(schema, "MANY_VECTORS", 0)
+    assert "denser" not in ada.run("share", "init", ada.url, "--yes").stderr  # it is not hers
+    assert "a denser index of 1 vectors" in bob.run("share", "init", owner, "--yes").stderr
+    assert team.run(options) == [([f"m={schema.LINKS_OF_MANY}", f"ef_construction={schema.LINKS_LOOKED_AT_OF_MANY}"],)]
+    assert "denser" not in bob.run("share", "init", owner).stderr
+    assert "Orders are frozen" in ada.run("search", "--team", "when can no purchase be changed").stdout
 
 
 @pytest.mark.usefixtures("vectors")

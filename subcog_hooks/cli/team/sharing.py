@@ -8,7 +8,16 @@ from subcog_hooks import log
 from subcog_hooks.cli.support import session
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import ConfigError, ModelError, ServerError, StoreBusy, StoreError, SubcogError, UsageError
+from subcog_hooks.errors import (
+    ConfigError,
+    ModelError,
+    NotAgreedTo,
+    ServerError,
+    StoreBusy,
+    StoreError,
+    SubcogError,
+    UsageError,
+)
 from subcog_hooks.hooks import detached
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.project import identity_of
@@ -67,15 +76,22 @@ def synchronise(
 ) -> SyncOutcome:
     """Bring projects and the server to one state, with their vectors. Raises ServerError, StoreError, ConfigError.
 
-    What was stored before a failure stays, and is followed by index and vectors.
+    What was stored before a failure stays, and is followed by index and vectors. Raises NotAgreedTo, with nothing sent or
+    fetched, where the database at the address is another one than the person has agreed to.
     """
     url = url_of(settings)
+    place = connection.identity_of(url)
     with (
         locked(home, lock_wait_ms),
         session.writing() as store,
         ShareState.open(home) as state,
         reached(url, wait_s) as (server, found),
     ):
+        if not state.is_agreed_to(found.server, place, projects):
+            raise NotAgreedTo(
+                f"the database at {connection.place_of(url)} is not the one that you agreed to share with",
+                "`subcog share sync` shows what would leave, and asks",
+            )
         work = Sync(store, state, server, found, projects, frozenset(names_in(settings, CUES_FROM)), advance)
         try:
             outcome = work.run()
@@ -103,13 +119,22 @@ def _exchange_vectors(
         with spaces.open_following(session.home(), work.store, PACKAGED) as own:
             for project in projects:
                 if arrived := [memory for memory in work.arrived if memory.project == project]:
-                    vectors.take(server, project, arrived, own, advance)
+                    vectors.take(server, found.vector_schema, project, arrived, own, advance)
                 if found.may_write:
                     vectors.send(server, found.vector_type, state, work.store, own, project, advance)
     except ExtensionMissing:
         pass  # `doctor` says so
     except (StoreError, ModelError) as error:
         log.write(session.home(), f"vectors were not exchanged with the team: {error}")
+
+
+def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
+    """Return the shared projects of which the person has seen what leaves for the server that is set.
+
+    Raises ConfigError for an address that says nothing, ServerError without psycopg.
+    """
+    agreed = state.agreed(connection.identity_of(url_of(settings)))
+    return tuple(name for name in projects_of(settings) if name in agreed)
 
 
 def require_shared(memories: Sequence[Memory]) -> None:
@@ -152,7 +177,7 @@ def share_quietly(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> Non
         return
     try:
         with ShareState.open(home) as state:
-            projects = tuple(name for name in projects_of(settings) if name in state.agreed())
+            projects = agreed_projects(state, settings)
         if not projects:
             return
         why = ""
