@@ -13,7 +13,7 @@ from subcog_hooks.capture.sessions import files, proposals, repetition, transcri
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER
-from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, PROPOSED_BAR, REPEATED_BAR, Fit
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, REPEATED_BAR, Fit
 from subcog_hooks.errors import SubcogError
 from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import audience_of
@@ -171,9 +171,12 @@ def _learn_from(
             is_all = False
             continue
         one = proposals.propose(turn, file.path, owner, options.fit)
-        if one and one.certainty >= REPEATED_BAR and one.kind not in options.never:
-            bar = BARS.get(turn.kind, PROPOSED_BAR)
-            (sure if one.certainty >= bar else unsure).append(one)
+        if one is None or one.kind in options.never:
+            continue
+        if one.certainty >= BARS.get(turn.kind, options.fit.bar) or _corrects(one, options.fit):
+            sure.append(one)
+        elif one.certainty >= REPEATED_BAR:
+            unsure.append(one)
     sure.sort(key=lambda one: -one.certainty)
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
     new = _store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
@@ -195,6 +198,11 @@ def _learn_from(
         state.commit()
         return is_all and reading.has_more
     return False
+
+
+def _corrects(one: Proposal, fit: Fit) -> bool:
+    """Return whether a turn so probably corrects the agent that it is proposed, however sure its worth is."""
+    return one.turn.kind not in BARS and one.worth.corrects >= fit.correction_bar
 
 
 def _start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int | None:
@@ -355,5 +363,5 @@ def _utterance_of_memory(memory: "Memory", state: "State | None") -> repetition.
         session=proposals.session_of(memory),
         audience=audience_of(memory.scope, memory.project),
         at=memory.created_at,
-        certainty=known.certainty if known else PROPOSED_BAR,
+        certainty=known.certainty if known else PACKAGED_FIT.bar,
     )

@@ -36,6 +36,7 @@ _PATTERNS: dict[str, str] = {
         r"\b(don't|dont|do not|never|avoid|stop|quit|without|no more|nobody|must not|mustn't|should not|shouldn't|"
         r"shouldnt)\b"
     ),
+    "not that one": r"\b(don't|do not|never|stop|without|leave|skip|ignore)\b.{0,40}\b(that|this|these|those) \w+",
     "not wanted": (
         r"\b(don't|dont|do not|doesn't|never|won't) (ever )?(want|need|like|care|use|add|touch|change|create|write|"
         r"put|commit|push|run|make|start|ask)\b"
@@ -135,6 +136,9 @@ _PATTERNS: dict[str, str] = {
         r"\b(remember|record (this|that|it|these|a)|recording|write (this|that|it) down|document (this|that|it)|"
         r"documented|make a note|take note|note that|keep in mind|keeping in mind|bear in mind|for the record|fyi|"
         r"reminder|be aware|important)\b"
+    ),
+    "told to remember": (
+        r"^(please |pls |and |also |so |ok(ay)?,? )*(remember|keep in mind|bear in mind|note|for the record|reminder)( that|,|:)"
     ),
     # the agent did or believed something wrong
     "no": r"^(no|nope|nah|wrong|not quite|incorrect|oops|hmm+|wait|hold on|stop)\b[, .!]?",

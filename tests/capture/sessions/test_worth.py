@@ -8,7 +8,7 @@ import pytest
 from scripts.learn import fit
 from subcog_hooks.capture.sessions import signs, weights
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
-from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PROPOSED_BAR, REPEATED_BAR, judge
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, REPEATED_BAR, judge
 
 ROOT = Path(__file__).parents[3]
 
@@ -36,8 +36,8 @@ def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> flo
     ],
 )
 def test_what_is_about_the_task_at_hand_is_not_proposed(text: str) -> None:
-    assert certainty(text) < PROPOSED_BAR
-    assert certainty(text, Before("Edit", "/a.py", changed=True)) < PROPOSED_BAR
+    assert certainty(text) < PACKAGED_FIT.bar
+    assert certainty(text, Before("Edit", "/a.py", changed=True)) < PACKAGED_FIT.bar
 
 
 def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> None:
@@ -56,7 +56,7 @@ def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> 
     ],
 )
 def test_a_rule_is_proposed(text: str) -> None:
-    assert certainty(text) >= PROPOSED_BAR
+    assert certainty(text) >= PACKAGED_FIT.bar
 
 
 def test_a_note_is_a_memory_by_definition() -> None:
@@ -89,7 +89,7 @@ def test_our_own_turns_are_told_apart() -> None:
     examples = fit.own_examples()
     assert len(rows) == len(examples)
     judged = [judge(example.turn) for example in examples]
-    proposed = [row["label"] for row, worth in zip(rows, judged, strict=True) if worth and worth.certainty >= PROPOSED_BAR]
+    proposed = [row["label"] for row, worth in zip(rows, judged, strict=True) if worth and worth.certainty >= PACKAGED_FIT.bar]
     credit = sum(fit.CREDIT[label] for label in proposed)
     keeps = sum(row["label"] == "keep" for row in rows)
     assert credit / len(proposed) >= 0.85
