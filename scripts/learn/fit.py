@@ -4,8 +4,8 @@ The turns (turns.jsonl, written for it) are of invented people. With --persons F
 folder with `sessions/<split>/<person>/*.jsonl` (transcripts of Claude Code) and `labels/<split>.jsonl` (JSON lines with
 `session`, `turn`, the zero-based line, and `label`: keep, maybe or drop). Nothing of their text goes anywhere but into weights.
 Each person is judged by weights that no turn of that person had a part in, with bars that were chosen on the other people, each
-of these judged by weights that have seen neither of the two. --proposals FILE writes what these would propose, as `learn --jsonl`
-does. With --write the weights of all turns go into subcog_hooks/capture/sessions/weights.py. Needs the extra `eval` (numpy).
+of these judged by weights that have seen neither of the two. --proposals FILE writes that, as `learn --jsonl` does. With
+--write the weights of all turns go into subcog_hooks/capture/sessions/weights.py. Needs the extra `eval` (numpy).
 """
 
 import argparse
@@ -31,6 +31,7 @@ PULL = 3.0  # of every weight but the intercept towards 0
 MOST_A_SESSION = 0.8  # proposed by themselves; what several sessions said comes on top
 OF_CORRECTIONS = 0.25  # what the share of corrections that are found counts beside F1, where bars are chosen
 CORRECTION = "correction"
+ABOVE_ALL = 2.0  # a bar that no certainty reaches
 ROUNDS = 8  # of which sentence is the surest by the weights, and the weights by these sentences
 STEPS = 25  # of Newton's method
 
@@ -59,6 +60,16 @@ class Bags(NamedTuple):
     credit: Floats
     of_correction: Floats
     weight: Floats
+
+
+class Models(NamedTuple):
+    """Weights of signs: of a sentence, of a turn, of a correction. lines: slope and shift of each; bars: of the last two."""
+
+    sentence: Floats
+    turn: Floats
+    correction: Floats
+    lines: Sequence[tuple[float, float]]
+    bars: "Bars"
 
 
 class Judged(NamedTuple):
@@ -107,15 +118,16 @@ def main() -> None:
     lines.append(calibration(judged[1][counted], bags.of_correction[counted]))
     report(judged, bars, bags, people, sessions, lines[1])
     if given.proposals:
-        models = {
-            who: as_fit(names, sentences[who], turns.without(people == who), corrections.without(people == who), lines, bars[who])
-            for who in sessions
-        }
-        write_proposals(given.proposals, examples, models)
+        fits = {}
+        for who in sessions:
+            left = people == who
+            unseeing = Models(sentences[who], turns.without(left), corrections.without(left), lines, bars[who])
+            fits[who] = as_fit(names, unseeing)
+        write_proposals(given.proposals, examples, fits)
     if given.write:
         every = chosen_bars(bags, people, {who: unseen[who, who] for who in sessions}, sessions)
         nobody = np.zeros(len(examples), bool)
-        write(names, fitted_to_surest(bags), turns.without(nobody), corrections.without(nobody), lines, every)
+        write(names, Models(fitted_to_surest(bags), turns.without(nobody), corrections.without(nobody), lines, every))
 
 
 def own_examples() -> list[Example]:
@@ -272,9 +284,7 @@ def judged_in_pairs(
     return found
 
 
-def chosen_bars(
-    bags: Bags, people: NDArray[np.str_], unseen: Mapping[str, Judged], sessions: Mapping[str, int]
-) -> Bars:
+def chosen_bars(bags: Bags, people: NDArray[np.str_], unseen: Mapping[str, Judged], sessions: Mapping[str, int]) -> Bars:
     """Return the bars by which F1, and the corrections that are found, are best among people, MOST_A_SESSION proposed."""
     order = sorted(unseen)
     judged = Judged(*(np.concatenate([unseen[who][place] for who in order]) for place in (0, 1)))
@@ -318,87 +328,67 @@ def report(
     line: tuple[float, float],
 ) -> None:
     """Print what is proposed of people who were not seen, by bars that were not chosen on them, and how far to believe it."""
-    keeps, is_correction = bags.credit == 1.0, bags.of_correction == 1.0
     chosen = np.zeros(len(people), bool)
     for who, of_person in bars.items():
         chosen |= (people == who) & of_person.chosen(Judged(*judged))
-    counts = {
-        who: np.array([
-            bags.credit[chosen & (people == who)].sum(),
-            (chosen & (people == who)).sum(),
-            keeps[chosen & (people == who)].sum(),
-            keeps[people == who].sum(),
-            is_correction[chosen & (people == who)].sum(),
-            is_correction[people == who].sum(),
-            sessions[who],
-        ])
-        for who in sessions
-    }
+    keeps, is_correction = bags.credit == 1.0, bags.of_correction == 1.0
+    columns = (bags.credit * chosen, chosen, keeps & chosen, keeps, is_correction & chosen, is_correction)
+    order = sorted(sessions)
+    counts = np.array([[*(column[people == who].sum() for column in columns), sessions[who]] for who in order], np.float64)
     random = np.random.default_rng(0)
-    rounds = [sum(counts[who] for who in random.choice(sorted(sessions), len(sessions))) for _ in range(1_000)]
-    total = sum(counts.values())
+    rounds = np.array([counts[random.choice(len(order), len(order))].sum(axis=0) for _ in range(1_000)])
+    total = counts.sum(axis=0)
     for name, part, whole in (("precision", 0, 1), ("recall", 2, 3), ("of corrections", 4, 5), ("a session", 1, 6)):
-        low, high = np.percentile([one[part] / max(1, one[whole]) for one in rounds], (2.5, 97.5))
+        low, high = np.percentile(rounds[:, part] / np.maximum(1.0, rounds[:, whole]), (2.5, 97.5))
         print(f"{name} {total[part] / total[whole]:.3f} [{low:.2f}, {high:.2f}] ({total[part]:g} of {total[whole]:g})")
     counted = np.isin(people, sorted(sessions))
     logits, credit = line[0] * judged[0][counted] + line[1], bags.credit[counted]
-    for part in np.array_split(np.argsort(logits), 10)[5:]:
-        print(f"  told {probabilities(logits[part]).mean():.2f}, are {credit[part].mean():.2f}")
+    for tenth in np.array_split(np.argsort(logits), 10)[5:]:
+        print(f"  told {probabilities(logits[tenth]).mean():.2f}, are {credit[tenth].mean():.2f}")
 
 
-def write_proposals(path: str, examples: Sequence[Example], models: Mapping[str, worth.Fit]) -> None:
+def write_proposals(path: str, examples: Sequence[Example], fits: Mapping[str, worth.Fit]) -> None:
     """Write what each person's weights and bars, which have not seen that person, would propose, as `learn --jsonl` does."""
     count = 0
     with open(path, "w", encoding="utf-8") as file:
         for person in sorted({example.person for example in examples if example.path}):
             paths = dict.fromkeys(example.path for example in examples if example.person == person)
             found = [one for one in map(files.at_path, paths) if one]
-            report = learning.learn(found, None, None, learning.LearningOptions(dry_run=True, fit=models[person]), lambda _: None)
+            options = learning.LearningOptions(dry_run=True, fit=fits[person])
+            report = learning.learn(found, None, None, options, lambda _: None)
             for one in report.proposed:
                 file.write(json.dumps(one.line()) + "\n")
                 count += 1
     print(f"{count} proposals written to {path}", file=sys.stderr)
 
 
-def by_sign(names: Sequence[str], sentence: Floats, turn: Floats, correction: Floats) -> dict[str, tuple[float, ...]]:
+def by_sign(names: Sequence[str], models: Models) -> dict[str, tuple[float, ...]]:
     """Return the weights of each sign, in the order in which `worth` reads them."""
     means = [name for name in names if has_mean(name)]
     found = {}
     for place, name in enumerate(names):
-        mean = len(names) + means.index(name) if has_mean(name) else None
-        pairs = ((one[place], one[mean] if mean is not None else 0.0) for one in (turn, correction))
-        found[name] = tuple(round(float(weight), 2) for weight in (sentence[place], *next(pairs), *next(pairs)))
+        weights_of_sign = [models.sentence[place]]
+        for of_turn in (models.turn, models.correction):
+            weights_of_sign += [of_turn[place], of_turn[len(names) + means.index(name)] if has_mean(name) else 0.0]
+        found[name] = tuple(round(float(weight), 2) for weight in weights_of_sign)
     return found
 
 
-def as_fit(
-    names: Sequence[str],
-    sentence: Floats,
-    turn: Floats,
-    correction: Floats,
-    lines: Sequence[tuple[float, float]],
-    bars: Bars,
-) -> worth.Fit:
-    """Return the fitted models as the package takes them. lines: slope and shift of each."""
-    told = (worth.Line(*lines[1]).probability(bars.worth), worth.Line(*lines[2]).probability(bars.correction))
-    return worth.Fit(by_sign(names, sentence, turn, correction), lines, (told[0], told[1] if np.isfinite(bars.correction) else 2.0))
+def as_fit(names: Sequence[str], models: Models) -> worth.Fit:
+    """Return the fitted models as the package takes them."""
+    bar = worth.Line(*models.lines[1]).probability(models.bars.worth)
+    correction_bar = worth.Line(*models.lines[2]).probability(models.bars.correction)
+    is_any = np.isfinite(models.bars.correction)  # else no correction is proposed as one
+    return worth.Fit(by_sign(names, models), models.lines, (bar, correction_bar if is_any else ABOVE_ALL))
 
 
-def write(
-    names: Sequence[str],
-    sentence: Floats,
-    turn: Floats,
-    correction: Floats,
-    lines: Sequence[tuple[float, float]],
-    bars: Bars,
-) -> None:
+def write(names: Sequence[str], models: Models) -> None:
     """Put the weights into the package's module, in the order of their names."""
     with open(MODULE, encoding="utf-8") as file:
         docstring = file.read().partition("\n\n")[0]
-    fit = as_fit(names, sentence, turn, correction, lines, bars)
-    rows = by_sign(names, sentence, turn, correction).items()
-    table = "".join(f'    "{name}": ({", ".join(map(str, weights))}),\n' for name, weights in rows)
-    told = "".join(f"    ({slope:.3f}, {shift:.3f}),\n" for slope, shift in lines)
+    fit = as_fit(names, models)
+    table = "".join(f'    "{name}": ({", ".join(map(str, row))}),\n' for name, row in by_sign(names, models).items())
+    told = "".join(f"    ({slope:.3f}, {shift:.3f}),\n" for slope, shift in models.lines)
     with open(MODULE, "w", encoding="utf-8", newline="\n") as file:
         file.write(
             f"{docstring}\n\n"

@@ -1,7 +1,7 @@
 """The kind of memory that a typed turn holds, and for whom: by the first signs that fit. Pure."""
 
 from subcog_hooks.capture.sessions.turns import CALL_REFUSED, TypedTurn
-from subcog_hooks.capture.sessions.worth import JudgedTurn
+from subcog_hooks.capture.sessions.worth import PACKAGED_FIT, JudgedTurn
 
 CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = (
     *("correction", "preference", "decision"),
@@ -29,6 +29,8 @@ _OF_CONDUCT = (  # what an agent does, in whatever project
 def kind_of(turn: TypedTurn, worth: JudgedTurn) -> str:
     """Return the kind of what a turn holds."""
     signs = worth.signs.keys()
+    if worth.corrects >= PACKAGED_FIT.correction_bar:
+        return CORRECTION
     is_behind_a_call = turn.before.changed or turn.before.outcome != ""
     if turn.before.outcome == CALL_REFUSED or (signs & _OBJECTING and (is_behind_a_call or {"no", "wrong"} & signs)):
         return CORRECTION

@@ -171,12 +171,10 @@ def _learn_from(
             is_all = False
             continue
         one = proposals.propose(turn, file.path, owner, options.fit)
-        if one is None or one.kind in options.never:
-            continue
-        if one.certainty >= BARS.get(turn.kind, options.fit.bar) or _corrects(one, options.fit):
-            sure.append(one)
-        elif one.certainty >= REPEATED_BAR:
-            unsure.append(one)
+        if one and one.kind not in options.never:
+            is_sure = _is_sure(one, options.fit)
+            if is_sure or one.certainty >= REPEATED_BAR:
+                (sure if is_sure else unsure).append(one)
     sure.sort(key=lambda one: -one.certainty)
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
     new = _store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
@@ -200,9 +198,10 @@ def _learn_from(
     return False
 
 
-def _corrects(one: Proposal, fit: Fit) -> bool:
-    """Return whether a turn so probably corrects the agent that it is proposed, however sure its worth is."""
-    return one.turn.kind not in BARS and one.worth.corrects >= fit.correction_bar
+def _is_sure(one: Proposal, fit: Fit) -> bool:
+    """Return whether a turn is proposed by itself: for its worth, or because it so probably corrects the agent."""
+    corrects = one.turn.kind not in BARS and one.worth.corrects >= fit.correction_bar
+    return corrects or one.certainty >= BARS.get(one.turn.kind, fit.bar)
 
 
 def _start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int | None:

@@ -138,10 +138,11 @@ _PATTERNS: dict[str, str] = {
         r"reminder|be aware|important)\b"
     ),
     "told to remember": (
-        r"^(please |pls |and |also |so |ok(ay)?,? )*(remember|keep in mind|bear in mind|note|for the record|reminder)( that|,|:)"
+        r"^(please |pls |and |also |so |ok(ay)?,? )*"
+        r"(remember|keep in mind|bear in mind|note|for the record|reminder)( that|,|:)"
     ),
     # the agent did or believed something wrong
-    "no": r"^(no|nope|nah|wrong|not quite|incorrect|oops|hmm+|wait|hold on|stop)\b[, .!]?",
+    "no": r"^(no|nope|nah|wrong|not quite|incorrect|oops|hmm+|wait|hold on|stop(?! (the|it|that|this)\b))\b[, .!]?",
     "actually": r"^(actually|well|but|ok(ay)? but|yes,? but|still)\b",
     "missed": r"\byou('ve)? (missed|forgot|ignored|skipped|left out|overlooked) (the|to|that|our|any|what|about) \w+",
     "time and again": r"\b((second|third|fourth|\d(nd|rd|th)) time|how (many times|often) do|(again|time) and again)\b",

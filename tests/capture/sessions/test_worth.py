@@ -13,6 +13,11 @@ from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, REPEAT
 ROOT = Path(__file__).parents[3]
 
 
+def is_proposed(text: str, before: Before | None = None) -> bool:
+    found = judge(TypedTurn(text, before or Before(), place=3))
+    return found is not None and (found.certainty >= PACKAGED_FIT.bar or found.corrects >= PACKAGED_FIT.correction_bar)
+
+
 def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> float:
     found = judge(TypedTurn(text, before or Before(), kind=kind, place=3))
     return found.certainty if found else 0.0
@@ -36,8 +41,8 @@ def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> flo
     ],
 )
 def test_what_is_about_the_task_at_hand_is_not_proposed(text: str) -> None:
-    assert certainty(text) < PACKAGED_FIT.bar
-    assert certainty(text, Before("Edit", "/a.py", changed=True)) < PACKAGED_FIT.bar
+    assert not is_proposed(text)
+    assert not is_proposed(text, Before("Edit", "/a.py", changed=True))
 
 
 def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> None:
@@ -56,7 +61,25 @@ def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> 
     ],
 )
 def test_a_rule_is_proposed(text: str) -> None:
-    assert certainty(text) >= PACKAGED_FIT.bar
+    assert is_proposed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no, we use the logger, not print. I said that before",
+        "you're using the wrong client again, ours is in lib/http",
+        "wrong, dates are always utc in this project",
+    ],
+)
+def test_a_correction_behind_an_edit_is_proposed(text: str) -> None:
+    assert is_proposed(text, Before("Edit", "/a.py", changed=True))
+
+
+def test_what_else_a_turn_says_tells_of_its_worth() -> None:
+    rule = "never use floats for money"
+    questions = "why is the total wrong? which test fails? can you look at it?"
+    assert certainty(rule) > certainty(f"{questions} {rule}")
 
 
 def test_a_note_is_a_memory_by_definition() -> None:
