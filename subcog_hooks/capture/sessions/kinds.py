@@ -29,9 +29,9 @@ _OF_CONDUCT = (  # what an agent does, in whatever project
 def kind_of(turn: TypedTurn, worth: JudgedTurn) -> str:
     """Return the kind of what a turn holds."""
     signs = worth.signs.keys()
-    if worth.corrects >= PACKAGED_FIT.correction_bar:
-        return CORRECTION
     is_behind_a_call = turn.before.changed or turn.before.outcome != ""
+    if worth.corrects >= PACKAGED_FIT.correction_bar and (is_behind_a_call or signs & _OBJECTING):
+        return CORRECTION
     if turn.before.outcome == CALL_REFUSED or (signs & _OBJECTING and (is_behind_a_call or {"no", "wrong"} & signs)):
         return CORRECTION
     if "trap" in signs and not signs & {"prefers", "decided", "told not to"}:
