@@ -98,6 +98,8 @@ def main() -> None:
     asked.add_argument("--proposals", help="write what people's own weights propose to this file")
     asked.add_argument("--write", action="store_true", help="put the weights into the package")
     given = asked.parse_args()
+    if given.write and not given.persons:
+        asked.error("--write needs --persons: the bars are chosen by how much real people type")
     examples = own_examples() + (real_examples(given.persons, given.split) if given.persons else [])
     names, bags = as_bags(examples)
     people = np.array([example.person for example in examples])
