@@ -14,7 +14,7 @@ from subcog_hooks.capture.sessions.kinds import COMMAND
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER
-from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, PROPOSED_BAR, REPEATED_BAR, Fit
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, REPEATED_BAR, Fit
 from subcog_hooks.errors import SubcogError
 from subcog_hooks.memory.model import PENDING, now_ms
 from subcog_hooks.memory.store import audience_of
@@ -194,9 +194,10 @@ def _learn_from(
             is_all = False
             continue
         one = proposals.propose(turn, file.path, owner, options.fit)
-        if one and one.certainty >= REPEATED_BAR and one.kind not in options.never:
-            bar = BARS.get(turn.kind, PROPOSED_BAR)
-            (sure if one.certainty >= bar else unsure).append(one)
+        if one and one.kind not in options.never:
+            is_sure = _is_sure(one, options.fit)
+            if is_sure or one.certainty >= REPEATED_BAR:
+                (sure if is_sure else unsure).append(one)
     sure.sort(key=lambda one: -one.certainty)
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
     new = store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
@@ -222,6 +223,12 @@ def _learn_from(
         state.commit()
         return is_all and reading.has_more
     return False
+
+
+def _is_sure(one: Proposal, fit: Fit) -> bool:
+    """Return whether a turn is proposed by itself: for its worth, or because it so probably corrects the agent."""
+    corrects = one.turn.kind not in BARS and one.worth.corrects >= fit.correction_bar
+    return corrects or one.certainty >= BARS.get(one.turn.kind, fit.bar)
 
 
 def start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int | None:
@@ -382,5 +389,5 @@ def _utterance_of_memory(memory: "Memory", state: "State | None") -> repetition.
         session=proposals.session_of(memory),
         audience=audience_of(memory.scope, memory.project),
         at=memory.created_at,
-        certainty=known.certainty if known else PROPOSED_BAR,
+        certainty=known.certainty if known else PACKAGED_FIT.bar,
     )

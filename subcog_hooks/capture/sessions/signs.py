@@ -36,6 +36,7 @@ _PATTERNS: dict[str, str] = {
         r"\b(don't|dont|do not|never|avoid|stop|quit|without|no more|nobody|must not|mustn't|should not|shouldn't|"
         r"shouldnt)\b"
     ),
+    "not that one": r"\b(don't|do not|never|stop|without|leave|skip|ignore)\b.{0,40}\b(that|this|these|those) \w+",
     "not wanted": (
         r"\b(don't|dont|do not|doesn't|never|won't) (ever )?(want|need|like|care|use|add|touch|change|create|write|"
         r"put|commit|push|run|make|start|ask)\b"
@@ -136,8 +137,12 @@ _PATTERNS: dict[str, str] = {
         r"documented|make a note|take note|note that|keep in mind|keeping in mind|bear in mind|for the record|fyi|"
         r"reminder|be aware|important)\b"
     ),
+    "told to remember": (
+        r"^(please |pls |and |also |so |ok(ay)?,? )*"
+        r"(remember|keep in mind|bear in mind|note|for the record|reminder)( that|,|:)"
+    ),
     # the agent did or believed something wrong
-    "no": r"^(no|nope|nah|wrong|not quite|incorrect|oops|hmm+|wait|hold on|stop)\b[, .!]?",
+    "no": r"^(no|nope|nah|wrong|not quite|incorrect|oops|hmm+|wait|hold on|stop(?! (the|it|that|this)\b))\b[, .!]?",
     "actually": r"^(actually|well|but|ok(ay)? but|yes,? but|still)\b",
     "missed": r"\byou('ve)? (missed|forgot|ignored|skipped|left out|overlooked) (the|to|that|our|any|what|about) \w+",
     "time and again": r"\b((second|third|fourth|\d(nd|rd|th)) time|how (many times|often) do|(again|time) and again)\b",

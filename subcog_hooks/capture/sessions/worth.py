@@ -1,6 +1,8 @@
 """The certainty that a typed turn holds something worth remembering, and the sentences of it that do. Pure.
 
-A logistic model of the signs, by the surest sentence of a turn: a rule stands among orders, and an order among questions.
+Two logistic models of the signs. One judges a turn, by the greatest value that each sign has in a sentence of it and by the
+sign's mean: a rule stands among orders, and what else is said tells which. The other one judges a sentence, and says where to
+cut. A third says whether a turn corrects the agent: corrections are short, rare and worth more than their certainty tells.
 """
 
 from math import exp
@@ -14,44 +16,82 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-PROPOSED_BAR = 0.365  # the certainty from which on a turn is proposed by itself: .8 a session, of people who were not seen
+    Weights = Mapping[str, tuple[float, ...]]
+
+CUT_BAR = 0.365  # the certainty of a sentence from which on it belongs to what is proposed of a turn
 ANSWER_BAR = 0.2  # of an answer to a refused tool call, which names what it corrects; of these no real ones were at hand
 REPEATED_BAR = 0.2  # and from which on where another session says the same
 OF_A_NOTE = 0.95  # the certainty of what the person called a note
 SUREST = 0.99
 MOST_CHARACTERS = 600  # of a proposal
 POINTING = ("it ", "this ", "that ", "these ", "those ", "they ", "so ", "otherwise ", "because ", "and ", "but ", "then ")
+OF_SENTENCE, GREATEST, MEAN, CORRECTS_GREATEST, CORRECTS_MEAN = range(5)  # places in the weights of a sign
 
 
-class Fit:
-    """The numbers of a fitted model. slope, shift: make a logit one whose probability holds for people who were not seen."""
+class Line:
+    """A logit as a probability. slope, shift: make it one that holds for people who were not seen."""
 
-    __slots__ = ("_weights", "shift", "slope")
+    __slots__ = ("shift", "slope")
 
-    def __init__(self, by_sign: "Mapping[str, float]", slope: float, shift: float) -> None:
-        self._weights = by_sign
+    def __init__(self, slope: float, shift: float) -> None:
         self.slope = slope
         self.shift = shift
 
-    def certainty(self, sentence: Sentence) -> float:
-        """Return how probable it is that a sentence is worth remembering, 0.0 to 1.0."""
-        logit = sum([self._weights.get(name, 0.0) * value for name, value in sentence.signs.items()])
+    def probability(self, logit: float) -> float:
+        """Return how probable it is, 0.0 to 1.0."""
         return round(min(SUREST, 1.0 / (1.0 + exp(-max(-20.0, min(20.0, self.slope * logit + self.shift))))), 4)
 
 
-PACKAGED_FIT = Fit(weights.WEIGHTS, weights.SLOPE, weights.SHIFT)
+class Fit:
+    """The numbers of the fitted models.
+
+    bar: the certainty from which on a turn is proposed by itself; correction_bar: or the certainty that it corrects the agent.
+    """
+
+    __slots__ = ("_of_correction", "_of_sentence", "_of_turn", "_weights", "bar", "correction_bar")
+
+    def __init__(self, by_sign: "Weights", lines: "Sequence[tuple[float, float]]", bars: tuple[float, float]) -> None:
+        """by_sign: its weights in the order of OF_SENTENCE to CORRECTS_MEAN; lines: of a sentence, a turn, a correction."""
+        self._weights = by_sign
+        self._of_sentence, self._of_turn, self._of_correction = (Line(*line) for line in lines)
+        self.bar, self.correction_bar = bars
+
+    def certainty(self, sentence: Sentence) -> float:
+        """Return how probable it is that a sentence is worth remembering."""
+        return self._of_sentence.probability(self._sum(OF_SENTENCE, sentence.signs))
+
+    def certainties_of_turn(self, sentences: "Sequence[Sentence]") -> tuple[float, float]:
+        """Return how probable it is that a turn is worth remembering, and that it is and corrects the agent."""
+        greatest: dict[str, float] = {}
+        means: dict[str, float] = {}
+        for sentence in sentences:
+            for name, value in sentence.signs.items():
+                greatest[name] = max(greatest.get(name, 0.0), value)
+                means[name] = means.get(name, 0.0) + value / len(sentences)
+        return (
+            self._of_turn.probability(self._sum(GREATEST, greatest) + self._sum(MEAN, means)),
+            self._of_correction.probability(self._sum(CORRECTS_GREATEST, greatest) + self._sum(CORRECTS_MEAN, means)),
+        )
+
+    def _sum(self, place: int, signs: "Mapping[str, float]") -> float:
+        return sum([self._weights[name][place] * value for name, value in signs.items() if name in self._weights])
+
+
+PACKAGED_FIT = Fit(weights.WEIGHTS, weights.LINES, weights.BARS)
 
 
 class JudgedTurn:
     """The judgement on a turn.
 
-    certainty: that of its surest sentence; text: what of it is proposed; signs: of that sentence.
+    certainty: that it is worth it; corrects: that it is and corrects the agent; text: what of it is proposed; signs: of its
+    surest sentence.
     """
 
-    __slots__ = ("certainty", "signs", "text")
+    __slots__ = ("certainty", "corrects", "signs", "text")
 
-    def __init__(self, certainty: float, text: str, signs: "Mapping[str, float]") -> None:
+    def __init__(self, certainty: float, text: str, signs: "Mapping[str, float]", corrects: float = 0.0) -> None:
         self.certainty = certainty
+        self.corrects = corrects
         self.text = text
         self.signs = signs
 
@@ -67,7 +107,8 @@ def judge(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
         return None
     sure = [fit.certainty(sentence) for sentence in sentences]
     best = max(range(len(sure)), key=sure.__getitem__)
-    return JudgedTurn(sure[best], _cut(sentences, sure, best), sentences[best].signs)
+    certainty, corrects = fit.certainties_of_turn(sentences)
+    return JudgedTurn(certainty, _cut(sentences, sure, best), sentences[best].signs, corrects)
 
 
 def _cut(sentences: "Sequence[Sentence]", sure: "Sequence[float]", best: int) -> str:
@@ -77,7 +118,7 @@ def _cut(sentences: "Sequence[Sentence]", sure: "Sequence[float]", best: int) ->
         kept.add(best - 1)
     size = sum(len(sentences[place].text) for place in kept)
     for place in sorted(range(len(sure)), key=lambda place: -sure[place]):
-        if place not in kept and sure[place] >= PROPOSED_BAR and size + len(sentences[place].text) < MOST_CHARACTERS:
+        if place not in kept and sure[place] >= CUT_BAR and size + len(sentences[place].text) < MOST_CHARACTERS:
             kept.add(place)
             size += len(sentences[place].text) + 1
     texts = [sentences[place].text for place in sorted(kept)]

@@ -8,9 +8,14 @@ import pytest
 from scripts.learn import fit
 from subcog_hooks.capture.sessions import signs, weights
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
-from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PROPOSED_BAR, REPEATED_BAR, judge
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, REPEATED_BAR, judge
 
 ROOT = Path(__file__).parents[3]
+
+
+def is_proposed(text: str, before: Before | None = None) -> bool:
+    found = judge(TypedTurn(text, before or Before(), place=3))
+    return found is not None and (found.certainty >= PACKAGED_FIT.bar or found.corrects >= PACKAGED_FIT.correction_bar)
 
 
 def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> float:
@@ -36,8 +41,8 @@ def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> flo
     ],
 )
 def test_what_is_about_the_task_at_hand_is_not_proposed(text: str) -> None:
-    assert certainty(text) < PROPOSED_BAR
-    assert certainty(text, Before("Edit", "/a.py", changed=True)) < PROPOSED_BAR
+    assert not is_proposed(text)
+    assert not is_proposed(text, Before("Edit", "/a.py", changed=True))
 
 
 def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> None:
@@ -56,7 +61,25 @@ def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> 
     ],
 )
 def test_a_rule_is_proposed(text: str) -> None:
-    assert certainty(text) >= PROPOSED_BAR
+    assert is_proposed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no, we use the logger, not print. I said that before",
+        "you're using the wrong client again, ours is in lib/http",
+        "wrong, dates are always utc in this project",
+    ],
+)
+def test_a_correction_behind_an_edit_is_proposed(text: str) -> None:
+    assert is_proposed(text, Before("Edit", "/a.py", changed=True))
+
+
+def test_what_else_a_turn_says_tells_of_its_worth() -> None:
+    rule = "never use floats for money"
+    questions = "why is the total wrong? which test fails? can you look at it?"
+    assert certainty(rule) > certainty(f"{questions} {rule}")
 
 
 def test_a_note_is_a_memory_by_definition() -> None:
@@ -89,7 +112,7 @@ def test_our_own_turns_are_told_apart() -> None:
     examples = fit.own_examples()
     assert len(rows) == len(examples)
     judged = [judge(example.turn) for example in examples]
-    proposed = [row["label"] for row, worth in zip(rows, judged, strict=True) if worth and worth.certainty >= PROPOSED_BAR]
+    proposed = [row["label"] for row, worth in zip(rows, judged, strict=True) if worth and worth.certainty >= PACKAGED_FIT.bar]
     credit = sum(fit.CREDIT[label] for label in proposed)
     keeps = sum(row["label"] == "keep" for row in rows)
     assert credit / len(proposed) >= 0.85
