@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     Encode = Callable[[str], bytes | None]  # a query to its (dimension,) int8 vector, None when it has no word
 
-_SWITCH_SECONDS = 0.0002  # after which a thread that wants the interpreter has it; Python's own 5 ms are a tenth of a prompt
+# after which a thread that wants the interpreter has it: while two are at work, and else (5 ms are a tenth of a prompt)
+_BESIDE_SECONDS, _USUAL_SECONDS = 0.0002, sys.getswitchinterval()
 
 
 class SearchSpace:
@@ -143,7 +144,7 @@ class Semantic:
 class _Beside:
     """A search for a text in a thread of its own, whose result is waited for."""
 
-    __slots__ = ("_ended", "_failure", "_found", "_interval", "text")
+    __slots__ = ("_ended", "_failure", "_found", "text")
 
     def __init__(self, text: str, work: "Callable[[], Ranked]") -> None:
         self.text = text
@@ -151,8 +152,7 @@ class _Beside:
         self._failure: BaseException | None = None
         self._ended = _thread.allocate_lock()
         self._ended.acquire()
-        self._interval = sys.getswitchinterval()
-        sys.setswitchinterval(_SWITCH_SECONDS)
+        sys.setswitchinterval(_BESIDE_SECONDS)
         try:
             _thread.start_new_thread(self._run, (work,))
         except RuntimeError:  # the system has no thread to give
@@ -168,7 +168,7 @@ class _Beside:
 
     def wait(self) -> None:
         with self._ended:
-            sys.setswitchinterval(self._interval)
+            sys.setswitchinterval(_USUAL_SECONDS)
 
     def result(self) -> "Ranked":
         self.wait()

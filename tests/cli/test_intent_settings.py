@@ -126,7 +126,8 @@ AT_REST = {
     "llm.client",
     "llm.calls_a_day",
     "llm.enrich",
-}  # no prompt waits for what they choose: tests/e2e/test_enrich.py
+    "llm.learn",
+}  # no prompt waits for what they choose: tests/e2e/test_enrich.py, tests/cli/test_learn_by_model.py
 
 
 def test_every_setting_is_in_the_table() -> None:
