@@ -158,7 +158,10 @@ def _measure(plan: Plan, size: int, folder: str) -> dict[str, object]:
                     if number >= 0:
                         bares.append(done)
             show_progress(f"{size:,} memories: run {number + 1} of {runs}")
-        late = sum(not run.output for case in cases if case.brings is not False for run in hooks[case.key])
+        silent = {
+            f"{case.key}_late": sum(not run.output for run in hooks[case.key]) for case in cases if case.brings is not False
+        }
+        late = sum(silent.values())
         if late > MOST_LATE * runs and not plan.load:
             raise Failed(f"{late} runs brought nothing in time")
         searches, fast = (
@@ -166,7 +169,7 @@ def _measure(plan: Plan, size: int, folder: str) -> dict[str, object]:
         )
     if not plan.stores:
         shutil.rmtree(home)
-    return _figures(size, took, hooks, bares, searches, fast) | {"late": late}
+    return _figures(size, took, hooks, bares, searches, fast) | silent | {"late": late}
 
 
 def _import(subcog: Subcog, size: int, folder: str, stores: str = "") -> tuple[str, str, dict[str, str], float]:
