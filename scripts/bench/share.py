@@ -66,7 +66,7 @@ def make_tables(url: str) -> None:
 def texts_of(files: Sequence[str], count: int) -> Iterator[str]:
     """Yield texts made of the first half of one given text and the second of another, each different."""
     lines = [line for file in files for line in Path(file).read_text("utf-8").splitlines()]
-    given = [json.loads(line)["content"].split()[:60] for line in lines]
+    given = [json.loads(line)["content"].replace("\0", " ").split()[:60] for line in lines]  # PostgreSQL keeps no NUL
     drawn = random.Random(7)
     for number in range(count):
         one, other = drawn.choice(given), drawn.choice(given)
