@@ -162,7 +162,8 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
             by_meaning = team_search.TeamRequest("", [PROJECT], vector)
             near = [hit.memory.id for hit in team_search.search(server, found, by_meaning, tuning, 1.0, now_ms())]
             plain.append((time.perf_counter() - before) * 1_000)
-            recalled.append(len(set(near) & set(exact(server, vector, 10))) / 10)
+            if nearest := exact(server, vector, 10, tuning.min_similarity):
+                recalled.append(len(set(near) & set(nearest)) / len(nearest))
         print(f"load {psutil.getloadavg()[0]:.1f}")
         for name, values in (("fused, ms", took), ("nearest alone, ms", plain)):
             print(f"{name}: median {quantile(values, 0.5):.1f}, p95 {quantile(values, 0.95):.1f} ({len(values)} queries)")
@@ -202,15 +203,16 @@ def fill(server: "connection.Connection", files: Sequence[str], count: int) -> N
     print(f"index and statistics in {time.perf_counter() - begun:.0f} s", flush=True)
 
 
-def exact(server: "connection.Connection", vector: bytes, k: int) -> list[str]:
-    """Return the ids of the nearest memories by a scan of all vectors."""
+def exact(server: "connection.Connection", vector: bytes, k: int, least: float) -> list[str]:
+    """Return the ids of the nearest memories by a scan of all vectors, of those that are near enough for an answer."""
     with server.transaction():
         server.execute("SET LOCAL enable_indexscan = off")
         rows = server.execute(
-            "SELECT id FROM subcog.vectors ORDER BY embedding OPERATOR(public.<=>) %s::public.vector LIMIT %s",
-            (vectors.written(vector), k),
+            "SELECT id, 1 - (embedding OPERATOR(public.<=>) %(vector)s::public.vector) FROM subcog.vectors"
+            " ORDER BY embedding OPERATOR(public.<=>) %(vector)s::public.vector LIMIT %(k)s",
+            {"vector": vectors.written(vector), "k": k},
         )
-        return [id_ for (id_,) in rows]
+        return [id_ for id_, cosine in rows if cosine >= least]
 
 
 def main() -> None:
