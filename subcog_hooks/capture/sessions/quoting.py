@@ -5,6 +5,7 @@ nothing that the person did not. Pure.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -170,10 +171,10 @@ def bear_out(proposed: Sequence[QuotedMemory], shown: Sequence[ShownTurn], never
             dropped[NOT_KEPT] += 1
         elif one.kind in never:
             dropped[OF_NEVER] += 1
-        elif any(name not in typed for name in _names_in(one.memory)):
+        elif not _names_only(typed, one.memory):
             dropped[NOT_NAMED] += 1
         else:
-            questions = tuple(text for text in one.questions if all(name in typed for name in _names_in(text)))
+            questions = tuple(text for text in one.questions if _names_only(typed, text))
             kept.append((quoted, one._replace(questions=questions)))
     return BorneOut(tuple(kept), dropped)
 
@@ -181,6 +182,15 @@ def bear_out(proposed: Sequence[QuotedMemory], shown: Sequence[ShownTurn], never
 def _can_be_kept(sentence: str) -> bool:
     is_fit = SHORTEST_SENTENCE <= len(sentence) <= LONGEST_SENTENCE and is_plain(sentence)
     return is_fit and not disclosure.may_hold_secret(sentence)
+
+
+def _names_only(typed: str, sentence: str) -> bool:
+    """Return whether all that a sentence names was typed, in small letters: whole, 8 is not named by 1984.
+
+    >>> _names_only("stage 18, in src/api/v2", "See src/api."), _names_only("stage 18, in src/api/v2", "It is stage 8.")
+    (True, False)
+    """
+    return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", typed) for name in _names_in(sentence))
 
 
 def _names_in(sentence: str) -> Iterator[str]:

@@ -44,7 +44,8 @@ def belongs_to(memory: Memory) -> Refused | None:
         return Refused("what a model writes of your sessions", LLM_LEARNS, "false")
     if proposals.is_from_session(memory):
         kind = _kind_of(memory)
-        return Refused(f"each {kind} that is said in sessions", learning.NEVER, kind) if kind else None
+        told = "each command that sessions show" if kind == COMMAND else f"each {kind} that is said in sessions"
+        return Refused(told, learning.NEVER, kind) if kind else None
     if memory.trust == AGENT:
         return Refused("what agents note", author.AGENT_SETTING, NO_NOTES)
     return None
