@@ -155,6 +155,14 @@ class Team:
     def member(self, role: str, home: str = "") -> Member:
         return Member(Home(str(self._folder / (home or role))), role, self.server.url(role, self.database))
 
+    def backup(self) -> str:
+        """Return the name of a copy of the database as it is now."""
+        return self.server.new_database(self.database)
+
+    def put_back(self, backup: str) -> None:
+        self.server.run(f"DROP DATABASE {self.database}")
+        self.server.run(f"ALTER DATABASE {backup} RENAME TO {self.database}")
+
     def run(self, sql: str, role: str = "postgres", values: Values = ()) -> Rows:
         return self.server.run(sql, self.database, role, values)
 
