@@ -172,6 +172,17 @@ def merged(arrived: Arrived, local: Memory) -> Arrived:
     return Arrived(memory, {name: (said.get(name), here.get(name)) for name in names if said.get(name) != here.get(name)})
 
 
+def says_the_same(arrived: Memory, local: Memory) -> bool:
+    """Return whether what takes the place of a memory here says all that it says, the time of its last change aside.
+
+    That what arrives has cues which this one has not is no difference: they were held back here.
+    """
+    there, here = _document(arrived), _document(local)
+    for name in ("updated_at", *(cue for cue in _CUES if not getattr(local, cue))):
+        there.pop(name, None), here.pop(name, None)
+    return there == here
+
+
 def shown_author(role: str) -> str:
     """Return a role's name as it is shown: nothing in it ends a line, a header or an attribute.
 

@@ -13,7 +13,7 @@ import os
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.model import PENDING, TEAM, Memory, hash_content, now_ms
-from subcog_hooks.sharing import documents
+from subcog_hooks.sharing import documents, pushes
 from subcog_hooks.sharing.known import ARRIVING, NOTHING, Known, ShareState
 from subcog_hooks.sharing.schema import LOST, MAX_DOCUMENT
 from subcog_hooks.text.languages import language_of
@@ -72,10 +72,22 @@ class SyncOutcome:
 
     sent, deleted_there, fetched, deleted_here: memories; lost: ids of versions that lost a conflict, as they arrived here;
     left: by author, how many of a colleague's are not taken, since there is too much; problems: a line for each memory that
-    could not be sent or stored; was_restored: the server had lost what was seen there; is_read_only: nothing can be sent.
+    could not be sent or stored; refused: projects of which the role may send nothing; was_restored: the server had lost what
+    was seen there; is_read_only: nothing can be sent.
     """
 
-    __slots__ = ("deleted_here", "deleted_there", "fetched", "is_read_only", "left", "lost", "problems", "sent", "was_restored")
+    __slots__ = (
+        "deleted_here",
+        "deleted_there",
+        "fetched",
+        "is_read_only",
+        "left",
+        "lost",
+        "problems",
+        "refused",
+        "sent",
+        "was_restored",
+    )
 
     def __init__(self) -> None:
         self.sent = 0
@@ -85,6 +97,7 @@ class SyncOutcome:
         self.lost: list[str] = []
         self.left: dict[str, int] = {}
         self.problems: list[str] = []
+        self.refused: list[str] = []
         self.was_restored = False
         self.is_read_only = False
 
@@ -239,22 +252,11 @@ class Sync:
             known.revision = None
         return True
 
-    def _note_seen(self) -> int:
-        """Note the latest revision there, before anything of it is noted as known: it may be lost when this run is cut off.
-
-        Return it, 0 for none.
-        """
-        row = self._server.execute("SELECT revision, token::text FROM subcog.pushes ORDER BY revision DESC LIMIT 1").fetchone()
-        if row is None:
-            return 0
-        self._state.note_seen(*row)
-        return int(row[0])
-
     # from there
 
     def _fetch_all(self) -> bool:
         """Fetch what is new there. Return whether there was anything."""
-        until = self._note_seen()
+        until = pushes.note_latest(self._server, self._state)
         reached: dict[str, int | None] = dict(
             self._server.execute(
                 "SELECT name, (SELECT max(revision) FROM subcog.memories WHERE project = name) FROM unnest(%s::text[]) AS name",
@@ -369,6 +371,8 @@ class Sync:
         there = documents.digest(document)
         is_here = memory is not None and memory.project == known.project and memory.status != "deleted"
         if memory is not None and is_here and self._is_equal(memory, known, there):
+            if known.revision is None and memory.trust == TEAM:
+                known.author, known.bytes = row.author, row.bytes
             known.revision, known.shared, known.sending, known.missed = row.revision, there, "", False
             known.local, known.seq = documents.local_digest(memory), memory.seq
             changed.kept.append(known)
@@ -393,14 +397,20 @@ class Sync:
         if memory is not None:
             is_lost = memory.trust != TEAM and documents.cues_of(memory) and documents.is_anothers(arrived.memory, memory)
             is_moved = memory.project != known.project
-            if (is_here and known.revision is None) or (is_lost and (memory.status != "deleted" or is_moved)):
-                changed.put_aside(memory)  # nothing says which of the two is later, or what its person had come by itself
             arrived = documents.merged(arrived, memory)
+            is_unknown = is_here and known.revision is None and not documents.says_the_same(arrived.memory, memory)
+            if is_unknown or (is_lost and (memory.status != "deleted" or is_moved)):
+                changed.put_aside(memory)  # nothing says which of the two is later, or what its person had come by itself
         known.revision, known.sending, known.missed = row.revision, "", False
         known.author, known.bytes, known.vectors = row.author, row.bytes, ""
         known.withheld = {name: list(pair) for name, pair in arrived.withheld.items()}
         self._over[row.author] = self._over.get(row.author, 0) + row.bytes
-        changed.take(arrived.memory, known, is_new=memory is None)
+        if memory is not None and documents.local_digest(arrived.memory) == (local := documents.local_digest(memory)):
+            known.local, known.seq = local, memory.seq
+            known.shared = documents.digest(documents.with_withheld(memory, known.withheld))
+            changed.kept.append(known)
+        else:
+            changed.take(arrived.memory, known, is_new=memory is None)
 
     def _leave_out(self, row: "_ServerRow", error: InvalidMemory) -> None:
         self.outcome.problems.append(f"{row.id} by {documents.shown_author(row.author)}: {error.message}")
@@ -414,13 +424,21 @@ class Sync:
     # to there
 
     def _send_all(self) -> None:
+        from psycopg.errors import InsufficientPrivilege  # an extra: without it this module loads all the same
+
         for project in self._projects:
-            looked = self._state.progress(project)[1]
-            until = self.store.revision()
-            self._send_unfinished(project)
-            if looked < until:
-                self._send_changed(project, looked, until)
-                self._state.note_looked(project, until)
+            try:
+                self._send_project(project)
+            except InsufficientPrivilege:  # row-level security: the other projects are sent
+                self.outcome.refused.append(project)
+
+    def _send_project(self, project: str) -> None:
+        looked = self._state.progress(project)[1]
+        until = self.store.revision()
+        self._send_unfinished(project)
+        if looked < until:
+            self._send_changed(project, looked, until)
+            self._state.note_looked(project, until)
 
     def _send_unfinished(self, project: str) -> None:
         unfinished = self._state.unfinished(project)
@@ -483,7 +501,7 @@ class Sync:
                     copy.write_row(_staged(one))
             cursor.execute(_SEND, (project,))
             answers = {id_: (revision, is_deleted) for id_, revision, is_deleted in cursor.execute(_SENT, (project,))}
-        self._note_seen()
+        pushes.note_latest(self._server, self._state)
         self._state.put([_noted(one, *answers[one.known.id]) for one in batch])
         gone = sum(one.document is None for one in batch)
         self.outcome.deleted_there += gone

@@ -10,6 +10,7 @@ from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.memory.vector_file import PASSAGES
 from subcog_hooks.memory.vectors import FIRST_QUESTION, VectorStore
+from subcog_hooks.sharing import pushes
 from subcog_hooks.sharing.known import Known, ShareState
 from subcog_hooks.sharing.schema import quoted
 
@@ -78,6 +79,7 @@ def send(
         ]
         if ready:
             _send_batch(connection, type_, project, ready)
+            pushes.note_latest(connection, state)
             for known, content_hash, _ in ready:
                 known.vectors = content_hash
             state.put([known for known, _, _ in ready])
@@ -98,6 +100,7 @@ def _send_batch(
             copy.write(_COPY_ENDS)
         cursor.execute(_CLEAR, (project,))
         cursor.execute(_SEND, (project, model_name()))
+        pushes.add(connection)
 
 
 def _rows(id: str, content_hash: str, made: "Sequence[bytes]") -> "Iterator[bytes]":

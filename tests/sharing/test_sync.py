@@ -1,5 +1,6 @@
 """A synchronisation: what leaves, what arrives, whose word it is, what a second one does."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -254,6 +255,28 @@ def test_without_its_notes_of_the_server_a_home_compares_anew(team: Team) -> Non
     assert {id_: memory.content for id_, memory in there.items()} == {i: m.content for i, m in bob.memories().items()}
 
 
+@pytest.mark.parametrize("cues", [{}, {"triggers": ("deploy",), "standing": True, "priority": 95}])
+def test_without_its_notes_a_home_keeps_no_second_copy_of_what_colleagues_wrote(team: Team, cues: dict[str, object]) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    same, hidden = ada.remember("the same", **cues), ada.remember("nothing\u200b hidden")
+    edited = ada.remember("before")
+    ada.sync(), bob.sync()
+    before = bob.memories()
+    for file in Path(bob.home.root).glob("team.db*"):
+        file.unlink()
+    bob.change(edited.id, content="bob's, not sent yet")
+    outcome = bob.sync()
+    there = bob.memories()
+    for kept in (same, hidden):
+        assert documents.local_digest(there[kept.id]) == documents.local_digest(before[kept.id])
+    assert [there[id_].content for id_ in outcome.lost] == ["bob's, not sent yet"]
+    assert (outcome.fetched, outcome.sent) == (2, 1)  # what was edited, and the version that lost
+    assert (bob.sync().sent, ada.sync().fetched) == (0, 1)
+    ada.change(same.id, content="changed")
+    ada.sync(), bob.sync()
+    assert bob.memories()[same.id].content == "changed"
+
+
 def test_learned_questions_stay_when_a_colleague_changes_the_memory(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     own = ada.remember("The pool has 20 connections.")
@@ -291,3 +314,30 @@ def test_a_synchronisation_at_rest_ends_when_it_should_and_is_gone_on_with(team:
     assert len(bob.memories()) == 2
     sharing.share_quietly(bob.home, settings)
     assert len(bob.memories()) == 3
+
+
+def test_two_clients_send_at_once(team: Team) -> None:
+    members = [team.member("ada", f"home{number}") for number in range(4)]
+    for number, member in enumerate(members):
+        for count in range(20):
+            member.remember(f"{number} {count}")
+    failures: list[BaseException] = []
+
+    def run(member: object) -> None:
+        try:
+            for _ in range(3):
+                member.sync()  # type: ignore[attr-defined]
+        except BaseException as error:  # noqa: BLE001 - told by the assertion below
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(member,)) for member in members]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    for member in members:
+        member.sync()
+        assert len(member.memories()) == 80
+    revisions = [revision for (revision,) in team.run("SELECT revision FROM subcog.memories")]
+    assert len(set(revisions)) == 80
