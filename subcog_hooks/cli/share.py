@@ -100,6 +100,10 @@ def init(
     shared = list(dict.fromkeys((*sharing.projects_of(settings), *projects)))
     if shared:
         keep(sharing.PROJECTS, ", ".join(shared))
+    if url:
+        with ShareState.open(session.home()) as state:
+            if state.forget_other_agreements(connection.identity_of(address), found.server):
+                terminal.say("it is another server than before: nothing leaves for it until `subcog share sync` has shown what")
     terminal.result(f"{connection.place_of(address)} has version {found.version} of the team's tables")
     terminal.say(f"shared: {', '.join(map(safe, shared)) or 'no project yet (share.projects)'}; `subcog share sync` begins")
 
@@ -112,7 +116,7 @@ def sync(
     as_user: _AsUser = False,
 ) -> None:
     """Send what changed here to the team, and fetch what changed there. Before the first time it shows what would leave,
-    and asks.
+    and asks. --yes is no answer where another server was agreed to before: `subcog share init URL` chooses the new one.
 
     Example: subcog share sync --dry-run
     """
@@ -133,25 +137,34 @@ def sync(
         return
     with ShareState.open(home) as state:
         agreed = sharing.agreed_projects(state, settings)
+        change = sharing.change_of_server(state, settings)
     if new := [name for name in projects if name not in agreed]:
-        _agree(settings, new, yes=yes, as_user=as_user)
+        _agree(settings, new, change, yes=yes, as_user=as_user)
     try:
         outcome = _synchronise(settings, projects)
     except NotAgreedTo as error:
-        terminal.say(error.message)
-        _agree(settings, projects, yes=yes, as_user=as_user)
+        _agree(settings, projects, error, yes=yes, as_user=as_user)
         outcome = _synchronise(settings, projects)
     _tell(outcome)
     embedding.afterwards()
+    if refusal := sharing.told_refusal(outcome):
+        raise ServerError(safe(refusal), "its owner gives you the project: see `subcog help sharing`")
 
 
-def _agree(settings: Settings, projects: Sequence[str], *, yes: bool, as_user: bool) -> None:
-    """Show what would leave for the server that is set, and note that the person agrees. Raises UsageError, typer.Exit."""
+def _agree(settings: Settings, projects: Sequence[str], change: NotAgreedTo | None, *, yes: bool, as_user: bool) -> None:
+    """Show what would leave for the server that is set, and note that the person agrees. Raises UsageError, typer.Exit.
+
+    change: that another server was agreed to before, which --yes does not answer: it is raised then.
+    """
+    if change and yes:
+        raise change
+    if change:
+        terminal.say(safe(change.message))
     url = sharing.url_of(settings)
     _show_leaving(projects)
     _require_person("agrees to what leaves", as_user=as_user)
     question = f"Share {', '.join(map(safe, projects))} with {safe(connection.place_of(url))}?"
-    _confirm(question, "nothing was sent", yes=yes)
+    _confirm(question, "nothing was sent", yes=yes, hint=change.hint if change else "give --yes")
     place = connection.identity_of(url)
     with ShareState.open(session.home()) as state:
         for name in projects:
@@ -166,7 +179,7 @@ def _synchronise(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
     except ServerError as error:
         sharing.note_result(home, error.message)
         raise
-    sharing.note_result(home)
+    sharing.note_result(home, sharing.told_refusal(outcome))
     return outcome
 
 
@@ -341,12 +354,12 @@ def _require_person(what: str, *, as_user: bool) -> None:
         raise author.needs_consent(f"the person {what}")
 
 
-def _confirm(question: str, otherwise: str, *, yes: bool) -> None:
-    """Ask. Raises UsageError where nobody can be asked, typer.Exit where the answer is no."""
+def _confirm(question: str, otherwise: str, *, yes: bool, hint: str = "give --yes") -> None:
+    """Ask. Raises UsageError with the hint where nobody can be asked, typer.Exit where the answer is no."""
     if yes:
         return
     if not terminal.interactive:
-        raise UsageError(f"nobody can be asked: {question}", "give --yes")
+        raise UsageError(f"nobody can be asked: {question}", hint)
     if not typer.confirm(question, err=True):
         terminal.say(otherwise)
         raise typer.Exit(EXIT_NOTHING_FOUND)

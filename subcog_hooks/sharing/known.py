@@ -215,6 +215,18 @@ class ShareState:
         [(count,)] = self.run(sql, (server, *wanted))
         return bool(count == len(set(projects)))
 
+    def agreed_elsewhere(self, projects: "Sequence[str]", place: str) -> list[str]:
+        """Return the other addresses for which the person agreed that one of these projects goes there."""
+        sql = (
+            "SELECT DISTINCT place FROM agreements WHERE place <> ? AND project IN (SELECT value FROM json_each(?)) ORDER BY 1"
+        )
+        return [other for (other,) in self.run(sql, (place, json.dumps(list(projects))))]
+
+    def forget_other_agreements(self, place: str, server: str) -> bool:
+        """Forget what was agreed to for other addresses, or for another database at this one. Return whether there was any."""
+        sql = "DELETE FROM agreements WHERE place <> ? OR server NOT IN ('', ?) RETURNING 1"
+        return bool(self.run(sql, (place, server)))
+
     def _note(self, project: str, column: str, value: int) -> None:
         self.run(
             f"INSERT INTO projects (name, {column}) VALUES (?, ?)"  # noqa: S608 - constants

@@ -128,15 +128,16 @@ def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: P
     ada.run("share", "sync")
     assert "1 version lost to a later one" in bob.run("share", "sync").stderr
     ada.run("share", "sync")
+    team.server.run(f"ALTER DATABASE {team.database} RENAME TO {team.database}_gone")
+    status = ada.run("share", "status").stdout
+    assert re.search(rf"^lost to {noted}: lost-\w+ .*: The pool has 30 connections\.$", status, re.MULTILINE)
+    assert f"localhost/{team.database} can not be reached" in ada.run("share", "sync", "--yes", code=5).stderr
+    told = json.loads(ada.run("share", "status", "--json").stdout)
+    assert told["failure"].startswith(f"localhost/{team.database} can not be reached")
+    assert told["projects"] == [{"project": SHOP, "sent": 0, "fetched": 2, "waiting": 0, "agreed": True}]
     ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
     status = ada.run("share", "status").stdout
     assert "waits for the first `subcog share sync`" in status  # nobody agreed to send anything there
-    assert re.search(rf"^lost to {noted}: lost-\w+ .*: The pool has 30 connections\.$", status, re.MULTILINE)
-    away = ada.run("share", "sync", "--yes", code=5).stderr
-    assert "127.0.0.1:1/team can not be reached" in away
-    told = json.loads(ada.run("share", "status", "--json").stdout)
-    assert told["failure"].startswith("127.0.0.1:1/team can not be reached")
-    assert told["projects"] == [{"project": SHOP, "sent": 0, "fetched": 2, "waiting": 0, "agreed": True}]
 
 
 def test_what_one_server_was_allowed_another_does_not_get(ada: Person, team: Team) -> None:
@@ -147,12 +148,16 @@ def test_what_one_server_was_allowed_another_does_not_get(ada: Person, team: Tea
     ada.run("config", "set", "share.url", there)
     ada.run("share", "sync", "--quietly")
     asked = ada.run("share", "sync", code=2).stderr
+    assert f"localhost/{other} is not the server that you agreed to share with, which was at host={team.server.folder}" in asked
     assert "1 memory would leave" in asked
-    assert f"Share {SHOP} with localhost/{other}?; give --yes" in asked
+    assert f"Share {SHOP} with localhost/{other}?; if it is meant, choose it with `subcog share init URL`" in asked
+    assert "is not the server that you agreed to" in ada.run("share", "sync", "--yes", code=5).stderr  # a script's own word
     assert team.server.run("SELECT count(*) FROM subcog.memories", other) == [(0,)]
-    assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
     ada.run("config", "set", "share.url", ada.url)
     ada.run("share", "sync")  # that one knows it already
+    assert "it is another server than before" in ada.run("share", "init", there, "--yes").stderr
+    assert f"Share {SHOP} with localhost/{other}?; give --yes" in ada.run("share", "sync", code=2).stderr
+    assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
 
 
 def test_another_database_at_the_address_that_was_agreed_to_gets_nothing(ada: Person, team: Team) -> None:
@@ -164,7 +169,10 @@ def test_another_database_at_the_address_that_was_agreed_to_gets_nothing(ada: Pe
     assert "is not the one that you agreed to share with" in ada.run("share", "status").stdout
     asked = ada.run("share", "sync", code=2).stderr
     assert "1 memory would leave" in asked
+    refused = ada.run("share", "sync", "--yes", code=5).stderr  # a script's own word
+    assert "is not the one that you agreed to share with; if it is meant, choose it with `subcog share init URL`" in refused
     assert team.run("SELECT count(*) FROM subcog.memories") == [(0,)]
+    assert "it is another server than before" in ada.run("share", "init", ada.url, "--yes").stderr
     assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
 
 
@@ -244,6 +252,22 @@ def test_a_vector_of_another_text_is_not_taken(ada: Person, bob: Person, team: T
     )
     bob.begin()
     assert "embedded 2" in bob.run("reindex").stderr
+
+
+@pytest.mark.usefixtures("vectors")
+def test_vectors_that_a_backup_took_back_are_sent_again(ada: Person, team: Team) -> None:
+    ada.run("remember", "Orders are frozen on the last Friday of a month.")
+    ada.begin()
+    count = "SELECT count(*) FROM subcog.vectors WHERE part = 0"
+    assert team.run(count) == [(0,)]  # they are made at rest
+    backup = team.backup()
+    ada.run("reindex")
+    ada.run("share", "sync")
+    assert team.run(count) == [(1,)]
+    team.put_back(backup)
+    assert "was put back from a backup" in ada.run("share", "sync").stderr
+    assert team.run(count) == [(1,)]
+    assert "was put back" not in ada.run("share", "sync").stderr
 
 
 def test_forget_everywhere_erases_it_on_the_server_and_at_colleagues(ada: Person, bob: Person, team: Team) -> None:

@@ -33,6 +33,7 @@ from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, lock
 PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", "cues_from", "after_remember"))
 SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
 FAILURE = "failure"  # the note of why the last synchronisation at rest ended early
+CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
 SYNCED = "synced"  # and of when the last one ended well
 
 
@@ -90,7 +91,7 @@ def synchronise(
         if not state.is_agreed_to(found.server, place, projects):
             raise NotAgreedTo(
                 f"the database at {connection.place_of(url)} is not the one that you agreed to share with",
-                "`subcog share sync` shows what would leave, and asks",
+                CHOOSE_IT,
             )
         work = Sync(store, state, server, found, projects, frozenset(names_in(settings, CUES_FROM)), advance)
         try:
@@ -120,7 +121,7 @@ def _exchange_vectors(
             for project in projects:
                 if arrived := [memory for memory in work.arrived if memory.project == project]:
                     vectors.take(server, found.vector_schema, project, arrived, own, advance)
-                if found.may_write:
+                if found.may_write and project not in work.outcome.refused:
                     vectors.send(server, found.vector_type, state, work.store, own, project, advance)
     except ExtensionMissing:
         pass  # `doctor` says so
@@ -135,6 +136,18 @@ def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
     """
     agreed = state.agreed(connection.identity_of(url_of(settings)))
     return tuple(name for name in projects_of(settings) if name in agreed)
+
+
+def change_of_server(state: ShareState, settings: Settings) -> NotAgreedTo | None:
+    """Return what to tell where projects went to another address until now than the one that is set."""
+    url = url_of(settings)
+    agreed = agreed_projects(state, settings)
+    new = [name for name in projects_of(settings) if name not in agreed]
+    before = state.agreed_elsewhere(new, connection.identity_of(url))
+    if not before:
+        return None
+    fact = f"{connection.place_of(url)} is not the server that you agreed to share with, which was at {' and '.join(before)}"
+    return NotAgreedTo(fact, CHOOSE_IT)
 
 
 def require_shared(memories: Sequence[Memory]) -> None:
@@ -182,7 +195,8 @@ def share_quietly(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> Non
             return
         why = ""
         try:
-            synchronise(home, settings, projects, wait_s=connection.RESTING_WAIT_S, lock_wait_ms=0, advance=advance)
+            outcome = synchronise(home, settings, projects, wait_s=connection.RESTING_WAIT_S, lock_wait_ms=0, advance=advance)
+            why = told_refusal(outcome)
         except ServerError as error:
             why = error.message
         note_result(home, why)
@@ -191,6 +205,11 @@ def share_quietly(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> Non
     except Exception as error:  # noqa: BLE001 - nobody sees this process: the log has it
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         log.write(home, f"the team's memories were not synchronised: {why}")
+
+
+def told_refusal(outcome: SyncOutcome) -> str:
+    """Return in words which projects the server refused to take from this role, "" for none."""
+    return f"your role may write nothing of {', '.join(outcome.refused)} there" if outcome.refused else ""
 
 
 def note_result(home: Home, failure: str = "") -> None:
