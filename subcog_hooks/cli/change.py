@@ -209,13 +209,16 @@ def forget(
     """
     with session.writing() as store:
         memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
-        author.require_consent(memories, as_user=as_user)
+        versions: list[Memory] = []
         if everywhere:
             from subcog_hooks.cli.team import sharing  # psycopg comes with what it does
 
             sharing.require_shared(memories)
+            versions = sharing.lost_to(store, memories)
+        author.require_consent([*memories, *versions], as_user=as_user)
         if (purge or everywhere) and len(memories) > 1 and not yes:
             _confirm_purge(memories)
+        memories += versions
         if everywhere:
             sharing.erase(memories)  # first there: what can not be reached stays here, so that it can be erased again
         if purge or everywhere:

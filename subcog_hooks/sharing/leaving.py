@@ -22,11 +22,11 @@ _ALL = "SELECT project, id, author, doc::text FROM subcog.memories WHERE doc IS 
 _LOST_TO = f"(lost_to = ANY(%(ids)s) OR id LIKE '{LOST}%%' AND doc ->> 'superseded_by' = ANY(%(ids)s))"
 _ERASE = f"""
 UPDATE subcog.memories SET doc = NULL, erased = true, content_hash = NULL
-WHERE project = %(project)s AND (id = ANY(%(ids)s) OR {_LOST_TO}) AND NOT erased
+WHERE project = ANY(%(projects)s) AND (id = ANY(%(ids)s) OR {_LOST_TO}) AND NOT erased
 """  # noqa: S608 - constants
 _ERASE_VECTORS = f"""
 DELETE FROM subcog.vectors USING subcog.memories
-WHERE vectors.project = %(project)s AND memories.project = vectors.project AND memories.id = vectors.id
+WHERE vectors.project = ANY(%(projects)s) AND memories.project = vectors.project AND memories.id = vectors.id
 AND (memories.id = ANY(%(ids)s) OR {_LOST_TO.replace("id LIKE", "memories.id LIKE")})
 """  # noqa: S608 - constants
 
@@ -74,9 +74,12 @@ def _lines(connection: "Connection") -> "Iterator[str]":
             yield to_json({"id": id_, "project": project, **document, "trust": TEAM, "source": source}) + "\n"
 
 
-def erase(connection: "Connection", project: str, ids: "Sequence[str]", *, has_vectors: bool) -> None:
-    """Erase memories on the server for good, with the versions that lost to them. Homes that have them erase them, too."""
-    values = {"project": project, "ids": list(ids)}
+def erase(connection: "Connection", projects: "Sequence[str]", ids: "Sequence[str]", *, has_vectors: bool) -> None:
+    """Erase memories on the server for good, with the versions that lost to them. Homes that have them erase them, too.
+
+    projects: those in one of which they may be there; one that was moved here may not have been moved there yet.
+    """
+    values = {"projects": list(projects), "ids": list(ids)}
     with connection.transaction():
         if has_vectors:
             connection.execute(_ERASE_VECTORS, values)

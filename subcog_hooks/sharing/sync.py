@@ -349,6 +349,7 @@ class Sync:
             changed.kept.append(known)
             return
         known.revision, known.shared, known.sending, known.missed, known.bytes = row.revision, "", "", False, 0
+        known.withheld = {}
         if memory is not None and memory.project == known.project:
             if row.is_erased and memory.trust == TEAM:
                 changed.purged.append(memory.id)

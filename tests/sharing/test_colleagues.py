@@ -106,7 +106,7 @@ def test_what_a_home_put_aside_is_erased_with_the_memory(team: Team) -> None:
         file.unlink()
     bob.sync(), ada.sync()
     with connection.opened(ada.url) as opened:
-        leaving.erase(opened, SHOP, [noted.id], has_vectors=schema.look(opened).has_vectors)
+        leaving.erase(opened, [SHOP], [noted.id], has_vectors=schema.look(opened).has_vectors)
     assert team.run("SELECT count(*), count(doc) FROM subcog.memories") == [(2, 0)]
 
 

@@ -288,6 +288,36 @@ def test_forget_everywhere_erases_it_on_the_server_and_at_colleagues(ada: Person
         assert not any(b"secret plan" in file.read_bytes() for file in person.home.rglob("*") if file.is_file())
 
 
+def test_forget_everywhere_erases_lost_versions_and_what_was_moved_here_alone(
+    ada: Person, bob: Person, team: Team
+) -> None:
+    noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
+    moved = ada.run("remember", "The secret plan is to sell.").stdout.strip()
+    ada.run("share", "init", ada.url, "--project", SHOP, "--project", "github.com/acme/zoo")
+    ada.run("share", "sync", "--yes")
+    bob.begin()
+    ada.run("edit", noted, "--content", "The secret plan is to buy Acme and Zoo.")
+    bob.run("edit", noted, "--content", "The secret plan is off.")
+    for person in (ada, bob, ada):
+        person.run("share", "sync")
+    assert "lost to" in ada.run("share", "status").stdout
+    ada.run("edit", moved, "--project", "github.com/acme/zoo")
+    assert "lost-" in ada.run("forget", noted, moved, "--everywhere", "--yes").stderr
+    assert team.run("SELECT bool_and(erased), count(*) FROM subcog.memories") == [(True, 3)]
+    for person in (bob, ada):
+        person.run("share", "sync")
+        assert not any(b"secret plan" in file.read_bytes() for file in person.home.rglob("*") if file.is_file())
+
+
+def test_forget_everywhere_takes_no_other_database_for_the_teams(ada: Person, team: Team) -> None:
+    noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
+    ada.begin()
+    team.run("UPDATE subcog.server SET id = gen_random_uuid()")
+    refused = ada.run("forget", noted, "--everywhere", code=5).stderr
+    assert "is not the one that you agreed to share with" in refused
+    assert "secret plan" in ada.run("list").stdout
+
+
 def test_an_export_of_the_server_is_read_by_import(ada: Person, bob: Person, tmp_path: Path) -> None:
     ada.run("remember", "The cache is warmed at start.", "--tag", "cache")
     ada.begin()

@@ -21,6 +21,7 @@ from subcog_hooks.errors import (
 from subcog_hooks.hooks import detached
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.project import identity_of
+from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
@@ -28,12 +29,14 @@ from subcog_hooks.settings.keys import SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, leaving, schema, vectors
 from subcog_hooks.sharing.known import ShareState
+from subcog_hooks.sharing.schema import LOST
 from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
 
 PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", "cues_from", "after_remember"))
 SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
 FAILURE = "failure"  # the note of why the last synchronisation at rest ended early
 CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
+MOST_LOST = 100_000  # versions that lost a conflict, which are looked through
 SYNCED = "synced"  # and of when the last one ended well
 
 
@@ -81,18 +84,13 @@ def synchronise(
     fetched, where the database at the address is another one than the person has agreed to.
     """
     url = url_of(settings)
-    place = connection.identity_of(url)
     with (
         locked(home, lock_wait_ms),
         session.writing() as store,
         ShareState.open(home) as state,
         reached(url, wait_s) as (server, found),
     ):
-        if not state.is_agreed_to(found.server, place, projects):
-            raise NotAgreedTo(
-                f"the database at {connection.place_of(url)} is not the one that you agreed to share with",
-                CHOOSE_IT,
-            )
+        _require_agreed(state, found, url, projects)
         work = Sync(store, state, server, found, projects, frozenset(names_in(settings, CUES_FROM)), advance)
         try:
             outcome = work.run()
@@ -160,12 +158,33 @@ def require_shared(memories: Sequence[Memory]) -> None:
             raise UsageError(f"{memory.id} is in no project that you share", "`subcog forget --purge` erases it here")
 
 
+def lost_to(store: Store, memories: Sequence[Memory]) -> list[Memory]:
+    """Return the versions of these memories that lost a conflict and are kept here."""
+    ids = {memory.id for memory in memories}
+    return [memory for memory in store.newest_with_prefix(LOST, MOST_LOST) if memory.superseded_by in ids]
+
+
 def erase(memories: Sequence[Memory]) -> None:
-    """Erase memories on the server for good. Raises ServerError, after which nothing or all of a project's is erased."""
-    with reached(url_of(session.settings())) as (server, found):
-        for project in dict.fromkeys(memory.project for memory in memories if memory.project):
-            ids = [memory.id for memory in memories if memory.project == project]
-            leaving.erase(server, project, ids, has_vectors=found.has_vectors)
+    """Erase memories on the server for good, in whatever shared project it has them. Raises StoreBusy, ServerError.
+
+    Raises NotAgreedTo where the database is not the one that has them. After an error nothing is erased.
+    """
+    settings = session.settings()
+    url, projects = url_of(settings), projects_of(settings)
+    with (
+        locked(session.home()),  # what is being sent would get there behind it
+        ShareState.open(session.home()) as state,
+        reached(url) as (server, found),
+    ):
+        _require_agreed(state, found, url, [memory.project for memory in memories if memory.project])
+        leaving.erase(server, projects, [memory.id for memory in memories], has_vectors=found.has_vectors)
+
+
+def _require_agreed(state: ShareState, found: schema.TeamTables, url: str, projects: Sequence[str]) -> None:
+    """Raise NotAgreedTo where the database is another one than the person has agreed to share these projects with."""
+    if not state.is_agreed_to(found.server, connection.identity_of(url), projects):
+        fact = f"the database at {connection.place_of(url)} is not the one that you agreed to share with"
+        raise NotAgreedTo(fact, CHOOSE_IT)
 
 
 def send_afterwards(memory: Memory) -> None:
