@@ -182,6 +182,10 @@ class ShareState:
 
     # projects
 
+    def projects(self) -> list[str]:
+        """Return the projects that were synchronised once."""
+        return [name for (name,) in self.run("SELECT name FROM projects ORDER BY name")]
+
     def progress(self, project: str) -> tuple[int, int]:
         """Return the server's revision up to which all is here, and the store's up to which all is there."""
         rows = self.run("SELECT fetched, looked FROM projects WHERE name = ?", (project,))
@@ -284,9 +288,10 @@ class ShareState:
             for one in known:
                 self.run("DELETE FROM known WHERE project = ? AND id = ?", (one.project, one.id))
 
-    def bytes_by_author(self) -> dict[str, int]:
-        """Return how many bytes of documents are here of each colleague."""
-        return dict(self.run("SELECT author, sum(bytes) FROM known WHERE author <> '' GROUP BY author"))
+    def bytes_by_author(self, beside: int) -> dict[str, int]:
+        """Return how many bytes are here of each colleague. beside: those of a memory that are not its document's."""
+        sql = "SELECT author, sum(bytes + ?) FROM known WHERE author <> '' AND bytes > 0 GROUP BY author"
+        return dict(self.run(sql, (beside,)))
 
     def held_back(self, project: str) -> list[Known]:
         """Return what is known of memories of which the server says something that does not count here."""

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 BATCH = 1_000  # memories sent or fetched at once: what a kill costs
 BATCH_BYTES = 8_000_000  # of documents fetched at once
-MAX_OF_AUTHOR = 200_000_000  # bytes of documents that are taken of one colleague
+MAX_OF_AUTHOR = 200_000_000  # bytes of memories that are taken of one colleague
+BYTES_BESIDE = 500  # of a memory here, beside its document: or a colleague's millions of short ones would count for nothing
 LOCK = "share.lock"
 SYNC_LOCK_WAIT_MS = 60_000  # for another process of this home that synchronises
 _UNSEEN = 0  # below every revision: what the server has is another version
@@ -152,7 +153,7 @@ class Sync:
         self._projects = projects
         self._cues_from = cues_from
         self._progress = progress or (lambda _: None)
-        self._over = state.bytes_by_author()
+        self._over = state.bytes_by_author(BYTES_BESIDE)
         self.outcome = SyncOutcome()
         self.arrived: list[Memory] = []  # with vectors that may be on the server
 
@@ -200,7 +201,7 @@ class Sync:
         if self._found.may_write:
             self._server.execute("SELECT subcog.lift(%s)", (revision,))
         unharmed = self._unharmed_revision()
-        for project in self._projects:
+        for project in dict.fromkeys((*self._projects, *self._state.projects())):  # those that were shared once, too
             rows = self._server.execute("SELECT id, revision, base, author FROM subcog.memories WHERE project = %s", (project,))
             there = {id_: (revision_, base, author) for id_, revision_, base, author in rows.fetchall()}
             known = self._state.every(project)
@@ -350,6 +351,8 @@ class Sync:
             return
         known.revision, known.shared, known.sending, known.missed, known.bytes = row.revision, "", "", False, 0
         known.withheld = {}
+        if known.seq == 0 and memory is None:  # it never was here: a colleague could fill the disk with deletions
+            return
         if memory is not None and memory.project == known.project:
             if row.is_erased and memory.trust == TEAM:
                 changed.purged.append(memory.id)
@@ -405,7 +408,7 @@ class Sync:
         known.revision, known.sending, known.missed = row.revision, "", False
         known.author, known.bytes, known.vectors = row.author, row.bytes, ""
         known.withheld = {name: list(pair) for name, pair in arrived.withheld.items()}
-        self._over[row.author] = self._over.get(row.author, 0) + row.bytes
+        self._over[row.author] = self._over.get(row.author, 0) + row.bytes + BYTES_BESIDE
         if memory is not None and documents.local_digest(arrived.memory) == (local := documents.local_digest(memory)):
             known.local, known.seq = local, memory.seq
             known.shared = documents.digest(documents.with_withheld(memory, known.withheld))

@@ -8,6 +8,7 @@ from subcog_hooks.memory.model import now_ms
 from subcog_hooks.recall import tuning
 from subcog_hooks.settings import loading
 from subcog_hooks.sharing import connection, leaving, schema, sync, team_search
+from subcog_hooks.sharing.known import ShareState
 from tests.sharing.conftest import SHOP, Team
 
 ROW = "INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, %s)"
@@ -148,6 +149,19 @@ def test_a_colleague_who_sends_too_much_is_cut_off(team: Team, monkeypatch: pyte
     assert "ham" in texts
     assert len(texts) < 10
     assert outcome.left["eve"] == 20 - (len(texts) - 1)
+
+
+def test_a_colleague_who_sends_many_short_ones_or_deletions_is_cut_off_too(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 20 * sync.BYTES_BESIDE)
+    monkeypatch.setattr(sync, "BATCH", 10)
+    bob = team.member("bob")
+    every = "SELECT %s, 'x' || number, %s::jsonb FROM generate_series(1, 100) AS number"
+    team.run(f"INSERT INTO subcog.memories (project, id, doc) {every}", "eve", (SHOP, '{"content": "x"}'))
+    assert 20 <= bob.sync().fetched <= 30
+    team.run(f"INSERT INTO subcog.memories (project, id, doc) {every.replace('x', 'y')}", "ada", (SHOP, None))
+    bob.sync()
+    with ShareState.open(bob.home) as state:
+        assert not [known for known in state.every(SHOP) if known.id.startswith("y")]
 
 
 def test_a_document_is_too_large_for_the_server_and_for_a_home(team: Team) -> None:

@@ -288,9 +288,7 @@ def test_forget_everywhere_erases_it_on_the_server_and_at_colleagues(ada: Person
         assert not any(b"secret plan" in file.read_bytes() for file in person.home.rglob("*") if file.is_file())
 
 
-def test_forget_everywhere_erases_lost_versions_and_what_was_moved_here_alone(
-    ada: Person, bob: Person, team: Team
-) -> None:
+def test_forget_everywhere_erases_lost_versions_and_what_was_moved_here_alone(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
     moved = ada.run("remember", "The secret plan is to sell.").stdout.strip()
     ada.run("share", "init", ada.url, "--project", SHOP, "--project", "github.com/acme/zoo")
