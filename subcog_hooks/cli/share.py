@@ -78,8 +78,7 @@ def init(
     settings = session.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
     projects = [_shareable(ownership.names_of(name)[0]) for name in project or ([ownership.HERE] if session.here() else [])]
-    patient = connection.opened(address, silent_s=connection.BUILDING_S)
-    with patient as server, connection.translated(address):
+    with connection.opened(address) as server, connection.translated(address):
         parameters = connection.settings_of(address)
         found = schema.look(server)
         made = schema.plan(server, found, by_project=by_project, writers=grant or (), readers=grant_read or ())
@@ -90,7 +89,8 @@ def init(
             for line in made.told:
                 terminal.say(f"  {safe(line)}")
             _confirm("Make it?", "nothing was made", yes=yes)
-            schema.carry_out(server, made)
+            with connection.opened(address, silent_s=connection.BUILDING_S) as patient:
+                schema.carry_out(patient, made)
         found = schema.require(server)
         if not found.has_vectors:
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")

@@ -25,9 +25,11 @@ STATEMENT_WAIT_MS = 60_000  # a batch takes .2 s; a whole export is read in piec
 OTHERS_WAIT_MS = 10_000  # for another client that is sending a batch
 UNREACHABLE_MS = 20_000  # without a sign of the server's machine
 SILENT_S = 75.0  # without a word of the server, which ends a statement itself after STATEMENT_WAIT_MS
-BUILDING_S = 7_200.0  # the same, where it makes an index of millions of vectors
+LONGEST_ANSWER_S = 600.0  # to a statement, however it trickles in; a batch has 8 MB
+BUILDING_S = 7_200.0  # both, where it makes an index of millions of vectors
 LONGEST_MESSAGE = 300  # characters of what the server says
-UNPROVEN = ("certificate", "channel binding", "authentication method")  # in what libpq says of a server that is not proven
+# in what libpq says where trying again does not help: a server that is not proven, a password or a service that is not found
+SETTLED = ("certificate", "channel binding", "authentication method", "password", "definition of service")
 VERIFYING = ("verify-ca", "verify-full")
 ENCRYPTED = ("require", *VERIFYING)
 KNOWS_REQUIRE_AUTH = 160_000  # the version of libpq, as of `sslrootcert=system`
@@ -230,28 +232,32 @@ def _patient(silent_s: float) -> "type[Connection]":
         def wait(self, gen: "Generator[Any, Any, Any]", *args: "Any", **options: "Any") -> "Any":
             try:
                 return super().wait(_listened_to(gen, silent_s), *args, **options)
-            except _Silent:
+            except _Silent as silence:
                 self.pgconn.finish()  # what is under way will not be ended otherwise
-                raise psycopg.OperationalError(f"it has said nothing for {silent_s:.0f} seconds") from None
+                raise psycopg.OperationalError(str(silence)) from None
 
     return Patient
 
 
 class _Silent(Exception):
-    """The server says nothing any more."""
+    """The server says nothing any more, or too little."""
 
 
 def _listened_to(gen: "Generator[Any, Any, Any]", silent_s: float) -> "Generator[Any, Any, Any]":
     """Run what waits for the server, which is told several times a second of nothing. Raises _Silent."""
-    heard = time.monotonic()
+    began = heard = time.monotonic()
+    longest_s = max(LONGEST_ANSWER_S, silent_s)
     try:
         wanted = next(gen)
         while True:
             ready = yield wanted
+            now = time.monotonic()
             if ready:
-                heard = time.monotonic()
-            elif time.monotonic() - heard > silent_s:
-                raise _Silent
+                heard = now
+            elif now - heard > silent_s:
+                raise _Silent(f"it has said nothing for {silent_s:.0f} seconds")
+            if now - began > longest_s:
+                raise _Silent(f"its answer was not complete after {longest_s:.0f} seconds")
             wanted = gen.send(ready)
     except StopIteration as end:
         return end.value
@@ -270,7 +276,7 @@ def translated(url: str) -> "Iterator[None]":
         raise ServerError(f"another client has been sending to {place_of(url)} for long", "try again later") from error
     except psycopg.OperationalError as error:
         said = _clean(str(error))
-        hint = "see `subcog help sharing`" if any(word in said for word in UNPROVEN) else "nothing is lost; try again"
+        hint = "see `subcog help sharing`" if any(word in said for word in SETTLED) else "nothing is lost; try again"
         raise ServerError(f"{place_of(url)} can not be reached: {said}", hint) from error
     except psycopg.Error as error:
         raise ServerError(f"{place_of(url)} has refused: {_clean(str(error))}", "see `subcog help sharing`") from error

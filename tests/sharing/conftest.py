@@ -6,9 +6,14 @@ of another server to run them on, whose superuser postgres and any role are let 
 
 import os
 import shutil
+import socket
+import struct
 import tempfile
+import threading
+import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +147,45 @@ class Member:
         ):
             found = schema.require(opened)
             return Sync(store, state, opened, found, self.projects, self.cues_from, progress).run()
+
+
+def message(kind: bytes, content: bytes) -> bytes:
+    """Return a message of PostgreSQL's protocol."""
+    return kind + struct.pack("!I", len(content) + 4) + content
+
+
+GREETING = b"".join(
+    [
+        message(b"R", struct.pack("!I", 0)),
+        *(message(b"S", pair) for pair in (b"server_version\00015.0\0", b"client_encoding\0UTF8\0")),
+        message(b"K", struct.pack("!II", 1, 1)),
+        message(b"Z", b"I"),
+    ]
+)
+
+
+@contextmanager
+def greeting(then: Iterable[bytes]) -> Iterator[str]:
+    """Yield the address of what greets as a server does, and answers the first statement with these pieces."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        with suppress(OSError):
+            client, _ = listening.accept()
+            with client:
+                for said in (b"N", GREETING, *then):
+                    client.recv(1_000) if said in (b"N", GREETING) else time.sleep(0.02)
+                    client.sendall(said)
+                while client.recv(1_000):
+                    pass
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    try:
+        yield f"postgresql://ada@127.0.0.1:{listening.getsockname()[1]}/team"
+    finally:
+        listening.close()
+        thread.join(5)
 
 
 class Team:

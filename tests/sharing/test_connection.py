@@ -1,5 +1,6 @@
 """Servers that are not who they seem to be or say nothing, and passwords."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -17,7 +18,7 @@ import pytest
 from subcog_hooks.errors import ConfigError, ServerError
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.sharing import connection
-from tests.sharing.conftest import Member, Team
+from tests.sharing.conftest import Member, Team, greeting
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be stopped here")
@@ -37,6 +38,17 @@ def test_a_server_that_falls_silent_is_given_up(team: Team, monkeypatch: pytest.
 
     with pytest.raises(ServerError, match="has said nothing for"):
         ask()
+
+
+def test_a_server_whose_answer_never_ends_is_given_up(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SILENT_S", 0.4)
+    monkeypatch.setattr(connection, "LONGEST_ANSWER_S", 0.5)
+    endless = (b"x" for _ in range(10_000))
+    with (
+        greeting(itertools.chain([b"E" + struct.pack("!I", 100_000)], endless)) as url,
+        pytest.raises(ServerError, match="its answer was not complete after"),
+    ):
+        team.member("ada").sync(url)
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import pytest
 
 from subcog_hooks.cli import app
-from subcog_hooks.sharing import schema
+from subcog_hooks.sharing import connection, schema
 from tests.documents import README, blocks
-from tests.sharing.conftest import SHOP, Server, Team
+from tests.sharing.conftest import SHOP, Server, Team, greeting
 
 SUBCOG = str(Path(sysconfig.get_path("scripts")) / "subcog")
 
@@ -353,6 +353,13 @@ def test_a_password_is_kept_nowhere(ada: Person) -> None:
     (ada.home / "config.toml").write_text('[share]\nurl = "postgresql://ada:hunter2@localhost/team"\n', encoding="utf-8")
     done = ada.run("share", "status", code=4)
     assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_init_waits_for_no_server_that_falls_silent(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SILENT_S", 0.4)
+    monkeypatch.setattr(connection, "BUILDING_S", 60.0)  # for what takes long there
+    with greeting([]) as url:
+        assert "has said nothing for 0 seconds" in ada.run("share", "init", url, "--yes", code=5).stderr
 
 
 def test_without_psycopg_one_line_says_what_to_install(ada: Person, tmp_path: Path) -> None:
