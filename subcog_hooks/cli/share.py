@@ -10,11 +10,10 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import author, completion, embedding, ownership, progress, session
 from subcog_hooks.cli.support.output import day, safe, terminal
-from subcog_hooks.cli.team import sharing
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, NotAgreedTo, ServerError, UsageError
+from subcog_hooks.cli.team import preview, sharing
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.memory.model import TEAM, Memory
 from subcog_hooks.memory.project import identity_of
-from subcog_hooks.memory.store import Store
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, documents, leaving, schema
@@ -22,8 +21,7 @@ from subcog_hooks.sharing.known import Known, ShareState
 from subcog_hooks.sharing.schema import LOST
 from subcog_hooks.sharing.sync import SyncOutcome
 
-SHOWN_IN_DRY_RUN = 5  # memories, of a dry run, and problems
-_STATUSES = ("active", "superseded", "archived")
+SHOWN = 5  # problems
 
 commands = typer.Typer(
     help="Share the memories of chosen projects with a team, on its own PostgreSQL server. `subcog help sharing` tells all.",
@@ -133,7 +131,7 @@ def sync(
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
     home = session.home()
     if dry_run:
-        _show_leaving(projects)
+        preview.show(projects, _agreed(settings))
         return
     with ShareState.open(home) as state:
         agreed = sharing.agreed_projects(state, settings)
@@ -161,7 +159,7 @@ def _agree(settings: Settings, projects: Sequence[str], change: NotAgreedTo | No
     if change:
         terminal.say(safe(change.message))
     url = sharing.url_of(settings)
-    _show_leaving(projects)
+    preview.show(projects)
     _require_person("agrees to what leaves", as_user=as_user)
     question = f"Share {', '.join(map(safe, projects))} with {safe(connection.place_of(url))}?"
     _confirm(question, "nothing was sent", yes=yes, hint=change.hint if change else "give --yes")
@@ -196,12 +194,9 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     if not url:
         terminal.say("nothing is shared; `subcog share init` begins")
         raise typer.Exit(EXIT_NOTHING_FOUND)
+    agreed = _agreed(settings)
     with ShareState.open(session.home()) as state:
         counts = {name: state.counts(name) for name in projects}
-        try:
-            agreed: Sequence[str] = sharing.agreed_projects(state, settings)
-        except ServerError:  # without psycopg nothing leaves
-            agreed = ()
         synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
         held = [known for name in projects for known in state.held_back(name)]
     lost, waiting = _lost_and_waiting(projects)
@@ -270,29 +265,13 @@ def export(
     terminal.say(f"exported {count}")
 
 
-def _show_leaving(projects: Sequence[str]) -> None:
-    """Show what would be sent of projects, as it would be sent."""
-    with session.reading() as store:
-        for name in projects:
-            ready, refused = _leaving_of(store, name) if store else ([], [])
-            terminal.say(f"{safe(name)}: {counted(len(ready), 'memory', 'memories')} would leave, redacted once more")
-            for memory, document in ready[:SHOWN_IN_DRY_RUN]:
-                terminal.say(f"  {memory.id} {safe(document['content'])[:100]}")
-            if len(ready) > SHOWN_IN_DRY_RUN:
-                terminal.say(f"  and {len(ready) - SHOWN_IN_DRY_RUN} more; `subcog list --project {safe(name)}` shows them")
-            for problem in refused[:SHOWN_IN_DRY_RUN]:
-                terminal.say(f"  left out: {safe(problem)}")
-
-
-def _leaving_of(store: Store, project: str) -> "tuple[list[tuple[Memory, documents.Document]], list[str]]":
-    ready, refused = [], []
-    for memory in store.all(_STATUSES):
-        if documents.may_leave(memory, frozenset((project,))):
-            try:
-                ready.append((memory, documents.leaving(memory)))
-            except InvalidMemory as error:
-                refused.append(error.message)
-    return ready, refused
+def _agreed(settings: Settings) -> tuple[str, ...]:
+    """Return the projects that leave for the server that is set without another question, none without psycopg."""
+    with ShareState.open(session.home()) as state:
+        try:
+            return sharing.agreed_projects(state, settings)
+        except ServerError:
+            return ()
 
 
 def _tell(outcome: SyncOutcome) -> None:
@@ -308,10 +287,10 @@ def _tell(outcome: SyncOutcome) -> None:
         terminal.say(f"{counted(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
     for name, count in outcome.left.items():
         terminal.say(f"{count} memories of {documents.shown_author(name)} were left out: they are too large, or too much")
-    for problem in outcome.problems[:SHOWN_IN_DRY_RUN]:
+    for problem in outcome.problems[:SHOWN]:
         terminal.say(f"left out: {safe(problem)}")
-    if len(outcome.problems) > SHOWN_IN_DRY_RUN:
-        terminal.say(f"and {len(outcome.problems) - SHOWN_IN_DRY_RUN} more were left out")
+    if len(outcome.problems) > SHOWN:
+        terminal.say(f"and {len(outcome.problems) - SHOWN} more were left out")
 
 
 def _lost_and_waiting(projects: Sequence[str]) -> tuple[list[Memory], dict[str, int]]:

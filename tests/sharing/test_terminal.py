@@ -119,6 +119,21 @@ def test_a_first_synchronisation_shows_what_leaves_and_needs_a_yes(ada: Person, 
     assert ada.run("share", "sync").stdout == "sent 0, fetched 0\n"
 
 
+def test_a_later_dry_run_shows_what_has_changed_alone(ada: Person, bob: Person) -> None:
+    forgotten = ada.run("remember", "The cache is warmed at start.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    assert f"{SHOP}: 0 memories would leave, redacted once more\n" in bob.run("share", "sync", "--dry-run").stderr
+    ada.run("forget", forgotten)
+    ada.run("remember", "The queue is drained at the end.")
+    shown = ada.run("share", "sync", "--dry-run").stderr
+    assert f"{SHOP}: 1 memory would leave, redacted once more, and that 1 memory was forgotten or taken out" in shown
+    assert "The queue is drained at the end." in shown
+    assert "The cache" not in shown
+    assert ada.run("share", "sync").stdout == "sent 1, fetched 0, deleted there 1\n"
+    assert "0 memories would leave, redacted once more\n" in ada.run("share", "sync", "--dry-run").stderr
+
+
 def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
     ada.begin()
