@@ -144,8 +144,9 @@ def sync(
         _agree(settings, projects, error, yes=yes, as_user=as_user)
         outcome = _synchronise(settings, projects)
     _tell(outcome)
+    refusal = sharing.note_outcome(home, outcome)
     embedding.afterwards()
-    if refusal := sharing.told_refusal(outcome):
+    if refusal:
         raise ServerError(safe(refusal), "its owner gives you the project: see `subcog help sharing`")
 
 
@@ -173,12 +174,10 @@ def _synchronise(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
     home = session.home()
     try:
         with progress.of_items("synchronising", None, with_rate=True) as advance:
-            outcome = sharing.synchronise(home, settings, projects, advance=advance)
+            return sharing.synchronise(home, settings, projects, advance=advance)
     except ServerError as error:
-        sharing.note_result(home, error.message)
+        sharing.note_failure(home, error.message)
         raise
-    sharing.note_result(home, sharing.told_refusal(outcome))
-    return outcome
 
 
 @commands.command()
@@ -199,6 +198,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
         held = [known for name in projects for known in state.held_back(name)]
+        left = {documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
     lost, waiting = _lost_and_waiting(projects)
     kept = _own_fields_kept(held)
     if as_json:
@@ -209,7 +209,9 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         conflicts = [{"id": memory.id, "superseded_by": memory.superseded_by, "noted": memory.noted} for memory in lost]
         at = jsonl.written_time(int(synced)) if synced else None
         told = {"server": url, "synced_at": at, "failure": failure or None, "projects": rows, "lost": conflicts}
-        terminal.json({**told, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept]})
+        terminal.json(
+            {**told, "left": left, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept]}
+        )
         return
     terminal.result(f"server: {url}")
     terminal.result(f"synchronised: {jsonl.written_time(int(synced)) if synced else 'never'}")
@@ -218,14 +220,16 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     for name, (own, theirs) in counts.items():
         first = "" if name in agreed else "; waits for the first `subcog share sync`"
         terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{first}")
+    for name, count in left.items():
+        terminal.result(f"{count} memories of {name} were left out: they are too large, or too much")
     for memory in lost:
         who = f", {memory.noted}" if memory.noted else ""
         pushed = "".join(f", {name}" for name in documents.cues_of(memory))
         said = f"{memory.id} {day(memory.updated_at)}{who}{pushed}: {safe(memory.content)[:80]}"
         terminal.result(f"lost to {memory.superseded_by}: {said}")
     for id_, by, fields in kept:
-        changed = ", ".join(fields)
-        terminal.result(f"{id_} is yours and comes by itself, so what {by} has changed does not count here: {changed}")
+        names = ", ".join(fields)
+        terminal.result(f"{id_} is yours and comes by itself, so what {by} has changed does not count here: {names}")
     if lost:
         terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
 

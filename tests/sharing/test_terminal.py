@@ -15,9 +15,9 @@ from typing import NamedTuple
 import pytest
 
 from subcog_hooks.cli import app
-from subcog_hooks.sharing import connection, schema
+from subcog_hooks.sharing import connection, schema, sync
 from tests.documents import README, blocks
-from tests.sharing.conftest import SHOP, Server, Team, greeting
+from tests.sharing.conftest import SHOP, Server, Team, greeting, prepare
 
 SUBCOG = str(Path(sysconfig.get_path("scripts")) / "subcog")
 
@@ -208,6 +208,31 @@ def test_status_tells_what_colleagues_have_changed_of_ones_own(ada: Person, bob:
     after = ada.run("share", "status").stdout
     assert line not in after
     assert re.search(rf"^lost to {noted}: lost-\w+ .*, triggers: Deploy on Mondays\.$", after, re.MULTILINE)
+
+
+def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 1)
+    monkeypatch.setattr(sync, "BATCH", 1)
+    rows = "SELECT %s, 'spam' || number, '{\"content\": \"spam\"}' FROM generate_series(1, 5) AS number"
+    team.run(f"INSERT INTO subcog.memories (project, id, doc) {rows}", "eve", (SHOP,))
+    bob.begin()
+    bob.run("share", "sync")
+    line = "4 memories of eve were left out: they are too large, or too much\n"
+    assert line in bob.run("share", "status").stdout
+    assert json.loads(bob.run("share", "status", "--json").stdout)["left"] == {"eve": 4}
+
+
+def test_a_project_that_is_refused_is_told_and_the_others_are_sent(ada: Person, team: Team) -> None:
+    prepare(team.server, team.database, by_project=True)
+    team.run("INSERT INTO subcog.members VALUES ('ada', 'github.com/acme/zoo')")
+    ada.run("share", "init", ada.url, "--project", SHOP, "--project", "github.com/acme/zoo")
+    ada.run("remember", "In the shop.")
+    ada.run("remember", "In the zoo.", "--project", "github.com/acme/zoo")
+    done = ada.run("share", "sync", "--yes", code=5)
+    assert done.stdout == "sent 1, fetched 0\n"
+    refusal = f"your role may write nothing of {SHOP} there"
+    assert refusal in done.stderr
+    assert f"the last time failed: {refusal}" in ada.run("share", "status").stdout
 
 
 @pytest.fixture

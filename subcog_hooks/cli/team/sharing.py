@@ -1,5 +1,6 @@
 """The common ground of the commands that share: the server and projects that are set, one synchronisation, that at rest."""
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -34,7 +35,8 @@ from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, lock
 
 PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", "cues_from", "after_remember"))
 SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
-FAILURE = "failure"  # the note of why the last synchronisation at rest ended early
+LEFT = "left"  # the note of how many memories of which colleague were left out
+FAILURE = "failure"  # that of why the last synchronisation at rest ended early
 CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
 MOST_LOST = 100_000  # versions that lost a conflict, which are looked through
 SYNCED = "synced"  # and of when the last one ended well
@@ -212,13 +214,12 @@ def share_quietly(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> Non
             projects = agreed_projects(state, settings)
         if not projects:
             return
-        why = ""
         try:
             outcome = synchronise(home, settings, projects, wait_s=connection.RESTING_WAIT_S, lock_wait_ms=0, advance=advance)
-            why = told_refusal(outcome)
         except ServerError as error:
-            why = error.message
-        note_result(home, why)
+            note_failure(home, error.message)
+        else:
+            note_outcome(home, outcome)
     except (StoreBusy, _CalledOff):
         return  # another process is at it, or will be
     except Exception as error:  # noqa: BLE001 - nobody sees this process: the log has it
@@ -226,14 +227,27 @@ def share_quietly(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> Non
         log.write(home, f"the team's memories were not synchronised: {why}")
 
 
-def told_refusal(outcome: SyncOutcome) -> str:
-    """Return in words which projects the server refused to take from this role, "" for none."""
-    return f"your role may write nothing of {', '.join(outcome.refused)} there" if outcome.refused else ""
+def note_outcome(home: Home, outcome: SyncOutcome) -> str:
+    """Note a synchronisation that went to its end, for `share status`. Return in words what was refused, "" for nothing."""
+    refusal = f"your role may write nothing of {', '.join(outcome.refused)} there" if outcome.refused else ""
+    with ShareState.open(home) as state:
+        state.note(FAILURE, refusal)
+        if not refusal:
+            state.note(SYNCED, str(now_ms()))
+        if outcome.left:
+            counts = left_of(state)
+            counts |= {name: counts.get(name, 0) + count for name, count in outcome.left.items()}
+            state.note(LEFT, json.dumps(counts))
+    return refusal
 
 
-def note_result(home: Home, failure: str = "") -> None:
-    """Note how a synchronisation ended, for `share status`."""
+def note_failure(home: Home, failure: str) -> None:
+    """Note why a synchronisation ended early, for `share status`."""
     with ShareState.open(home) as state:
         state.note(FAILURE, failure)
-        if not failure:
-            state.note(SYNCED, str(now_ms()))
+
+
+def left_of(state: ShareState) -> dict[str, int]:
+    """Return how many memories of a colleague were left out so far, by the colleague's role."""
+    counts: dict[str, int] = json.loads(state.noted(LEFT) or "{}")
+    return counts
