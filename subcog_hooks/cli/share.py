@@ -11,7 +11,7 @@ from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import author, completion, embedding, ownership, progress, session
 from subcog_hooks.cli.support.output import day, safe, terminal
 from subcog_hooks.cli.team import preview, sharing
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, NotAgreedTo, ServerError, UsageError
+from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.memory.model import TEAM, Memory
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
@@ -270,11 +270,11 @@ def export(
 
 
 def _agreed(settings: Settings) -> tuple[str, ...]:
-    """Return the projects that leave for the server that is set without another question, none without psycopg."""
+    """Return the projects that leave for the server that is set without another question, none where that is not known."""
     with ShareState.open(session.home()) as state:
         try:
             return sharing.agreed_projects(state, settings)
-        except ServerError:
+        except (ServerError, ConfigError):  # no psycopg, or no such service
             return ()
 
 

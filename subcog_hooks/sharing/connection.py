@@ -62,12 +62,22 @@ def settings_of(url: str) -> "dict[str, str]":
         raise ConfigError("share.url has a password in it", "put it into ~/.pgpass, or into a service file")
     service = given.get("service")
     with _service_in_force(service):
-        try:
-            options = pq.Conninfo.get_defaults()
-        except psycopg.Error as error:
-            raise ConfigError("the server's service can not be read", _clean(str(error))) from error
-        known = {option.keyword.decode(): option.val.decode() for option in options if option.val}
+        known = _defaults()
+    if service and known == {**_defaults(), "service": service}:  # nothing comes of it, of which libpq tells who connects
+        raise ConfigError(f"the server's service {service} is not found", "it stands in ~/.pg_service.conf, or PGSERVICEFILE")
     return {**known, **given}
+
+
+def _defaults() -> "dict[str, str]":
+    """Return the parameters of the environment and its service, and libpq's own. Raises ConfigError."""
+    import psycopg
+    from psycopg import pq
+
+    try:
+        options = pq.Conninfo.get_defaults()
+    except psycopg.Error as error:
+        raise ConfigError("the server's service can not be read", _clean(str(error))) from error
+    return {option.keyword.decode(): option.val.decode() for option in options if option.val}
 
 
 @contextmanager

@@ -415,6 +415,9 @@ def test_a_service_and_a_password_file_are_libpqs(ada: Person, team: Team, tmp_p
     ada.run("share", "init", "service=team", "--yes", PGSERVICEFILE=str(service))
     ada.run("remember", "By way of a service.")
     assert ada.run("share", "sync", "--yes", PGSERVICEFILE=str(service)).stdout == "sent 1, fetched 0\n"
+    elsewhere = str(tmp_path / "none")
+    assert "the server's service team is not found" in ada.run("share", "sync", code=4, PGSERVICEFILE=elsewhere).stderr
+    assert "server: service=team\n" in ada.run("share", "status", PGSERVICEFILE=elsewhere).stdout
 
 
 def test_a_new_memory_is_sent_at_once_where_that_is_chosen(ada: Person, team: Team) -> None:

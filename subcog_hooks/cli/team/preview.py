@@ -1,4 +1,4 @@
-"""What would leave for the team's server, shown before it does."""
+"""A dry run: what would leave for the team's server is shown before it does."""
 
 from collections.abc import Mapping, Sequence
 
