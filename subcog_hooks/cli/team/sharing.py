@@ -35,11 +35,11 @@ from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, lock
 
 PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", "cues_from", "after_remember"))
 SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
-LEFT = "left"  # the note of how many memories of which colleague were left out
-FAILURE = "failure"  # that of why the last synchronisation at rest ended early
-CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
+FAILURE = "failure"  # the note of why the last synchronisation ended early, or what of it was refused
+SYNCED = "synced"  # of when the last one ended well
+LEFT = "left"  # and of how many memories of which colleague were left out so far
 MOST_LOST = 100_000  # versions that lost a conflict, which are looked through
-SYNCED = "synced"  # and of when the last one ended well
+CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
 
 
 class _CalledOff(Exception):
