@@ -179,7 +179,8 @@ def says_the_same(arrived: Memory, local: Memory) -> bool:
     """
     there, here = _document(arrived), _document(local)
     for name in ("updated_at", *(cue for cue in _CUES if not getattr(local, cue))):
-        there.pop(name, None), here.pop(name, None)
+        there.pop(name, None)
+        here.pop(name, None)
     return there == here
 
 
