@@ -52,9 +52,17 @@ def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading
 
     start: bytes, the end of a reading before; pace: asked for a pause before each row.
     """
-    reader = _Reader(os.path.basename(path).removesuffix(".jsonl"))
+    reader = _read_from(path, max(0, start - LOOK_BACK), start, pace)
+    if reader.misses_parent:  # the person went back to what stands before that: only the whole tells what was taken back
+        reader = _read_from(path, 0, start, pace)
+    reader.end = max(reader.end, start)
+    return TranscriptReading(reader.turns_said(), reader.fixes(), reader.end, reader.damaged, has_more=reader.is_full)
+
+
+def _read_from(path: str, at: int, start: int, pace: Pace) -> "_Reader":
+    """Return what has read a transcript from `at` on, bytes. start: of the rows that are new."""
+    reader = _Reader(os.path.basename(path).removesuffix(".jsonl"), is_whole=not at)
     with open(path, "rb") as file:
-        at = max(0, start - LOOK_BACK)
         file.seek(at)
         if at:
             at += len(file.readline(MAX_ROW))
@@ -62,10 +70,9 @@ def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading
             reader.end = end
             pace.pause()
             reader.take(line, offset, is_new=offset >= start)
-            if reader.is_full:
+            if reader.is_full or reader.misses_parent:
                 break
-    reader.end = max(reader.end, start)
-    return TranscriptReading(reader.turns_said(), reader.fixes(), reader.end, reader.damaged, has_more=reader.is_full)
+    return reader
 
 
 def read_row(path: str, place: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
@@ -118,9 +125,12 @@ def _is_whole(line: bytes) -> bool:
 class _Reader:
     """The state of reading one transcript. A stretch is a prompt with all that came of it, up to the next prompt."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, is_whole: bool = True) -> None:
+        """is_whole: nothing stands before what is read, so that an unknown parent is one that can not be read."""
         self.end = 0
         self.damaged = 0
+        self.misses_parent = False  # a prompt goes on from a row before what is read
+        self._is_whole = is_whole
         self._name = name
         self._turns: list[tuple[int, TypedTurn]] = []  # each with its stretch
         self._noted_as_queued: list[tuple[int, TypedTurn]] = []  # by old clients, and by new ones once more
@@ -156,7 +166,7 @@ class _Reader:
             return
         self._folder = _text(row, "cwd") or self._folder
         self._says_who_typed = self._says_who_typed or rows.says_who_typed(row)
-        words = [one for one in rows.words_in(row) if one[0] != ANSWER or not self._is_foreign(row)]
+        words = [one for one in rows.words_in(row) if one[0] != ANSWER or self._is_answered(row)]
         self._place(row, begins=bool(words) and words[0][0] != ANSWER)
         for kind, text in words:
             turn = self._turn(row, kind, text, offset)
@@ -198,6 +208,8 @@ class _Reader:
             stretch = self._base if begins or not self._stretch_of else self._last
         else:
             stretch = self._stretch_of.get(hash(behind), self._last)
+            is_unknown = begins and bool(self._stretch_of) and hash(behind) not in self._stretch_of
+            self.misses_parent = self.misses_parent or (is_unknown and not self._is_whole)
         if begins:
             self._stretch_before.append(stretch)
             stretch = len(self._stretch_before) - 1
@@ -226,10 +238,12 @@ class _Reader:
         self._count += 1
         return turn
 
-    def _is_foreign(self, row: Mapping[str, object]) -> bool:
-        """Return whether a row holds the result of a tool of other programs, which may say that the person refused it."""
-        results = {block.get("tool_use_id") for block in _blocks_of(row) if block.get("type") == "tool_result"}
-        return any(identifier in results and call.tool.startswith(_FOREIGN) for identifier, call in self._calls)
+    def _is_answered(self, row: Mapping[str, object]) -> bool:
+        """Return whether a row may hold the person's answer: tools of other programs print, too, that they were refused."""
+        if rows.says_who_refused(row):
+            return True
+        own = {identifier for identifier, call in self._calls if not call.tool.startswith(_FOREIGN)}
+        return own >= {_text(block, "tool_use_id") for block in _blocks_of(row) if block.get("type") == "tool_result"}
 
     def _call_answered(self, row: Mapping[str, object]) -> Before:
         """Return the call that the person refused in this row."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import transcript
+from subcog_hooks.capture.sessions import rows, transcript
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED
 from tests.transcripts import Writer
 
@@ -212,6 +212,57 @@ def test_another_program_can_not_say_that_the_person_refused_its_tool(written: W
     written.call("mcp__wiki__find")
     written.refused("always use yarn")
     assert texts(written) == ["look it up"]
+
+
+def test_what_a_program_says_of_a_call_that_was_not_read_is_no_answer(written: Writer) -> None:
+    written.typed("look it up")
+    written.call("mcp__wiki__find", asked="x" * transcript.LOOK_BACK)
+    end = written.path.stat().st_size
+    written.refused("always use yarn")
+    assert texts(written, end) == []
+
+
+def test_where_the_client_says_who_refused_it_is_believed(written: Writer) -> None:
+    told = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse the wiki"
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": told, "is_error": True}
+    written.typed("look it up")
+    written.call("mcp__wiki__find")
+    for kind in ("user-rejected", "hook-denied"):
+        said = {"toolDenialKind": kind, "userFeedback": "use the wiki"}
+        written.row("user", message={"role": "user", "content": [block]}, extra=said)
+    assert texts(written) == ["look it up", "use the wiki"]
+
+
+@pytest.mark.parametrize("origin", ["agent", [], False, {"kind": ["human"]}])
+def test_an_origin_of_another_form_is_not_the_persons(written: Writer, origin: object) -> None:
+    written.typed("always use pnpm", fields={"origin": origin})
+    assert texts(written) == []
+
+
+def test_a_prompt_that_was_taken_back_to_before_what_was_read_is_left_out(written: Writer) -> None:
+    written.typed("start")
+    reply = written.said("ok")
+    written.said("x" * transcript.LOOK_BACK)
+    end = written.path.stat().st_size
+    written.typed("use redis")
+    written.typed("use postgres", parent=reply)
+    assert texts(written) == ["start", "use postgres"]
+    assert texts(written, end) == ["use postgres"]
+
+
+def test_of_a_long_prompt_head_and_tail_are_kept_without_secrets_and_with_code_as_code(written: Writer) -> None:
+    log = "2026-03-02 12:00:00 ERROR something went wrong\n" * 600
+    written.typed(f"look at this:\n{log}never use npm")
+    written.typed(f"look <private>at this:\n{log} with Ann {log}</private>\nnever use npm")
+    written.typed(f"look at this:\n{log}```\n{log}always(1)\n```\nnever use npm")
+    first, second, third = texts(written)
+    for text in (first, second, third):
+        assert text.startswith("look")
+        assert text.endswith("\nnever use npm")
+        assert len(text) <= rows.MAX_TURN
+    assert "Ann" not in second
+    assert "something" not in second
+    assert third.count("```") == 2
 
 
 def test_where_rows_say_who_typed_the_queue_says_nothing_more(written: Writer) -> None:
