@@ -69,7 +69,7 @@ def test_a_run_over_both_proposes_it_too_and_a_dry_one_says_so(subcog: Run, sess
     done = subcog("learn", "--dry-run", "--jsonl")
     (row,) = map(json.loads, done.out.splitlines())
     assert (row["memory"], row["kind"], row["role"], row["score"], row["evidence"]) == (
-        *(FAILS, "command", "tool", None, ["one", "two"]),
+        *(FAILS, "command", "tool", None, "one two"),
     )
     assert waiting(subcog) == []
     subcog("learn")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TOOL_TRUST = "tool"  # of what no person and no model has said
 NAMESPACE = "learnings"
+BY_COMMANDS = "commands"  # whose word a line of `learn --jsonl` has
 Seen = dict[str, int]  # when each session has shown it, milliseconds since the epoch
 
 
@@ -104,7 +105,8 @@ class FixProposal:
             "kind": self.kind,
             "scope": "project",
             "score": None,
-            "evidence": sorted(self.seen),
+            "evidence": " ".join(sorted(self.seen)),  # the sessions that have shown it
+            "by": BY_COMMANDS,
         }
 
 
