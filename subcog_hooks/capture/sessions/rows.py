@@ -176,7 +176,8 @@ def _typed_part(text: str) -> tuple[str, str]:
     if start.startswith("<user-memory-input>"):
         return NOTE, _inside(text, "user-memory-input").strip()
     if len(text) > _MAX_READ:
-        text = text[:_MAX_READ].rpartition("<")[0]  # no half of an element is taken for words
+        head = text[:_MAX_READ]
+        text = head.rpartition("<")[0] or head  # no half of an element is taken for words
     for name in _CUT_OUT:
         text = _without(text, name)
     return "", text.strip()

@@ -18,6 +18,10 @@ from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSE
 from subcog_hooks.pace import FULL_PACE, Pace
 
 MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the client's largest hold a picture
+LONG_ROW = 2 * 1024 * 1024  # bytes of a row whose texts are cut before it is parsed: one emoji makes four bytes of each letter
+MOST_OF_TEXT = 500_000  # bytes of a text in such a row
+_LONGEST_ESCAPE = 12  # bytes, of a pair of surrogates
+_BACKSLASH = ord("\\")
 MOST_ROWS = 300_000  # of a transcript whose parents are known at a time: 40 MB
 MOST_TURNS, MOST_CHARACTERS = 2_000, 10_000_000  # that are read at a time; the next reading goes on behind them
 _FOREIGN = "mcp__"  # begins the names of tools whose results other programs write
@@ -117,9 +121,42 @@ def _lines(file: BinaryIO, at: int) -> Iterator[tuple[int, int, bytes]]:
 def _is_whole(line: bytes) -> bool:
     """Return whether a line without an end is a row: half of one is no JSON."""
     try:
-        return isinstance(json.loads(line), dict)
+        return isinstance(_parsed(line), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _parsed(line: bytes) -> object:
+    """Return what a line says in JSON, of a long one with its texts cut. Raises ValueError, RecursionError."""
+    return json.loads(line if len(line) <= LONG_ROW else _with_texts_cut(line))
+
+
+def _with_texts_cut(line: bytes) -> bytes:
+    """Return a line of JSON in which no text has more than MOST_OF_TEXT bytes."""
+    parts = []
+    at, begin = 0, line.find(b'"')
+    while begin >= 0:
+        end = line.find(b'"', begin + 1)
+        while end >= 0 and _is_escaped(line, end):
+            end = line.find(b'"', end + 1)
+        if end < 0:
+            break
+        if end - begin > MOST_OF_TEXT:
+            kept = line[begin : begin + MOST_OF_TEXT]
+            escape = kept.rfind(b"\\", len(kept) - _LONGEST_ESCAPE)
+            kept = kept if escape < 0 or _is_escaped(kept, escape) else kept[:escape]
+            parts += [line[at:begin], kept.decode("utf-8", "ignore").encode()]
+            at = end
+        begin = line.find(b'"', end + 1)
+    return b"".join([*parts, line[at:]])
+
+
+def _is_escaped(line: bytes, place: int) -> bool:
+    """Return whether an odd number of backslashes stands before a place."""
+    first = place
+    while first and line[first - 1] == _BACKSLASH:
+        first -= 1
+    return (place - first) % 2 == 1
 
 
 class _Reader:
@@ -155,7 +192,7 @@ class _Reader:
     def take(self, line: bytes, offset: int, *, is_new: bool) -> None:
         """Read one row."""
         try:
-            row = json.loads(line)
+            row = _parsed(line)
         except (ValueError, RecursionError):
             self.damaged += bool(line.strip()) or not line
             return

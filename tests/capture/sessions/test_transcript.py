@@ -1,8 +1,12 @@
 """Reading transcripts: exactly what the person typed, with what stood before it, and nothing that anybody else wrote."""
 
+import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from subcog_hooks.capture.sessions import rows, transcript
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED
@@ -185,6 +189,39 @@ def test_reading_goes_on_behind_what_was_read_and_knows_what_stood_there(written
     written.typed("never in this folder")
     (turn,) = transcript.read(str(written.path), end).turns
     assert (turn.text, turn.before.path) == ("never in this folder", "/home/dev/shop/a.py")
+
+
+@given(
+    st.dictionaries(st.text("ab", max_size=8), st.text(st.sampled_from('a"\\\n\u00e9\U0001f600<'), max_size=90), max_size=4),
+    st.booleans(),
+)
+def test_of_a_long_row_long_texts_keep_their_beginning_and_short_ones_all(row: dict[str, str], is_ascii: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transcript, "LONG_ROW", 0)
+        patch.setattr(transcript, "MOST_OF_TEXT", 40)
+        line = json.dumps(row, ensure_ascii=is_ascii).encode()
+        read = transcript._parsed(line)
+    assert isinstance(read, dict)
+    assert list(read) == list(row)
+    for name, text in row.items():
+        whole, kept = (len(json.dumps(one, ensure_ascii=is_ascii).encode()) - 1 for one in (text, read[name]))
+        assert text.encode().startswith(read[name].encode("utf-8", "ignore"))
+        assert kept == whole if whole <= 40 else 40 - transcript._LONGEST_ESCAPE <= kept <= 40 + len("\\ud83d")
+
+
+def test_a_row_of_many_megabytes_takes_little_more_than_itself(written: Writer) -> None:
+    written.typed("never use npm")
+    written.result("\U0001f600" + "a log\n" * 2_000_000)
+    written.typed("\U0001f600" + "a log " * 300_000)
+    line = written.path.read_bytes().splitlines()[1]
+    tracemalloc.start()
+    row = transcript._parsed(line)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert isinstance(row, dict)
+    assert (row["uuid"], peak < 12_000_000 < len(line)) == ("s1-r1", True)
+    first, second = texts(written)
+    assert (first, second[1:7]) == ("never use npm", "a log ")
 
 
 def test_a_row_is_found_again_by_its_place(written: Writer) -> None:
