@@ -13,7 +13,7 @@ from subcog_hooks.text.typed import FENCES
 Row = Mapping[str, object]
 
 MAX_TURN = 20_000  # characters of a turn that are kept: what is longer was pasted, and head and tail of it tell
-NO_MEMORY = "[nomem]"  # the person wants a prompt to have nothing to do with memories
+NO_MEMORY = "[nomem]"  # the person wants a prompt to have nothing to do with memories, or the session that it begins
 
 _SOURCES = {"typed": TYPED, "queued": QUEUED, "suggestion_accepted": ACCEPTED}  # by `promptSource`
 _NOT_THE_PERSON = (
@@ -50,6 +50,16 @@ def words_in(row: Row) -> list[tuple[str, str]]:
     >>> words_in({"type": "user", "message": {"role": "user", "content": "<tick>"}})
     []
     """
+    return [(kind, _kept_of(text)) for kind, text in _typed_in(row) if NO_MEMORY not in text]
+
+
+def marks_off(row: Row) -> bool | None:
+    """Return whether what the person typed in a row wants nothing to do with memories; None where nothing was typed."""
+    typed = _typed_in(row)
+    return any(NO_MEMORY in text for _, text in typed) if typed else None
+
+
+def _typed_in(row: Row) -> list[tuple[str, str]]:
     if any(row.get(name) for name in _NOT_THE_PERSON):
         return []
     if row.get("type") == "user":
@@ -60,7 +70,7 @@ def words_in(row: Row) -> list[tuple[str, str]]:
         found = [(QUEUED, _typed_part(text_of(row.get("content")))[1])]
     else:
         found = []
-    return [(kind, _kept_of(text)) for kind, text in found if text and NO_MEMORY not in text]
+    return [(kind, text) for kind, text in found if text]
 
 
 def _kept_of(text: str) -> str:

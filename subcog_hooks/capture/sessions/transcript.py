@@ -8,8 +8,9 @@ back all of its session that stands before it, and nothing of another session in
 import json
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import takewhile
 from typing import BinaryIO
 
 from subcog_hooks.capture.compose import storable
@@ -26,6 +27,7 @@ MOST_ROWS = 300_000  # of a transcript whose parents are known at a time: 40 MB
 MOST_TURNS, MOST_CHARACTERS = 2_000, 10_000_000  # that are read at a time; the next reading goes on behind them
 _FOREIGN = "mcp__"  # begins the names of tools whose results other programs write
 LOOK_BACK = 256 * 1024  # bytes before the place where reading goes on, for what stood before the first turn there
+MOST_OF_BEGINNING = 4 * 1024 * 1024  # bytes in which a session's first prompt is looked for
 _CALLS_KEPT = 50  # tool calls whose results are waited for
 _CHANGING = ("edit", "write", "replace", "patch", "create_file")  # in the names of tools that change files
 _NOT_CHANGING = "todo"
@@ -67,6 +69,9 @@ def _read_from(path: str, at: int, start: int, pace: Pace) -> "_Reader":
     """Return what has read a transcript from `at` on, bytes. start: of the rows that are new."""
     reader = _Reader(os.path.basename(path).removesuffix(".jsonl"), is_whole=not at)
     with open(path, "rb") as file:
+        if at:
+            last = min(at, MOST_OF_BEGINNING)
+            reader.see_beginning(line for _, _, line in takewhile(lambda one: one[1] <= last, _lines(file, 0)))
         file.seek(at)
         if at:
             at += len(file.readline(MAX_ROW))
@@ -183,11 +188,32 @@ class _Reader:
         self._characters = 0
         self._folder = ""  # of the last row that names one
         self._says_who_typed = False  # the client is so new that its rows do
+        self._begun: dict[str, bool] = {}  # whether its first prompt marks a session off, by the session's id
 
     @property
     def is_full(self) -> bool:
         """Return whether so much was read that the rest has to wait for another reading."""
         return len(self._turns) + len(self._noted_as_queued) >= MOST_TURNS or self._characters >= MOST_CHARACTERS
+
+    def see_beginning(self, lines: Iterable[bytes]) -> None:
+        """Note whether the person has marked a session off, by the rows with which its transcript begins."""
+        for line in lines:
+            try:
+                row = _parsed(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(row, dict) and not row.get("isSidechain"):
+                self._see_mark(row)
+            if self._begun:
+                return
+
+    def _see_mark(self, row: Mapping[str, object]) -> None:
+        session = self._session_of(row)
+        if session not in self._begun and (is_off := rows.marks_off(row)) is not None:
+            self._begun[session] = is_off
+
+    def _session_of(self, row: Mapping[str, object]) -> str:
+        return storable(_text(row, "sessionId") or self._name)
 
     def take(self, line: bytes, offset: int, *, is_new: bool) -> None:
         """Read one row."""
@@ -203,6 +229,7 @@ class _Reader:
             return
         self._folder = _text(row, "cwd") or self._folder
         self._says_who_typed = self._says_who_typed or rows.says_who_typed(row)
+        self._see_mark(row)
         words = [one for one in rows.words_in(row) if one[0] != ANSWER or self._is_answered(row)]
         self._place(row, begins=bool(words) and words[0][0] != ANSWER)
         for kind, text in words:
@@ -215,10 +242,10 @@ class _Reader:
 
     def fixes(self) -> list[attempts.Fix]:
         """Return the commands that failed and then worked in another form."""
-        return self._attempts.fixes()
+        return [fix for fix in self._attempts.fixes() if not self._begun.get(fix.session)]
 
     def turns_said(self) -> list[TypedTurn]:
-        """Return the turns that were not taken back, each once."""
+        """Return the turns that were not taken back, each once, of sessions that are not marked off."""
         on_the_way = set()
         stretch = self._last
         while stretch >= 0:
@@ -228,7 +255,7 @@ class _Reader:
         known = {turn.text for turn in said}
         queued = [] if self._says_who_typed else self._noted_as_queued  # where rows say it, those of the queue say nothing more
         said += [turn for stretch, turn in queued if stretch in on_the_way and turn.text not in known]
-        return sorted(said, key=lambda turn: turn.offset)
+        return sorted((turn for turn in said if not self._begun.get(turn.session)), key=lambda turn: turn.offset)
 
     def _place(self, row: Mapping[str, object], *, begins: bool) -> None:
         """Find the stretch that a row lies in. begins: with it a new one begins."""
@@ -265,7 +292,7 @@ class _Reader:
             before,
             kind=kind,
             uuid=_text(row, "uuid"),
-            session=_text(row, "sessionId") or self._name,
+            session=self._session_of(row),
             at=_milliseconds(_text(row, "timestamp")),
             folder=_text(row, "cwd") or self._folder,
             branch=_text(row, "gitBranch"),
@@ -313,7 +340,7 @@ class _Reader:
         told = row.get("toolUseResult")
         if isinstance(told, Mapping) and told.get("interrupted"):
             return
-        session = storable(_text(row, "sessionId") or self._name)[: attempts.MAX_ID]
+        session = self._session_of(row)[: attempts.MAX_ID]
         at, uuid = _milliseconds(_text(row, "timestamp")), storable(_text(row, "uuid"))
         ended = attempts.Ended(session, at, uuid, offset, is_new)
         printed = rows.text_of(block.get("content"))

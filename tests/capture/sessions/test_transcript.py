@@ -237,6 +237,19 @@ def test_a_prompt_without_memory_is_not_listened_to(written: Writer) -> None:
     assert texts(written) == []
 
 
+def test_a_session_whose_first_prompt_wants_no_memory_is_marked_off_wherever_reading_begins(written: Writer) -> None:
+    written.typed("[nomem] a private matter")
+    written.said("x" * transcript.LOOK_BACK)
+    end = written.path.stat().st_size
+    written.typed("always use pnpm")
+    assert texts(written) == texts(written, end) == []
+    other = Writer(written.path, session="s2")
+    other.typed("never push")
+    other.typed("[nomem] this one aside")
+    other.typed("use tabs")
+    assert texts(written) == texts(written, end) == ["never push", "use tabs"]
+
+
 @pytest.mark.parametrize("parent", [["x"], {"a": 1}, 7, True])
 def test_a_parent_that_is_no_id_is_none(written: Writer, parent: object) -> None:
     written.typed("always use pnpm")
