@@ -23,12 +23,13 @@ from subcog_hooks.state import learned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Protocol, TypeVar
 
     from subcog_hooks.capture.jsonl import Row
     from subcog_hooks.capture.sessions.files import TranscriptFile
     from subcog_hooks.capture.sessions.fixes import FixProposal, Seen
+    from subcog_hooks.capture.sessions.turns import TypedTurn
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
     from subcog_hooks.pace import Pace
@@ -181,27 +182,14 @@ def _learn_from(
     report.read += 1
     report.damaged += reading.damaged
     report.turns += len(reading.turns)
-    sure: list[Proposal] = []
-    unsure: list[Proposal] = []
-    is_all = True
-    for turn in reading.turns:
-        pace.pause()
-        owner = places.owner_of(turn.folder)
-        if places.is_left_out(turn.folder, owner):
-            report.left_out += 1
-            continue
-        if turn.at and turn.at < options.since:
-            is_all = False
-            continue
-        one = proposals.propose(turn, file.path, owner, options.fit)
-        if one and one.kind not in options.never:
-            is_sure = _is_sure(one, options.fit)
-            if is_sure or one.certainty >= REPEATED_BAR:
-                (sure if is_sure else unsure).append(one)
-    sure.sort(key=lambda one: -one.certainty)
+    is_all = all(not turn.at or turn.at >= options.since for turn in reading.turns)
+    found = list(_proposals_of(reading.turns, file.path, options, places, report, pace))
+    sure = sorted((one for one in found if _is_sure(one, options.fit)), key=lambda one: -one.certainty)
+    unsure = [one for one in found if not _is_sure(one, options.fit) and one.certainty >= REPEATED_BAR]
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
     new = store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
     report.proposed += new
+    refuted = fixes.hold_against(reading.worked, places, state, report.fixes_seen)
     wanted = [one for one in reading.fixes if COMMAND not in options.never and one.at >= options.since]
     shown = fixes.hold_together(wanted, file.path, places, state, report.fixes_seen)
     report.fixes += store_new([one for one in shown if one.is_repeated], store, options, places, report)
@@ -217,12 +205,32 @@ def _learn_from(
         for one in (one for one in sure if one.id in there):
             learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at))
         if is_all:
-            fixes.note_shown(state, shown)
+            fixes.note_shown(state, shown, refuted)
             size = reading.end if reading.has_more else file.size
             learned.note_read(state, file.path, learned.ReadSoFar(size, reading.end, digest), heard)
         state.commit()
         return is_all and reading.has_more
     return False
+
+
+def _proposals_of(
+    turns: "Sequence[TypedTurn]",
+    path: str,
+    options: LearningOptions,
+    places: Places,
+    report: LearningReport,
+    pace: "Pace",
+) -> "Iterator[Proposal]":
+    """Yield what turns may be worth: of the time, the places and the kinds that are wanted."""
+    for turn in turns:
+        pace.pause()
+        owner = places.owner_of(turn.folder)
+        if places.is_left_out(turn.folder, owner):
+            report.left_out += 1
+        elif not turn.at or turn.at >= options.since:
+            one = proposals.propose(turn, path, owner, options.fit)
+            if one and one.kind not in options.never:
+                yield one
 
 
 def _is_sure(one: Proposal, fit: Fit) -> bool:

@@ -37,20 +37,19 @@ _PATHS = ("file_path", "notebook_path", "path")
 class TranscriptReading:
     """The outcome of reading a transcript.
 
-    fixes: commands that failed and then worked in another form; end: bytes up to the last whole row that was read; damaged:
-    rows that are none; has_more: it was too much for one reading.
+    fixes: commands that failed and then worked in another form; worked: the commands that worked, each with its folder; end:
+    bytes up to the last whole row that was read; damaged: rows that are none; has_more: it was too much for one reading.
     """
 
-    __slots__ = ("damaged", "end", "fixes", "has_more", "turns")
+    __slots__ = ("damaged", "end", "fixes", "has_more", "turns", "worked")
 
-    def __init__(
-        self, turns: list[TypedTurn], fixes: list[attempts.Fix], end: int, damaged: int, *, has_more: bool = False
-    ) -> None:
-        self.turns = turns
-        self.fixes = fixes
-        self.end = end
-        self.damaged = damaged
-        self.has_more = has_more
+    def __init__(self, reader: "_Reader") -> None:
+        self.turns = reader.turns_said()
+        self.fixes = reader.fixes()
+        self.worked = reader.worked()
+        self.end = reader.end
+        self.damaged = reader.damaged
+        self.has_more = reader.is_full
 
 
 def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading:
@@ -62,7 +61,7 @@ def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading
     if reader.misses_parent:  # the person went back to what stands before that: only the whole tells what was taken back
         reader = _read_from(path, 0, start, pace)
     reader.end = max(reader.end, start)
-    return TranscriptReading(reader.turns_said(), reader.fixes(), reader.end, reader.damaged, has_more=reader.is_full)
+    return TranscriptReading(reader)
 
 
 def _read_from(path: str, at: int, start: int, pace: Pace) -> "_Reader":
@@ -243,6 +242,10 @@ class _Reader:
     def fixes(self) -> list[attempts.Fix]:
         """Return the commands that failed and then worked in another form."""
         return [fix for fix in self._attempts.fixes() if not self._begun.get(fix.session)]
+
+    def worked(self) -> Mapping[str, str]:
+        """Return the commands that worked, each with the folder it first did so in."""
+        return self._attempts.worked()
 
     def turns_said(self) -> list[TypedTurn]:
         """Return the turns that were not taken back, each once, of sessions that are not marked off."""
