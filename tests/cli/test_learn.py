@@ -201,6 +201,14 @@ def test_the_same_words_in_a_later_run_are_counted(subcog: Run, sessions: Path) 
     assert [said.sessions for said in support.how_said().values()] == [2]
 
 
+def test_what_was_said_in_other_words_still_counts_when_it_is_said_again(subcog: Run, sessions: Path) -> None:
+    for name, text, day in (("one", RULE, "02"), ("two", AGAIN, "05"), ("three", AGAIN, "07")):
+        session(sessions, name, text, day=f"2026-03-{day}")
+        subcog("learn")
+    assert len(waiting(subcog)) == 1
+    assert max(said.sessions for said in support.how_said().values()) == 3
+
+
 def test_a_fork_that_repeats_a_prompt_proposes_nothing_new(subcog: Run, sessions: Path) -> None:
     written = session(sessions, "one", RULE)
     (written.path.parent / "fork.jsonl").write_text(written.path.read_text())

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 MOST_HEARD = 3_000  # the latest unsure ones that are compared with each other: three seconds
 _NEVER = 2.0  # above any certainty
 BARS = {ANSWER: ANSWER_BAR, ACCEPTED: _NEVER}  # what the client suggested comes only where a session says it, too
-_READING_ORDER = ("deleted", "active", PENDING)  # in which memories stand for others of their meaning
+ASIDE = "superseded"  # the status of what another one of its meaning stands for
+_READING_ORDER = {"deleted": 0, "active": 1}  # in which memories stand for others of their meaning, before all that waits
 MOST_PROPOSED = 8  # of one session by themselves, the surest: a person reads them
 
 
@@ -298,12 +299,9 @@ def _raise_repeated(
     for erased in store.purged_sections(list(unsure)) if store else ():
         del unsure[erased]
     new = {one.id: one for one in report.proposed}
-    stored = {
-        memory.id: memory
-        for memory in (store.all((PENDING, "active", "deleted")) if store else ())
-        if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST
-    }
-    known = sorted(stored.values(), key=lambda one: (_READING_ORDER.index(one.status), one.created_at, one.id))
+    stored = _said_before(store)
+    # what was unsure keeps its place once it is proposed: whoever is killed over this comes to the same groups again
+    known = [one for one in stored.values() if one.id not in unsure or one.status not in (PENDING, ASIDE)]
     fresh = sorted((one for one in new.values() if one.id not in stored), key=lambda one: (one.turn.at, one.id))
     said = [
         *(_utterance_of_memory(memory, state) for memory in known),
@@ -312,6 +310,8 @@ def _raise_repeated(
     ]
     for group in repetition.find_repeated(said, pace):
         first = group.said[0].key
+        if first in stored and stored[first].status == ASIDE:
+            continue
         if first in stored and stored[first].status == "deleted":  # the person has dropped it, in whatever words
             if store and not options.dry_run:
                 _set_aside(store, [other.key for other in group.said[1:]], first)
@@ -332,6 +332,21 @@ def _raise_repeated(
             _set_aside(store, [other.key for other in group.said[1:] if other.key in stored], first)
         repeats = {other.key for other in group.said[1:]}
         report.proposed = [other for other in report.proposed if other.id not in repeats]
+
+
+def _said_before(store: "Store | None") -> "dict[str, Memory]":
+    """Return what came from sessions in the person's words, in the order in which it stands for others, by id.
+
+    What was set aside counts as long as that is there which stands for it: a session has said it.
+    """
+    found = {
+        memory.id: memory
+        for memory in (store.all((PENDING, ASIDE, "active", "deleted")) if store else ())
+        if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST
+    }
+    counting = [one for one in found.values() if one.status != ASIDE or one.superseded_by in found]
+    counting.sort(key=lambda one: (_READING_ORDER.get(one.status, len(_READING_ORDER)), one.created_at, one.id))
+    return {one.id: one for one in counting}
 
 
 def _found_again(
@@ -375,7 +390,7 @@ def _set_aside(store: "Store", ids: "Sequence[str]", first: str) -> None:
     """Let one proposal stand for others of its meaning, as long as nobody has said anything about these."""
     waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING]
     if waiting and first in store.by_ids([first]):
-        store.modify(waiting, lambda memory: memory.replaced(status="superseded", superseded_by=first))
+        store.modify(waiting, lambda memory: memory.replaced(status=ASIDE, superseded_by=first))
 
 
 def _utterance(one: Proposal) -> repetition.Utterance:
