@@ -22,8 +22,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
+
+import psutil
 
 from scripts.bench.figures import align, mib, parse_positive
 from scripts.bench.machine import (
@@ -42,6 +43,8 @@ TURNS = os.path.join(ROOT, "scripts", "learn", "turns.jsonl")
 PROJECTS = 25
 LEAST_MB_A_SECOND, MOST_MIB = 20.0, 150.0  # with --assert
 BEGAN = 1_700_000_000  # seconds since the epoch: when the first session began
+LOOK_EVERY_S = 0.02  # at the processor seconds of a run that is to be killed
+COMPARED = 0.3  # of a run's processor is for comparing what was said: so much is left when all is read
 SAME_WORDS = 0.1  # of the turns are said as they are, so that some come again in other sessions
 CHANGED = 0.35  # of the words of the others
 LONG_WORD = 5  # letters of a word that is changed
@@ -71,7 +74,7 @@ def main() -> None:
             whole, killed = os.path.join(folder, "whole"), os.path.join(folder, "killed")
             first = _learn(subcog, config, whole)
             again = _learn(subcog, config, whole)
-            kills = list(_kill(subcog, config, killed, first.wall_s, options.kills))
+            kills = _kill(subcog, config, killed, first.cpu_s, options.kills)
             _learn(subcog, config, killed)
             expected, found = _stored(whole), _stored(killed)
         except (Failed, OSError, subprocess.SubprocessError) as error:
@@ -82,9 +85,8 @@ def main() -> None:
         rate = f"{size / 1e6 / run.cpu_s:.1f}"
         rows.append([name, f"{run.wall_s:.1f}", f"{run.cpu_s:.1f}", rate, f"{run.peak_mib:.0f}"])
     print(align(rows))
-    hit = sum(run.code < 0 for run in kills)
     same = "the same" if expected == found else f"{len(expected ^ found)} others"
-    print(f"{size / 1e6:,.0f} MB, {len(expected):,} memories; killed {hit} times and run to the end: {same};")
+    print(f"{size / 1e6:,.0f} MB, {len(expected):,} memories; killed {kills} times and run to the end: {same};")
     print(describe_machine(describe_environment(subcog)))
     is_slow = size / 1e6 / first.cpu_s < LEAST_MB_A_SECOND or first.peak_mib > MOST_MIB
     if expected != found or (options.strict and is_slow):
@@ -107,19 +109,17 @@ def _options() -> argparse.Namespace:
 
 
 def _learn(subcog: Subcog, config: str, home: str, kill_after_s: float | None = None) -> Run:
-    """Run `learn`. kill_after_s: None for to its end, where all must be well. Raises Failed."""
+    """Run `learn`. kill_after_s: of processor; None for to its end, where all must be well. Raises Failed."""
     show_progress(f"{os.path.basename(home)}: learning")
     environment = child_environment(SUBCOG_HOME=home, CLAUDE_CONFIG_DIR=config)
     with tempfile.TemporaryFile() as said:
         began = time.perf_counter()
         running = subprocess.Popen([subcog.command, "learn"], cwd=config, env=environment, stdout=said, stderr=said)
         if kill_after_s is not None:
-            try:
-                running.wait(kill_after_s)
-            except subprocess.TimeoutExpired:
-                running.kill()
-        if running.returncode is not None:
-            return Run(time.perf_counter() - began, 0.0, 0.0, running.returncode)
+            watched = psutil.Process(running.pid)
+            while watched.status() != psutil.STATUS_ZOMBIE and sum(watched.cpu_times()[:2]) < kill_after_s:
+                time.sleep(LOOK_EVERY_S)
+            running.kill()
         _, status, used = os.wait4(running.pid, 0)
         wall_s = time.perf_counter() - began
         running.returncode = os.waitstatus_to_exitcode(status)
@@ -129,13 +129,19 @@ def _learn(subcog: Subcog, config: str, home: str, kill_after_s: float | None = 
     return Run(wall_s, used.ru_utime + used.ru_stime, mib(used.ru_maxrss), running.returncode)
 
 
-def _kill(subcog: Subcog, config: str, home: str, whole_s: float, times: int) -> Iterator[Run]:
-    """Kill runs at chance moments: half of them on the way, the others where the last one that is left would end."""
+def _kill(subcog: Subcog, config: str, home: str, whole_s: float, times: int) -> int:
+    """Kill runs at chance moments: half of them while they read, the others in what is left then. Return how many were killed.
+
+    whole_s: processor seconds of a whole run.
+    """
     chance = random.Random(SEED)
+    killed = 0
+    left_s = whole_s
     for number in range(times):
-        share = chance.uniform(0.3, 2.0) / times if number < times // 2 else chance.uniform(0.2, 1.1)
-        yield (run := _learn(subcog, config, home, max(0.2, share * whole_s)))
-        whole_s = max(1.0, whole_s - (run.wall_s if number < times // 2 else whole_s / 2))
+        share = chance.uniform(0.3, 2.0) / times if number < times // 2 else chance.uniform(0.1, 0.9) * left_s / whole_s
+        killed += _learn(subcog, config, home, max(0.2, share * whole_s)).code < 0
+        left_s = max(COMPARED * whole_s, left_s - share * whole_s)
+    return killed
 
 
 def _stored(home: str) -> set[tuple[object, ...]]:

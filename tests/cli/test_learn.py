@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import learning, transcript
+from subcog_hooks.capture.sessions import files, learning, transcript, weights
 from subcog_hooks.capture.sessions.learning import LearningOptions
+from subcog_hooks.capture.sessions.worth import Fit
 from subcog_hooks.cli.transcripts import learning as support
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import session_start
@@ -207,6 +208,39 @@ def test_what_was_said_in_other_words_still_counts_when_it_is_said_again(subcog:
         subcog("learn")
     assert len(waiting(subcog)) == 1
     assert max(said.sessions for said in support.how_said().values()) == 3
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_what_only_repetition_has_raised_goes_on_waiting_whatever_is_read_later(
+    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch, is_stopped: bool
+) -> None:
+    unsure = LearningOptions(fit=Fit(weights.WEIGHTS, weights.LINES, (0.99, 0.99)))  # nothing is proposed by itself
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Store.writer(home) as store:
+        state = State.open(home, 1_000)
+
+        def read() -> list[str]:
+            learning.learn(files.find(str(sessions)), store, state, unsure, lambda _: None)
+            return [memory.content for memory in store.all(("pending",))]
+
+        session(sessions, "one", RULE)
+        assert read() == []
+        session(sessions, "two", AGAIN, day="2026-03-05")
+        if is_stopped:
+            with monkeypatch.context() as patch:
+                patch.setattr(learned, "note_compared", stop)
+                with pytest.raises(KeyboardInterrupt):
+                    read()
+        (raised,) = read()
+        session(sessions, "three", "hello there", day="2026-03-06")
+        assert read() == [raised]
+        session(sessions, "four", AGAIN, day="2026-03-07")
+        assert read() == [raised]
+        assert [said.sessions for said in learned.find_proposed(state).values()] == [3]
+        state.close()
 
 
 def test_a_fork_that_repeats_a_prompt_proposes_nothing_new(subcog: Run, sessions: Path) -> None:

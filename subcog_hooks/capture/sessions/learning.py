@@ -388,7 +388,7 @@ def _in_context(one: Proposal, options: LearningOptions) -> Proposal:
 
 def _set_aside(store: "Store", ids: "Sequence[str]", first: str) -> None:
     """Let one proposal stand for others of its meaning, as long as nobody has said anything about these."""
-    waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING]
+    waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING and id_ != first]
     if waiting and first in store.by_ids([first]):
         store.modify(waiting, lambda memory: memory.replaced(status=ASIDE, superseded_by=first))
 
