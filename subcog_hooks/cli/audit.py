@@ -114,6 +114,9 @@ def _read_typed(found: Sequence[TranscriptFile], listed: str, first: int) -> Typ
                 except OSError as error:
                     terminal.say(f"{safe(file.path)} can not be read: {error.strerror}")
                     break
+                except Exception as error:  # noqa: BLE001 - one file must not cost the others; it is told
+                    terminal.say(f"{safe(file.path)} can not be read: an internal error: {type(error).__name__}: {error}")
+                    break
                 damaged += reading.damaged
                 for turn in reading.turns:
                     turns.setdefault((turn.at or turn.uuid or (file.path, turn.offset), turn.text), turn)

@@ -1,5 +1,7 @@
 """The settings: of each key the type, what is allowed, the default and what it does. Reading files is config's."""
 
+import os
+
 from subcog_hooks.errors import ConfigError
 
 MAX_NAME = 200  # characters
@@ -256,12 +258,28 @@ class PathKey(NameKey):
 
 
 class ListKey(NameKey):
-    """A setting that is several names or paths, with commas between them."""
+    """A setting that is several names or paths, with commas between them. In a file any text holds until it is used."""
 
     __slots__ = ()
 
+    def from_text(self, text: str) -> str:
+        for part in text.split(","):
+            name = part.strip()
+            if name and (names_no_place(name) or (not os.path.isabs(name) and os.path.isdir(name))):
+                raise self._refusal(name[:MAX_NAME])
+        return super().from_text(text)
+
     def _holds_text(self, text: str) -> bool:
         return text.isprintable() and len(text) <= MAX_PATH
+
+
+def names_no_place(name: str) -> bool:
+    """Return whether a text is neither a path that means the same everywhere, nor a project's name.
+
+    >>> [names_no_place(name) for name in ("shop", "../shop", "/srv/shop", "~/shop", "github.com/acme/shop", "work:acme/shop")]
+    [True, True, False, False, False, False]
+    """
+    return name.startswith(".") or not ("/" in name or os.path.isabs(name))
 
 
 class WordsKey(NameKey):
@@ -568,7 +586,7 @@ KEYS = {
         ListKey(
             "capture.sessions_except",
             "",
-            "projects and folders, with commas between them",
+            "projects as `subcog list` has them and whole paths of folders, with commas between them",
             "Projects and folders in whose sessions `subcog learn` leaves out what you typed",
         ),
         WordsKey(

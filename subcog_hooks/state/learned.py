@@ -138,6 +138,25 @@ def find_fix(state: "State", key: str) -> dict[str, int]:
     return {str(name)[len(begin) :]: _whole(at) for name, at in rows}
 
 
+def has_fixes(state: "State") -> bool:
+    """Return whether any session has shown one."""
+    return bool(state.run("SELECT 1 FROM flags WHERE name >= ? AND name < ? LIMIT 1", (_FIX, _FIX_END)))
+
+
+def find_fix_keys(state: "State") -> list[str]:
+    """Return the keys of all that sessions have shown."""
+    rows = state.run(
+        "SELECT DISTINCT substr(name, 5, instr(substr(name, 5), ' ') - 1) FROM flags WHERE name >= ? AND name < ?",
+        (_FIX, _FIX_END),
+    )
+    return [str(key) for (key,) in rows]
+
+
+def forget_fix(state: "State", key: str) -> None:
+    """Forget which sessions have shown it."""
+    state.run("DELETE FROM flags WHERE name >= ? AND name < ?", (f"{_FIX}{key} ", f"{_FIX}{key}!"))
+
+
 def note_fix(state: "State", key: str, session: str, at: int) -> None:
     """Note that a session has shown it. Those shown longest ago are let go of above MOST_FIXES_KEPT."""
     state.run("INSERT OR IGNORE INTO flags VALUES (?, ?)", (f"{_FIX}{key} {session}", at))

@@ -3,12 +3,14 @@
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import learning, transcript
+from subcog_hooks.capture.sessions import files, learning, transcript, weights
 from subcog_hooks.capture.sessions.learning import LearningOptions
+from subcog_hooks.capture.sessions.worth import Fit
 from subcog_hooks.cli.transcripts import learning as support
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import session_start
@@ -88,7 +90,8 @@ def test_jsonl_has_the_rows_of_the_interface_and_a_dry_run_stores_nothing(subcog
     session(sessions, "one", RULE)
     done = subcog("learn", "--dry-run", "--jsonl")
     (row,) = [json.loads(line) for line in done.out.splitlines()]
-    assert list(row) == ["session", "uuid", "role", "memory", "kind", "scope", "score", "evidence"]
+    assert list(row) == ["session", "uuid", "role", "memory", "kind", "scope", "score", "evidence", "by"]
+    assert row["by"] == "person"
     assert (row["session"], row["uuid"], row["role"], row["memory"]) == ("one", "one-r0", "user", RULE)
     assert "would propose 1" in done.err
     assert subcog("review", "--list").code == 1
@@ -199,6 +202,47 @@ def test_the_same_words_in_a_later_run_are_counted(subcog: Run, sessions: Path) 
     assert [said.sessions for said in support.how_said().values()] == [2]
 
 
+def test_what_was_said_in_other_words_still_counts_when_it_is_said_again(subcog: Run, sessions: Path) -> None:
+    for name, text, day in (("one", RULE, "02"), ("two", AGAIN, "05"), ("three", AGAIN, "07")):
+        session(sessions, name, text, day=f"2026-03-{day}")
+        subcog("learn")
+    assert len(waiting(subcog)) == 1
+    assert max(said.sessions for said in support.how_said().values()) == 3
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_what_only_repetition_has_raised_goes_on_waiting_whatever_is_read_later(
+    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch, is_stopped: bool
+) -> None:
+    unsure = LearningOptions(fit=Fit(weights.WEIGHTS, weights.LINES, (0.99, 0.99)))  # nothing is proposed by itself
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Store.writer(home) as store:
+        state = State.open(home, 1_000)
+
+        def read() -> list[str]:
+            learning.learn(files.find(str(sessions)), store, state, unsure, lambda _: None)
+            return [memory.content for memory in store.all(("pending",))]
+
+        session(sessions, "one", RULE)
+        assert read() == []
+        session(sessions, "two", AGAIN, day="2026-03-05")
+        if is_stopped:
+            with monkeypatch.context() as patch:
+                patch.setattr(learned, "note_compared", stop)
+                with pytest.raises(KeyboardInterrupt):
+                    read()
+        (raised,) = read()
+        session(sessions, "three", "hello there", day="2026-03-06")
+        assert read() == [raised]
+        session(sessions, "four", AGAIN, day="2026-03-07")
+        assert read() == [raised]
+        assert [said.sessions for said in learned.find_proposed(state).values()] == [3]
+        state.close()
+
+
 def test_a_fork_that_repeats_a_prompt_proposes_nothing_new(subcog: Run, sessions: Path) -> None:
     written = session(sessions, "one", RULE)
     (written.path.parent / "fork.jsonl").write_text(written.path.read_text())
@@ -221,6 +265,107 @@ def test_a_project_or_a_folder_can_be_left_out(subcog: Run, sessions: Path) -> N
     done = subcog("learn")
     assert "left out 1 prompt, by capture.sessions_except" in done.err
     assert [memory["content"] for memory in waiting(subcog)] == [RULE]
+
+
+def repository(at: Path, remote: str) -> Path:
+    (at / ".git").mkdir(parents=True)
+    (at / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n', encoding="utf-8")
+    return at
+
+
+@pytest.mark.parametrize("name", ["{link}", "{root}/", "github.com/acme/secret", "git@github.com:Acme/secret.git"])
+def test_a_project_is_left_out_whatever_leads_to_it_and_where_a_worktree_of_it_is_gone(
+    subcog: Run, sessions: Path, tmp_path: Path, name: str
+) -> None:
+    at = repository(tmp_path / "secret", "git@github.com:acme/secret.git")
+    (tmp_path / "link").symlink_to(at)
+    session(sessions, "one", RULE, folder=str(at))
+    session(sessions, "two", STAGING, folder=str(at / ".claude" / "worktrees" / "gone"))
+    subcog("config", "set", support.LEFT_OUT, name.format(link=tmp_path / "link", root=at))
+    assert "left out 2 prompts" in subcog("learn").err
+    assert subcog("review", "--list").code == 1
+
+
+def test_what_was_said_in_a_worktree_that_is_gone_is_its_projects(subcog: Run, sessions: Path, tmp_path: Path) -> None:
+    at = repository(tmp_path / "shop", "git@github.com:acme/shop.git")
+    gone = at / ".claude" / "worktrees" / "gone"
+    written = session(sessions, "one", "add the form", folder=str(gone))
+    written.call("Edit", file_path=str(gone / "src" / "ui" / "form.tsx"))
+    written.refused("no, never use default exports here, named ones only")
+    subcog("learn")
+    (memory,) = waiting(subcog)
+    assert (memory["project"], memory["paths"]) == ("github.com/acme/shop", ["src/ui/*.tsx"])
+
+
+def test_what_names_no_place_leaves_nothing_out_unnoticed(subcog: Run, sessions: Path, tmp_path: Path, home: Home) -> None:
+    session(sessions, "one", RULE)
+    (tmp_path / "work" / "secret").mkdir(parents=True)
+    for name in ("secret", "../secret", "work/secret"):
+        refused = subcog("config", "set", support.LEFT_OUT, name)
+        assert (refused.code, name in refused.err) == (4, True), name
+    home.create()
+    Path(home.config).write_text('[capture]\nsessions_except = "secret"\n', encoding="utf-8")
+    refused = subcog("learn")
+    assert refused.code == 4
+    assert "capture.sessions_except has 'secret'" in refused.err
+
+
+def test_a_folder_that_can_not_be_read_is_told(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session(sessions, "one", RULE)
+    (sessions / "-locked").mkdir()
+    scandir = os.scandir
+
+    def refusing(path: str) -> Iterator[os.DirEntry[str]]:
+        if str(path).endswith("-locked"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)  # for root nothing is locked
+    done = subcog("learn")
+    assert f"{sessions / '-locked'} can not be read: Permission denied" in done.err
+    assert RULE in done.out
+
+
+def test_a_project_whose_transcripts_lie_elsewhere_is_read_once(subcog: Run, sessions: Path, tmp_path: Path) -> None:
+    session(tmp_path / "elsewhere", "one", RULE)
+    sessions.mkdir(parents=True)
+    (sessions / "-home-dev-shop").symlink_to(tmp_path / "elsewhere" / "-home-dev-shop")
+    (sessions / "loop").symlink_to(sessions)
+    (sessions / "up").symlink_to(sessions.parent)
+    assert "read 1 prompt of 1 session" in subcog("learn").err
+    assert [memory["content"] for memory in waiting(subcog)] == [RULE]
+
+
+def test_what_can_not_be_read_at_rest_is_in_the_log(
+    subcog: Run, sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(sessions, "one", RULE)
+    subcog("config", "set", "capture.sessions", "on")
+
+    def fail(*_: object) -> None:
+        raise TypeError("what is this")
+
+    monkeypatch.setattr(transcript, "read", fail)
+    subcog("at-rest")
+    assert "one.jsonl can not be read: an internal error: TypeError" in (Path(home.log) / "hook.log").read_text()
+
+
+def test_a_person_is_told_what_came_before_and_after(subcog: Run, sessions: Path, home: Home) -> None:
+    written = session(sessions, "one", "set the project up")
+    written.call("Bash", command="npm install")
+    written.typed(f"no! {RULE}. now go on")
+    written.call("Bash", "toolu_2", command=f"pnpm install --token {KEY}")
+    written.result("done", "toolu_2")
+    written.typed("and add the form")
+    subcog("learn")
+    (memory,) = waiting(subcog)
+    with Store.reader(home) as store:
+        (stored,) = store.by_ids([str(memory["id"])]).values()
+    told = dict(support.told_of(stored, None))
+    assert (told["before"], told["behind"], told["after"]) == ("set the project up", "Bash npm install", "and add the form")
+    assert told["turn"] == f"no! {RULE}. now go on"
+    assert told["then"].startswith("Bash pnpm install --token")
+    assert KEY not in told["then"]
 
 
 def test_a_correction_comes_with_the_files_that_it_is_about(subcog: Run, sessions: Path) -> None:

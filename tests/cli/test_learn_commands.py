@@ -63,13 +63,31 @@ def test_two_sessions_of_a_project_propose_it_and_the_next_call_gets_it(subcog: 
     assert len(waiting(subcog)) == 1
 
 
+@pytest.mark.parametrize("is_one_run", [True, False])
+@pytest.mark.parametrize(("between", "count"), [("npm test -- --ci", 0), ("cd web && npm test", 1), ("npm install", 1)])
+def test_what_failed_and_works_as_it_was_in_a_later_session_is_let_go_of(
+    subcog: Run, sessions: Path, between: str, count: int, is_one_run: bool
+) -> None:
+    failed_then_worked(session(sessions, "1"))
+    told = [] if is_one_run else [subcog("learn")]
+    ran(session(sessions, "2", day="2026-03-04"), between)
+    told += [] if is_one_run else [subcog("learn")]
+    failed_then_worked(session(sessions, "3", day="2026-03-05"))
+    told.append(subcog("learn"))
+    assert f"proposed {count}" in told[-1].err
+    assert len(waiting(subcog)) == count
+    failed_then_worked(session(sessions, "4", day="2026-03-06"))
+    subcog("learn")
+    assert len(waiting(subcog)) == 1
+
+
 def test_a_run_over_both_proposes_it_too_and_a_dry_one_says_so(subcog: Run, sessions: Path) -> None:
     failed_then_worked(session(sessions, "one"))
     failed_then_worked(session(sessions, "two", day="2026-03-05"))
     done = subcog("learn", "--dry-run", "--jsonl")
     (row,) = map(json.loads, done.out.splitlines())
     assert (row["memory"], row["kind"], row["role"], row["score"], row["evidence"]) == (
-        *(FAILS, "command", "tool", None, ["one", "two"]),
+        *(FAILS, "command", "tool", None, "one two"),
     )
     assert waiting(subcog) == []
     subcog("learn")

@@ -13,6 +13,7 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.bench.hook": "",
     "scripts.bench.intent": "",
     "scripts.bench.recall": "",
+    "scripts.bench.sessions": "",
     "scripts.bench.share": "psycopg",
     "scripts.bench.together": "",
     "scripts.encoder.build_document_model": "",

@@ -114,6 +114,10 @@ class Attempts:
         if not only_looks(text):
             self.disturb()
 
+    def worked(self) -> dict[str, str]:
+        """Return the commands that worked, each with the folder it first did so in."""
+        return self._worked
+
     def fixes(self) -> list[Fix]:
         """Return what was found, without a form that worked in this session, too."""
         if not self._fixes:

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from subcog_hooks.llm.disclosure import may_hold_secret
@@ -113,6 +114,19 @@ def _from_folder(word: str, folder: str) -> str:
         if place and word.startswith(f"{place}/"):
             return sign + word[len(place) + 1 :] or "."
     return "." if folder and word == folder else word
+
+
+def forms_of(command: Command) -> set[str]:
+    """Return the forms that a command which runs where it is has, as a change names the one that failed.
+
+    >>> sorted(forms_of(read_command("npm run test --ci")))
+    ['npm', 'npm run', 'npm run test', 'npm run test --ci']
+    """
+    if command.folder or command.variables:
+        return set()
+    plain = list(takewhile(lambda word: not _is_option(word), command.words))
+    forms = {" ".join(plain[:length]) for length in range(1, min(len(plain), MOST_CHANGED + 1) + 1)}
+    return forms | {" ".join([_form(command.words), *filter(_is_option, command.words)])}
 
 
 def only_looks(text: str) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SUFFIX = ".jsonl"
 OF_AGENTS, AGENTS_FOLDER = "agent-", "subagents"  # begin the names of what nobody typed
@@ -28,10 +28,13 @@ class TranscriptFile:
         self.changed = changed
 
 
-def find(folder: str) -> list[TranscriptFile]:
-    """Return the transcripts in a folder and those below it, the oldest first: what was said first is proposed as such."""
-    found = [one for path in _paths(folder) if (one := at_path(path))]
-    return sorted(found, key=lambda one: (one.changed, one.path))
+def find(folder: str, tell: "Callable[[OSError], None]" = lambda _: None) -> list[TranscriptFile]:
+    """Return the transcripts in a folder and those below it, the oldest first: what was said first is proposed as such.
+
+    Links that lie in the folder itself are followed. tell: called for each folder that can not be read.
+    """
+    found = {one.path: one for top in _tops(folder) for path in _paths(top, tell) if (one := at_path(path))}
+    return sorted(found.values(), key=lambda one: (one.changed, one.path))
 
 
 def at_path(path: str) -> TranscriptFile | None:
@@ -73,8 +76,20 @@ def digest_before(path: str, end: int) -> str:
     return digest.hexdigest()
 
 
-def _paths(folder: str) -> "Iterator[str]":
-    for parent, below, names in os.walk(folder):
+def _tops(folder: str) -> "Iterator[str]":
+    """Yield a folder, and those elsewhere that links in it lead to."""
+    yield folder
+    whole = os.path.join(os.path.realpath(folder), "")
+    try:
+        with os.scandir(folder) as entries:
+            links = sorted(entry.path for entry in entries if entry.is_symlink() and entry.is_dir())
+    except OSError:
+        return  # walking there tells it
+    yield from (link for link in links if not whole.startswith(os.path.join(os.path.realpath(link), "")))
+
+
+def _paths(folder: str, tell: "Callable[[OSError], None]") -> "Iterator[str]":
+    for parent, below, names in os.walk(folder, onerror=tell):
         below[:] = sorted(name for name in below if name != AGENTS_FOLDER)
         for name in sorted(names):
             if name.endswith(SUFFIX) and not name.startswith(OF_AGENTS):

@@ -1,6 +1,7 @@
 """Commands that failed and worked in another form, in two sessions of a project at least: memories that wait.
 
-One session may have had a bad day. Until a second one shows it, what was shown is kept as a hash, with the session's id.
+One session may have had a bad day. Until a second one shows it, what was shown is kept as a hash, with the session's id; where
+the form that failed works in a session after that, it is let go of.
 """
 
 import re
@@ -8,6 +9,7 @@ import re
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.sessions import kinds
 from subcog_hooks.capture.sessions.attempts import Fix
+from subcog_hooks.capture.sessions.commands import forms_of, read_command
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.repetition import LEAST_SESSIONS
 from subcog_hooks.cues import triggers
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 TOOL_TRUST = "tool"  # of what no person and no model has said
 NAMESPACE = "learnings"
+_FORM_KEY = 8  # letters of a key that tell the form that fails
+BY_COMMANDS = "commands"  # whose word a line of `learn --jsonl` has
 Seen = dict[str, int]  # when each session has shown it, milliseconds since the epoch
 
 
@@ -47,10 +51,14 @@ class FixProposal:
     @property
     def id(self) -> str:
         """The id of its memory, which follows from the project and the two forms."""
-        return SECTION + self.key
+        return SECTION + self._pair
 
     @property
     def key(self) -> str:
+        return f"{_key_of_form(self.owner, self.fix.change.failed)}{self._pair}"
+
+    @property
+    def _pair(self) -> str:
         return hash_content(f"{FROM_SESSION}{self.owner}\0{self.fix.change.failed}\0{self.fix.change.worked}")[:12]
 
     @property
@@ -104,7 +112,8 @@ class FixProposal:
             "kind": self.kind,
             "scope": "project",
             "score": None,
-            "evidence": sorted(self.seen),
+            "evidence": " ".join(sorted(self.seen)),  # the sessions that have shown it
+            "by": BY_COMMANDS,
         }
 
 
@@ -146,8 +155,33 @@ def hold_together(
     return list(shown.values())
 
 
-def note_shown(state: "State", shown: "Sequence[FixProposal]") -> None:
-    """Note what a session has shown, and of what is proposed how many sessions have. Raises StoreError."""
+def hold_against(worked: "Mapping[str, str]", places: Places, state: "State | None", seen: "dict[str, Seen]") -> list[str]:
+    """Take from what was shown before what a session has shown to work as it was. Return the keys of that. Raises StoreError.
+
+    worked: commands, each with its folder; at a project's root they count. seen: as of `hold_together`; it knows of that then.
+    """
+    if not worked or not (seen or (state and learned.has_fixes(state))):
+        return []
+    forms: set[str] = set()
+    for text, folder in worked.items():
+        owner = places.owner_of(folder)
+        command = read_command(text, folder) if places.root_of(folder) in (folder, None) else None
+        if owner and command:
+            forms.update(_key_of_form(owner, form) for form in forms_of(command))
+    known = {*seen, *(learned.find_fix_keys(state) if state else ())}
+    refuted = [key for key in known if key[:_FORM_KEY] in forms]
+    seen.update({key: {} for key in refuted})
+    return refuted
+
+
+def _key_of_form(owner: str, form: str) -> str:
+    return hash_content(f"{FROM_SESSION}{owner}\0{form}")[:_FORM_KEY]
+
+
+def note_shown(state: "State", shown: "Sequence[FixProposal]", refuted: "Sequence[str]") -> None:
+    """Note what a session has shown and refuted, and of what is proposed how many sessions have shown it. Raises StoreError."""
+    for key in refuted:
+        learned.forget_fix(state, key)
     for one in shown:
         if one.fix.session in one.seen:
             learned.note_fix(state, one.key, one.fix.session, one.seen[one.fix.session])

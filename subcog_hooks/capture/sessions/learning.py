@@ -23,12 +23,13 @@ from subcog_hooks.state import learned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Protocol, TypeVar
 
     from subcog_hooks.capture.jsonl import Row
     from subcog_hooks.capture.sessions.files import TranscriptFile
     from subcog_hooks.capture.sessions.fixes import FixProposal, Seen
+    from subcog_hooks.capture.sessions.turns import TypedTurn
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
     from subcog_hooks.pace import Pace
@@ -52,7 +53,8 @@ if TYPE_CHECKING:
 MOST_HEARD = 3_000  # the latest unsure ones that are compared with each other: three seconds
 _NEVER = 2.0  # above any certainty
 BARS = {ANSWER: ANSWER_BAR, ACCEPTED: _NEVER}  # what the client suggested comes only where a session says it, too
-_READING_ORDER = ("deleted", "active", PENDING)  # in which memories stand for others of their meaning
+ASIDE = "superseded"  # the status of what another one of its meaning stands for
+_READING_ORDER = {"deleted": 0, "active": 1}  # in which memories stand for others of their meaning, before all that waits
 MOST_PROPOSED = 8  # of one session by themselves, the surest: a person reads them
 
 
@@ -181,27 +183,14 @@ def _learn_from(
     report.read += 1
     report.damaged += reading.damaged
     report.turns += len(reading.turns)
-    sure: list[Proposal] = []
-    unsure: list[Proposal] = []
-    is_all = True
-    for turn in reading.turns:
-        pace.pause()
-        owner = places.owner_of(turn.folder)
-        if places.is_left_out(turn.folder, owner):
-            report.left_out += 1
-            continue
-        if turn.at and turn.at < options.since:
-            is_all = False
-            continue
-        one = proposals.propose(turn, file.path, owner, options.fit)
-        if one and one.kind not in options.never:
-            is_sure = _is_sure(one, options.fit)
-            if is_sure or one.certainty >= REPEATED_BAR:
-                (sure if is_sure else unsure).append(one)
-    sure.sort(key=lambda one: -one.certainty)
+    is_all = all(not turn.at or turn.at >= options.since for turn in reading.turns)
+    found = list(_proposals_of(reading.turns, file.path, options, places, report, pace))
+    sure = sorted((one for one in found if _is_sure(one, options.fit)), key=lambda one: -one.certainty)
+    unsure = [one for one in found if not _is_sure(one, options.fit) and one.certainty >= REPEATED_BAR]
     sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
     new = store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
     report.proposed += new
+    refuted = fixes.hold_against(reading.worked, places, state, report.fixes_seen)
     wanted = [one for one in reading.fixes if COMMAND not in options.never and one.at >= options.since]
     shown = fixes.hold_together(wanted, file.path, places, state, report.fixes_seen)
     report.fixes += store_new([one for one in shown if one.is_repeated], store, options, places, report)
@@ -217,12 +206,32 @@ def _learn_from(
         for one in (one for one in sure if one.id in there):
             learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at))
         if is_all:
-            fixes.note_shown(state, shown)
+            fixes.note_shown(state, shown, refuted)
             size = reading.end if reading.has_more else file.size
             learned.note_read(state, file.path, learned.ReadSoFar(size, reading.end, digest), heard)
         state.commit()
         return is_all and reading.has_more
     return False
+
+
+def _proposals_of(
+    turns: "Sequence[TypedTurn]",
+    path: str,
+    options: LearningOptions,
+    places: Places,
+    report: LearningReport,
+    pace: "Pace",
+) -> "Iterator[Proposal]":
+    """Yield what turns may be worth: of the time, the places and the kinds that are wanted."""
+    for turn in turns:
+        pace.pause()
+        owner = places.owner_of(turn.folder)
+        if places.is_left_out(turn.folder, owner):
+            report.left_out += 1
+        elif not turn.at or turn.at >= options.since:
+            one = proposals.propose(turn, path, owner, options.fit)
+            if one and one.kind not in options.never:
+                yield one
 
 
 def _is_sure(one: Proposal, fit: Fit) -> bool:
@@ -290,12 +299,9 @@ def _raise_repeated(
     for erased in store.purged_sections(list(unsure)) if store else ():
         del unsure[erased]
     new = {one.id: one for one in report.proposed}
-    stored = {
-        memory.id: memory
-        for memory in (store.all((PENDING, "active", "deleted")) if store else ())
-        if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST
-    }
-    known = sorted(stored.values(), key=lambda one: (_READING_ORDER.index(one.status), one.created_at, one.id))
+    stored = _said_before(store)
+    # what was unsure keeps its place once it is proposed: whoever is killed over this comes to the same groups again
+    known = [one for one in stored.values() if one.id not in unsure or one.status not in (PENDING, ASIDE)]
     fresh = sorted((one for one in new.values() if one.id not in stored), key=lambda one: (one.turn.at, one.id))
     said = [
         *(_utterance_of_memory(memory, state) for memory in known),
@@ -304,6 +310,8 @@ def _raise_repeated(
     ]
     for group in repetition.find_repeated(said, pace):
         first = group.said[0].key
+        if first in stored and stored[first].status == ASIDE:
+            continue
         if first in stored and stored[first].status == "deleted":  # the person has dropped it, in whatever words
             if store and not options.dry_run:
                 _set_aside(store, [other.key for other in group.said[1:]], first)
@@ -324,6 +332,21 @@ def _raise_repeated(
             _set_aside(store, [other.key for other in group.said[1:] if other.key in stored], first)
         repeats = {other.key for other in group.said[1:]}
         report.proposed = [other for other in report.proposed if other.id not in repeats]
+
+
+def _said_before(store: "Store | None") -> "dict[str, Memory]":
+    """Return what came from sessions in the person's words, in the order in which it stands for others, by id.
+
+    What was set aside counts as long as that is there which stands for it: a session has said it.
+    """
+    found = {
+        memory.id: memory
+        for memory in (store.all((PENDING, ASIDE, "active", "deleted")) if store else ())
+        if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST
+    }
+    counting = [one for one in found.values() if one.status != ASIDE or one.superseded_by in found]
+    counting.sort(key=lambda one: (_READING_ORDER.get(one.status, len(_READING_ORDER)), one.created_at, one.id))
+    return {one.id: one for one in counting}
 
 
 def _found_again(
@@ -365,9 +388,9 @@ def _in_context(one: Proposal, options: LearningOptions) -> Proposal:
 
 def _set_aside(store: "Store", ids: "Sequence[str]", first: str) -> None:
     """Let one proposal stand for others of its meaning, as long as nobody has said anything about these."""
-    waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING]
+    waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING and id_ != first]
     if waiting and first in store.by_ids([first]):
-        store.modify(waiting, lambda memory: memory.replaced(status="superseded", superseded_by=first))
+        store.modify(waiting, lambda memory: memory.replaced(status=ASIDE, superseded_by=first))
 
 
 def _utterance(one: Proposal) -> repetition.Utterance:

@@ -12,14 +12,19 @@ if TYPE_CHECKING:
 class Places:
     """The folders in which sessions ran, and whose they are."""
 
-    __slots__ = ("_found", "_left_out")
+    __slots__ = ("_found", "_is_left_out", "_left_out")
 
     def __init__(self, left_out: "Sequence[str]") -> None:
-        self._left_out = {project.identity_of(os.path.expanduser(name)) for name in left_out}
+        named = [project.identity_of(os.path.expanduser(name)) for name in left_out]
+        self._left_out = {*named, *(os.path.realpath(name) for name in named if os.path.isabs(name))}
         self._found: dict[str, project.Project | None] = {}
+        self._is_left_out: dict[tuple[str, str | None], bool] = {}
 
     def owner_of(self, folder: str) -> str | None:
-        """Return the identity of a folder's project; None outside of any, and the folder itself where that is gone."""
+        """Return the identity of a folder's project; None outside of any, and the folder itself where that is gone.
+
+        A folder that is gone is taken for the project's that it would lie in: a worktree for a task is soon removed.
+        """
         if not folder:
             return None
         if at := self._project(folder):
@@ -39,18 +44,27 @@ class Places:
         return None if self.is_left_out(folder, at.identity if at else None) else at
 
     def root_of(self, folder: str) -> str | None:
-        """Return the root of a folder's project, None outside of any."""
+        """Return the root of a folder's project, None outside of any, and of a folder that is gone."""
         at = self._project(folder) if folder else None
-        return at.root if at else None
+        return at.root if at and os.path.isdir(folder) else None
 
     def is_left_out(self, folder: str, owner: str | None) -> bool:
         """Return whether the person wants nothing learned from what is said in a folder."""
+        if not self._left_out:
+            return False
+        if (folder, owner) not in self._is_left_out:
+            self._is_left_out[folder, owner] = self._lies_in_left_out(folder, owner)
+        return self._is_left_out[folder, owner]
+
+    def _lies_in_left_out(self, folder: str, owner: str | None) -> bool:
         at = self._project(folder) if folder else None
         names = {owner, *(at.names if at else ())}
-        path = os.path.join(os.path.normpath(folder), "") if folder else ""
-        return bool(names & self._left_out) or any(path.startswith(os.path.join(name, "")) for name in self._left_out)
+        if names & self._left_out or not folder:
+            return bool(names & self._left_out)
+        paths = [os.path.join(path, "") for path in (os.path.normpath(folder), os.path.realpath(folder))]
+        return any(path.startswith(os.path.join(name, "")) for name in self._left_out for path in paths)
 
     def _project(self, folder: str) -> project.Project | None:
         if folder not in self._found:
-            self._found[folder] = project.find(folder) if os.path.isdir(folder) else None
+            self._found[folder] = project.find(folder) if os.path.isabs(folder) else None
         return self._found[folder]

@@ -15,21 +15,27 @@ from subcog_hooks.redaction.redact import redact
 Removed = tuple[tuple[str, int], ...]
 TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of it; and that of what another program says came from one
 MOST_EVIDENCE = 500  # characters
+BY_PERSON = "person"  # whose words a line of `learn --jsonl` has
 
 
 class Proposal:
     """A turn that may be worth remembering.
 
-    removed: secrets and private spans that were in the turn; worth: the judgement on it; owner: its project's identity, None
-    outside of any; sessions: how many said it; since: when first, milliseconds since the epoch; known_at: when there was enough
-    to propose it.
+    id: of its memory, which follows from when it was said and what: in a fork of a session it is the same; turn, worth: the
+    turn's beginning and the judgement on it, without what thousands of them have no room for; removed: secrets and private
+    spans that were in the turn; owner: its project's identity, None outside of any; sessions: how many said it; since: when
+    first, milliseconds since the epoch; known_at: when there was enough to propose it.
     """
 
-    __slots__ = ("certainty", "kind", "known_at", "owner", "path", "removed", "scope", "sessions", "since", "turn", "worth")
+    __slots__ = (
+        *("certainty", "id", "kind", "known_at", "owner", "path", "removed", "scope", "sessions", "since", "turn"),
+        "worth",
+    )
 
     def __init__(self, turn: TypedTurn, worth: JudgedTurn, path: str, owner: str | None) -> None:
-        self.turn = turn
-        self.worth = worth
+        self.id = self._id_of(turn, turn.text)
+        self.turn = turn.with_text(turn.text[:MOST_EVIDENCE])
+        self.worth = JudgedTurn(worth.certainty, worth.text, {}, worth.corrects)
         self.path = path
         self.kind = kinds.kind_of(turn, worth)
         self.scope = "project" if owner and kinds.scope_of(worth, self.kind) == "project" else "user"
@@ -40,13 +46,9 @@ class Proposal:
         self.since = turn.at
         self.known_at = turn.at
 
-    @property
-    def id(self) -> str:
-        """The id of its memory, which follows from when it was said and what: in a fork of a session it is the same."""
-        return self._id_of(self.turn.text)
-
-    def _id_of(self, words: str) -> str:
-        said = self.turn.at or self.turn.uuid or f"{self.turn.session}:{self.turn.offset}"
+    @staticmethod
+    def _id_of(turn: TypedTurn, words: str) -> str:
+        said = turn.at or turn.uuid or f"{turn.session}:{turn.offset}"
         return SECTION + hash_content(f"{FROM_SESSION}{said}\0{words}")[:12]
 
     @property
@@ -76,7 +78,7 @@ class Proposal:
         return Row(memory, has_id=True, is_section=True)
 
     def line(self) -> dict[str, object]:
-        """Return it as a line of `learn --jsonl`."""
+        """Return it as a line of `learn --jsonl`; all lines have the same fields."""
         return {
             "session": self.turn.session,
             "uuid": self.turn.uuid,
@@ -85,7 +87,8 @@ class Proposal:
             "kind": self.kind,
             "scope": self.scope,
             "score": self.certainty,
-            "evidence": self.turn.text[:MOST_EVIDENCE],
+            "evidence": self.turn.text,
+            "by": BY_PERSON,
         }
 
     def _paths(self, root: str | None) -> tuple[str, ...]:
@@ -116,14 +119,11 @@ class WrittenProposal(Proposal):
         super().__init__(shown.turn, JudgedTurn(shown.certainty, written.memory, {}), path, owner)
         self.kind = written.kind
         self.scope = "project" if owner and written.scope == "project" else "user"
+        # it follows from the words that it quotes: asked again, a model may put it otherwise
+        self.id = self._id_of(shown.turn, f"{written.quote}\0{MODEL}")
         self.quote = written.quote
         self.questions = written.questions
         self.by = by
-
-    @property
-    def id(self) -> str:
-        """The id of its memory, which follows from the words that it quotes: asked again, a model may put it otherwise."""
-        return self._id_of(f"{self.quote}\0{MODEL}")
 
     def row(self, root: str | None, now: int) -> Row:
         """Return it as a row of an import, marked as a model's."""
@@ -133,7 +133,7 @@ class WrittenProposal(Proposal):
         return row
 
     def line(self) -> dict[str, object]:
-        """Return it as a line of `learn --jsonl`, with who has written it."""
+        """Return it as a line of `learn --jsonl`; how sure it is says the floor, of the turn that it quotes."""
         return {**super().line(), "evidence": self.quote, "by": self.by}
 
 

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
+from subcog_hooks.redaction.redact import redact
+from subcog_hooks.text.typed import FENCES
 
 Row = Mapping[str, object]
 
 MAX_TURN = 20_000  # characters of a turn that are kept: what is longer was pasted, and head and tail of it tell
-NO_MEMORY = "[nomem]"  # the person wants a prompt to have nothing to do with memories
+NO_MEMORY = "[nomem]"  # the person wants a prompt to have nothing to do with memories, or the session that it begins
 
 _SOURCES = {"typed": TYPED, "queued": QUEUED, "suggestion_accepted": ACCEPTED}  # by `promptSource`
 _NOT_THE_PERSON = (
@@ -29,6 +31,7 @@ _CUT_OUT = (  # elements that editors, the client and we put into a prompt
     *("system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "subcog-memories", "new-diagnostics"),
     "local-command-caveat",
 )
+_BY_THE_PERSON = "user-rejected"  # of the reasons for which newer clients say that a call did not run
 _OF_PROGRAMS = ("sdk-py", "sdk-ts")  # the entry points of programs that drive the client
 _MAX_READ = 1_000_000  # characters of a text in which elements are looked for
 _INTERRUPTED = "[request interrupted by user"
@@ -47,6 +50,16 @@ def words_in(row: Row) -> list[tuple[str, str]]:
     >>> words_in({"type": "user", "message": {"role": "user", "content": "<tick>"}})
     []
     """
+    return [(kind, _kept_of(text)) for kind, text in _typed_in(row) if NO_MEMORY not in text]
+
+
+def marks_off(row: Row) -> bool | None:
+    """Return whether what the person typed in a row wants nothing to do with memories; None where nothing was typed."""
+    typed = _typed_in(row)
+    return any(NO_MEMORY in text for _, text in typed) if typed else None
+
+
+def _typed_in(row: Row) -> list[tuple[str, str]]:
     if any(row.get(name) for name in _NOT_THE_PERSON):
         return []
     if row.get("type") == "user":
@@ -57,7 +70,27 @@ def words_in(row: Row) -> list[tuple[str, str]]:
         found = [(QUEUED, _typed_part(text_of(row.get("content")))[1])]
     else:
         found = []
-    return [(kind, text[:MAX_TURN]) for kind, text in found if text and NO_MEMORY not in text]
+    return [(kind, text) for kind, text in found if text]
+
+
+def _kept_of(text: str) -> str:
+    """Return a text, or head and tail of a long one: without secrets, since half of one would look like none.
+
+    >>> log = "it failed\\n" * 4_000
+    >>> kept = _kept_of(f"look at this:\\n{log}never use npm")
+    >>> len(kept) <= MAX_TURN, kept[:13], kept[-13:]
+    (True, 'look at this:', 'never use npm')
+    """
+    if len(text) <= MAX_TURN:
+        return text
+    text = redact(text).text
+    if len(text) <= MAX_TURN:
+        return text
+    half = MAX_TURN // 2 - len(FENCES[0]) - 2
+    head, tail = text[:half].rpartition("\n")[0] or text[:half], text[-half:].partition("\n")[2]
+    dropped = text[len(head) : len(text) - len(tail)]
+    is_open = sum(line.lstrip().startswith(FENCES) for line in dropped.splitlines()) % 2  # code stays code
+    return f"{head}\n{FENCES[0]}\n{tail}" if is_open else f"{head}\n{tail}"
 
 
 def says_who_typed(row: Row) -> bool:
@@ -65,6 +98,11 @@ def says_who_typed(row: Row) -> bool:
     attachment = row.get("attachment")
     told = (row, attachment) if isinstance(attachment, Mapping) else (row,)
     return any(name in fields for fields in told for name in ("origin", "promptSource"))
+
+
+def says_who_refused(row: Row) -> bool:
+    """Return whether a row is of a client that notes why a call did not run, and it was the person's doing."""
+    return row.get("toolDenialKind") == _BY_THE_PERSON
 
 
 def is_refusal(row: Row) -> bool:
@@ -86,8 +124,7 @@ def _words_of_user(row: Row) -> list[tuple[str, str]]:
     content = _content_of(row)
     results = [block for block in _blocks(content) if block.get("type") == "tool_result"]
     if results:
-        answers = [_answer_in(text_of(block.get("content"))) for block in results if block.get("is_error")]
-        return [(ANSWER, text) for text in answers if text]
+        return [(ANSWER, text) for text in _answers_in(row, results) if text]
     kind = _kind_told(row)
     if not kind or "toolUseResult" in row:
         return []
@@ -109,12 +146,22 @@ def _words_of_attachment(row: Row) -> list[tuple[str, str]]:
 def _kind_told(row: Row) -> str:
     """Return how a row came by what it says itself, "" where that was not by the person."""
     origin, source = row.get("origin"), row.get("promptSource")
-    if isinstance(origin, Mapping) and origin.get("kind") != "human":
+    if origin is not None and not (isinstance(origin, Mapping) and origin.get("kind") == "human"):
         return ""
     if source is None:
         is_programs = origin is None and str(row.get("entrypoint", "")).startswith(_OF_PROGRAMS)
         return "" if is_programs else TYPED
     return _SOURCES.get(source, "") if isinstance(source, str) else ""
+
+
+def _answers_in(row: Row, results: Sequence[Row]) -> list[str]:
+    """Return what the person said to the tool calls of a row's results, "" for nothing."""
+    feedback = row.get("userFeedback")
+    if says_who_refused(row) and isinstance(feedback, str):
+        return [feedback.strip()]
+    if "toolDenialKind" in row and not says_who_refused(row):
+        return []
+    return [_answer_in(text_of(block.get("content"))) for block in results if block.get("is_error")]
 
 
 def _answer_in(result: str) -> str:
@@ -139,7 +186,8 @@ def _typed_part(text: str) -> tuple[str, str]:
     if start.startswith("<user-memory-input>"):
         return NOTE, _inside(text, "user-memory-input").strip()
     if len(text) > _MAX_READ:
-        text = text[:_MAX_READ].rpartition("<")[0]  # no half of an element is taken for words
+        head = text[:_MAX_READ]
+        text = head.rpartition("<")[0] or head  # no half of an element is taken for words
     for name in _CUT_OUT:
         text = _without(text, name)
     return "", text.strip()

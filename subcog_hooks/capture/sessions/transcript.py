@@ -8,8 +8,9 @@ back all of its session that stands before it, and nothing of another session in
 import json
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import takewhile
 from typing import BinaryIO
 
 from subcog_hooks.capture.compose import storable
@@ -18,10 +19,15 @@ from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSE
 from subcog_hooks.pace import FULL_PACE, Pace
 
 MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the client's largest hold a picture
+LONG_ROW = 2 * 1024 * 1024  # bytes of a row whose texts are cut before it is parsed: one emoji makes four bytes of each letter
+MOST_OF_TEXT = 500_000  # bytes of a text in such a row
+_LONGEST_ESCAPE = 12  # bytes, of a pair of surrogates
+_BACKSLASH = ord("\\")
 MOST_ROWS = 300_000  # of a transcript whose parents are known at a time: 40 MB
 MOST_TURNS, MOST_CHARACTERS = 2_000, 10_000_000  # that are read at a time; the next reading goes on behind them
 _FOREIGN = "mcp__"  # begins the names of tools whose results other programs write
 LOOK_BACK = 256 * 1024  # bytes before the place where reading goes on, for what stood before the first turn there
+MOST_OF_BEGINNING = 4 * 1024 * 1024  # bytes in which a session's first prompt is looked for
 _CALLS_KEPT = 50  # tool calls whose results are waited for
 _CHANGING = ("edit", "write", "replace", "patch", "create_file")  # in the names of tools that change files
 _NOT_CHANGING = "todo"
@@ -31,20 +37,19 @@ _PATHS = ("file_path", "notebook_path", "path")
 class TranscriptReading:
     """The outcome of reading a transcript.
 
-    fixes: commands that failed and then worked in another form; end: bytes up to the last whole row that was read; damaged:
-    rows that are none; has_more: it was too much for one reading.
+    fixes: commands that failed and then worked in another form; worked: the commands that worked, each with its folder; end:
+    bytes up to the last whole row that was read; damaged: rows that are none; has_more: it was too much for one reading.
     """
 
-    __slots__ = ("damaged", "end", "fixes", "has_more", "turns")
+    __slots__ = ("damaged", "end", "fixes", "has_more", "turns", "worked")
 
-    def __init__(
-        self, turns: list[TypedTurn], fixes: list[attempts.Fix], end: int, damaged: int, *, has_more: bool = False
-    ) -> None:
-        self.turns = turns
-        self.fixes = fixes
-        self.end = end
-        self.damaged = damaged
-        self.has_more = has_more
+    def __init__(self, reader: "_Reader") -> None:
+        self.turns = reader.turns_said()
+        self.fixes = reader.fixes()
+        self.worked = reader.worked()
+        self.end = reader.end
+        self.damaged = reader.damaged
+        self.has_more = reader.is_full
 
 
 def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading:
@@ -52,9 +57,20 @@ def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading
 
     start: bytes, the end of a reading before; pace: asked for a pause before each row.
     """
-    reader = _Reader(os.path.basename(path).removesuffix(".jsonl"))
+    reader = _read_from(path, max(0, start - LOOK_BACK), start, pace)
+    if reader.misses_parent:  # the person went back to what stands before that: only the whole tells what was taken back
+        reader = _read_from(path, 0, start, pace)
+    reader.end = max(reader.end, start)
+    return TranscriptReading(reader)
+
+
+def _read_from(path: str, at: int, start: int, pace: Pace) -> "_Reader":
+    """Return what has read a transcript from `at` on, bytes. start: of the rows that are new."""
+    reader = _Reader(os.path.basename(path).removesuffix(".jsonl"), is_whole=not at)
     with open(path, "rb") as file:
-        at = max(0, start - LOOK_BACK)
+        if at:
+            last = min(at, MOST_OF_BEGINNING)
+            reader.see_beginning(line for _, _, line in takewhile(lambda one: one[1] <= last, _lines(file, 0)))
         file.seek(at)
         if at:
             at += len(file.readline(MAX_ROW))
@@ -62,10 +78,9 @@ def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading
             reader.end = end
             pace.pause()
             reader.take(line, offset, is_new=offset >= start)
-            if reader.is_full:
+            if reader.is_full or reader.misses_parent:
                 break
-    reader.end = max(reader.end, start)
-    return TranscriptReading(reader.turns_said(), reader.fixes(), reader.end, reader.damaged, has_more=reader.is_full)
+    return reader
 
 
 def read_row(path: str, place: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
@@ -110,17 +125,53 @@ def _lines(file: BinaryIO, at: int) -> Iterator[tuple[int, int, bytes]]:
 def _is_whole(line: bytes) -> bool:
     """Return whether a line without an end is a row: half of one is no JSON."""
     try:
-        return isinstance(json.loads(line), dict)
+        return isinstance(_parsed(line), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _parsed(line: bytes) -> object:
+    """Return what a line says in JSON, of a long one with its texts cut. Raises ValueError, RecursionError."""
+    return json.loads(line if len(line) <= LONG_ROW else _with_texts_cut(line))
+
+
+def _with_texts_cut(line: bytes) -> bytes:
+    """Return a line of JSON in which no text has more than MOST_OF_TEXT bytes."""
+    parts = []
+    at, begin = 0, line.find(b'"')
+    while begin >= 0:
+        end = line.find(b'"', begin + 1)
+        while end >= 0 and _is_escaped(line, end):
+            end = line.find(b'"', end + 1)
+        if end < 0:
+            break
+        if end - begin > MOST_OF_TEXT:
+            kept = line[begin : begin + MOST_OF_TEXT]
+            escape = kept.rfind(b"\\", len(kept) - _LONGEST_ESCAPE)
+            kept = kept if escape < 0 or _is_escaped(kept, escape) else kept[:escape]
+            parts += [line[at:begin], kept.decode("utf-8", "ignore").encode()]
+            at = end
+        begin = line.find(b'"', end + 1)
+    return b"".join([*parts, line[at:]])
+
+
+def _is_escaped(line: bytes, place: int) -> bool:
+    """Return whether an odd number of backslashes stands before a place."""
+    first = place
+    while first and line[first - 1] == _BACKSLASH:
+        first -= 1
+    return (place - first) % 2 == 1
 
 
 class _Reader:
     """The state of reading one transcript. A stretch is a prompt with all that came of it, up to the next prompt."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, is_whole: bool = True) -> None:
+        """is_whole: nothing stands before what is read, so that an unknown parent is one that can not be read."""
         self.end = 0
         self.damaged = 0
+        self.misses_parent = False  # a prompt goes on from a row before what is read
+        self._is_whole = is_whole
         self._name = name
         self._turns: list[tuple[int, TypedTurn]] = []  # each with its stretch
         self._noted_as_queued: list[tuple[int, TypedTurn]] = []  # by old clients, and by new ones once more
@@ -136,16 +187,37 @@ class _Reader:
         self._characters = 0
         self._folder = ""  # of the last row that names one
         self._says_who_typed = False  # the client is so new that its rows do
+        self._begun: dict[str, bool] = {}  # whether its first prompt marks a session off, by the session's id
 
     @property
     def is_full(self) -> bool:
         """Return whether so much was read that the rest has to wait for another reading."""
         return len(self._turns) + len(self._noted_as_queued) >= MOST_TURNS or self._characters >= MOST_CHARACTERS
 
+    def see_beginning(self, lines: Iterable[bytes]) -> None:
+        """Note whether the person has marked a session off, by the rows with which its transcript begins."""
+        for line in lines:
+            try:
+                row = _parsed(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(row, dict) and not row.get("isSidechain"):
+                self._see_mark(row)
+            if self._begun:
+                return
+
+    def _see_mark(self, row: Mapping[str, object]) -> None:
+        session = self._session_of(row)
+        if session not in self._begun and (is_off := rows.marks_off(row)) is not None:
+            self._begun[session] = is_off
+
+    def _session_of(self, row: Mapping[str, object]) -> str:
+        return storable(_text(row, "sessionId") or self._name)
+
     def take(self, line: bytes, offset: int, *, is_new: bool) -> None:
         """Read one row."""
         try:
-            row = json.loads(line)
+            row = _parsed(line)
         except (ValueError, RecursionError):
             self.damaged += bool(line.strip()) or not line
             return
@@ -156,7 +228,8 @@ class _Reader:
             return
         self._folder = _text(row, "cwd") or self._folder
         self._says_who_typed = self._says_who_typed or rows.says_who_typed(row)
-        words = [one for one in rows.words_in(row) if one[0] != ANSWER or not self._is_foreign(row)]
+        self._see_mark(row)
+        words = [one for one in rows.words_in(row) if one[0] != ANSWER or self._is_answered(row)]
         self._place(row, begins=bool(words) and words[0][0] != ANSWER)
         for kind, text in words:
             turn = self._turn(row, kind, text, offset)
@@ -168,10 +241,14 @@ class _Reader:
 
     def fixes(self) -> list[attempts.Fix]:
         """Return the commands that failed and then worked in another form."""
-        return self._attempts.fixes()
+        return [fix for fix in self._attempts.fixes() if not self._begun.get(fix.session)]
+
+    def worked(self) -> Mapping[str, str]:
+        """Return the commands that worked, each with the folder it first did so in."""
+        return self._attempts.worked()
 
     def turns_said(self) -> list[TypedTurn]:
-        """Return the turns that were not taken back, each once."""
+        """Return the turns that were not taken back, each once, of sessions that are not marked off."""
         on_the_way = set()
         stretch = self._last
         while stretch >= 0:
@@ -181,7 +258,7 @@ class _Reader:
         known = {turn.text for turn in said}
         queued = [] if self._says_who_typed else self._noted_as_queued  # where rows say it, those of the queue say nothing more
         said += [turn for stretch, turn in queued if stretch in on_the_way and turn.text not in known]
-        return sorted(said, key=lambda turn: turn.offset)
+        return sorted((turn for turn in said if not self._begun.get(turn.session)), key=lambda turn: turn.offset)
 
     def _place(self, row: Mapping[str, object], *, begins: bool) -> None:
         """Find the stretch that a row lies in. begins: with it a new one begins."""
@@ -198,6 +275,8 @@ class _Reader:
             stretch = self._base if begins or not self._stretch_of else self._last
         else:
             stretch = self._stretch_of.get(hash(behind), self._last)
+            is_unknown = begins and bool(self._stretch_of) and hash(behind) not in self._stretch_of
+            self.misses_parent = self.misses_parent or (is_unknown and not self._is_whole)
         if begins:
             self._stretch_before.append(stretch)
             stretch = len(self._stretch_before) - 1
@@ -216,7 +295,7 @@ class _Reader:
             before,
             kind=kind,
             uuid=_text(row, "uuid"),
-            session=_text(row, "sessionId") or self._name,
+            session=self._session_of(row),
             at=_milliseconds(_text(row, "timestamp")),
             folder=_text(row, "cwd") or self._folder,
             branch=_text(row, "gitBranch"),
@@ -226,10 +305,12 @@ class _Reader:
         self._count += 1
         return turn
 
-    def _is_foreign(self, row: Mapping[str, object]) -> bool:
-        """Return whether a row holds the result of a tool of other programs, which may say that the person refused it."""
-        results = {block.get("tool_use_id") for block in _blocks_of(row) if block.get("type") == "tool_result"}
-        return any(identifier in results and call.tool.startswith(_FOREIGN) for identifier, call in self._calls)
+    def _is_answered(self, row: Mapping[str, object]) -> bool:
+        """Return whether a row may hold the person's answer: tools of other programs print, too, that they were refused."""
+        if rows.says_who_refused(row):
+            return True
+        own = {identifier for identifier, call in self._calls if not call.tool.startswith(_FOREIGN)}
+        return own >= {_text(block, "tool_use_id") for block in _blocks_of(row) if block.get("type") == "tool_result"}
 
     def _call_answered(self, row: Mapping[str, object]) -> Before:
         """Return the call that the person refused in this row."""
@@ -262,7 +343,7 @@ class _Reader:
         told = row.get("toolUseResult")
         if isinstance(told, Mapping) and told.get("interrupted"):
             return
-        session = storable(_text(row, "sessionId") or self._name)[: attempts.MAX_ID]
+        session = self._session_of(row)[: attempts.MAX_ID]
         at, uuid = _milliseconds(_text(row, "timestamp")), storable(_text(row, "uuid"))
         ended = attempts.Ended(session, at, uuid, offset, is_new)
         printed = rows.text_of(block.get("content"))

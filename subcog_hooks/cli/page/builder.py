@@ -14,8 +14,9 @@ from typing import NamedTuple
 from subcog_hooks.cli.support.output import safe
 from subcog_hooks.hooks.sanitise import cut
 
-MOST_ROWS = 10_000  # of a table; a browser sorts so many in a blink
-MOST_BYTES = 4_000_000  # of a table's rows, whatever stands in them
+MOST_ROWS = 10_000  # of a table
+MOST_BYTES = 4_500_000  # of the rows of all tables of a page, whatever stands in them
+ROWS_AT_ONCE = 500  # that are laid out before the person asks for all, as the style has it: 10,000 took a browser three seconds
 MOST_SHOWN, SHOWN_OF_MANY = 240, 120  # characters of a cell, and of one among many rows
 MANY_ROWS = 2_000
 MOST_MASKED = 4_000  # characters of a text that are looked through for secrets, of which the first ones are shown
@@ -51,6 +52,7 @@ class Page:
         self._parts = [
             f'<header><div><h1>{self._title}</h1><p>{shown(about)}</p></div><button id="theme">dark / light</button></header>'
         ]
+        self._room = MOST_BYTES
 
     def add_figures(self, figures: Sequence[tuple[str, str]]) -> None:
         """Add figures, each behind its name."""
@@ -62,24 +64,25 @@ class Page:
         self._parts.append(f"<h2>{shown(title)}</h2>" + (f"<p>{shown(note)}</p>" if note else ""))
 
     def add_table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-        """Add a table, of at most MOST_ROWS rows and MOST_BYTES. Said is how many are left out."""
+        """Add a table, of at most MOST_ROWS rows and what is left of MOST_BYTES. Said is how many are left out."""
         if not rows:
             self._parts.append("<p>None.</p>")
             return
         head = "".join(f'<th scope="col"{_class_of(column)}><button>{shown(column.title)}</button></th>' for column in columns)
         most = SHOWN_OF_MANY if len(rows) > MANY_ROWS else MOST_SHOWN
-        lines, size = [], 0
+        lines = []
         for row in rows[:MOST_ROWS]:
             line = (
                 "<tr>" + "".join([_cell(value, column, most) for value, column in zip(row, columns, strict=True)]) + "</tr>\n"
             )
-            size += len(line.encode())
-            if size > MOST_BYTES:
+            if (size := len(line.encode())) > self._room:
                 break
+            self._room -= size
             lines.append(line)
         field = '<input type="search" placeholder="filter" aria-label="filter">' if len(rows) >= LEAST_FILTERED else ""
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        self._parts.append(f'{field}<div class="wide">{table}</div>')
+        more = f'<label><input type="checkbox">all {len(lines):,} rows</label>' if len(lines) > ROWS_AT_ONCE else ""
+        self._parts.append(f'<section>{field}{more}<div class="wide">{table}</div></section>')
         if len(rows) > len(lines):
             self._parts.append(f"<p>Of {len(rows):,} the first {len(lines):,} are shown.</p>")
 

@@ -21,14 +21,23 @@ for (const table of document.querySelectorAll("table")) {
       body.replaceChildren(...rows.map(([, row]) => row));
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", turns === 1 ? "ascending" : "descending");
+      table.dispatchEvent(new Event("sorted", { bubbles: true }));
     });
   }
 }
-for (const field of document.querySelectorAll("input")) {
-  field.addEventListener("input", () => {
+for (const field of document.querySelectorAll("input[type=search]")) {
+  const section = field.closest("section");
+  const all = section.querySelector("input[type=checkbox]");
+  const filter = () => {
     const sought = field.value.toLowerCase();
-    for (const row of field.nextElementSibling.querySelector("tbody").rows) {
-      row.hidden = !row.textContent.toLowerCase().includes(sought);
+    if (!sought && !section.hasAttribute("data-sought")) return;
+    let left = sought && all && !all.checked ? 500 : Infinity;
+    section.toggleAttribute("data-sought", sought !== "");
+    for (const row of section.querySelector("tbody").rows) {
+      row.hidden = !row.textContent.toLowerCase().includes(sought) || left-- <= 0;
     }
-  });
+  };
+  field.addEventListener("input", filter);
+  section.addEventListener("sorted", filter);
+  all?.addEventListener("change", filter);
 }

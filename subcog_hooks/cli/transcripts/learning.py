@@ -5,7 +5,9 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
+from subcog_hooks import log
 from subcog_hooks.capture.sessions import files, transcript
 from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
@@ -24,7 +26,7 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.pace import Pace
 from subcog_hooks.paths import Home
 from subcog_hooks.redaction.redact import describe, redact
-from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING
+from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING, names_no_place
 from subcog_hooks.state import learnable, learned
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.learned import Said
@@ -64,7 +66,11 @@ def found_all(folder: str | None) -> list[TranscriptFile]:
         return []  # the client has not been used yet
     if not os.path.isdir(at):
         raise UsageError(f"{at} is no folder", "name the folder of the transcripts, as --transcripts DIR")
-    return files.find(at)
+    return files.find(at, _tell_unread)
+
+
+def _tell_unread(error: OSError) -> None:
+    terminal.complain(f"subcog: {safe(str(error.filename))} can not be read: {error.strerror}")
 
 
 def age(text: str | None, now: int) -> int:
@@ -88,7 +94,12 @@ def options(since: str | None, *, dry_run: bool) -> LearningOptions:
 
 def left_out() -> list[str]:
     """Return the projects and folders to which nobody is to listen. Raises ConfigError."""
-    return _names_in(LEFT_OUT)
+    for name in (names := _names_in(LEFT_OUT)):
+        if names_no_place(name):
+            raise ConfigError(
+                f"{LEFT_OUT} has {safe(name)!r}", "give a folder's whole path, or a project as github.com/acme/shop"
+            )
+    return names
 
 
 def _never() -> list[str]:
@@ -146,6 +157,8 @@ def at_rest(home: Home, breath: Pace) -> str:
         count = len(report.proposed) + len(report.fixes)
         if count and store and not only_counts:
             session.follow(store)
+    for problem in report.problems[:SHOWN_FAULTS]:
+        log.write(home, f"learning at rest: {problem}")
     if not report.is_cut_short:
         _note_learnable(home, count if only_counts else 0, stamp)
     if not report.read:
@@ -196,42 +209,85 @@ def how_said() -> dict[str, Said]:
         state.close()
 
 
+class TurnAmongOthers(NamedTuple):
+    """A turn, and those that the person typed before and after it in the session, None where there are none."""
+
+    before: TypedTurn | None
+    turn: TypedTurn
+    after: TypedTurn | None
+
+
 def turn_of(memory: Memory) -> TypedTurn | None:
     """Return the turn that a memory is out of, None where its transcript is gone."""
+    found = turn_among_others(memory)
+    return found.turn if found else None
+
+
+def turn_among_others(memory: Memory) -> TurnAmongOthers | None:
+    """Return the turn that a memory is out of with those around it, None where its transcript is gone."""
     path, _, row = memory.source.removeprefix(FROM_SESSION).rpartition(":")
     if not is_from_session(memory) or files.at_path(path) is None:  # another program's word is no path to be opened
         return None
+    before: TypedTurn | None = None
+    found: TypedTurn | None = None
+    try:
+        for turn in _turns_in(path):
+            if found:
+                return TurnAmongOthers(before, found, turn if turn.session == found.session else None)
+            if row in (turn.uuid, str(turn.offset)):
+                found = turn
+                before = before if before and before.session == turn.session else None
+            else:
+                before = turn
+    except OSError:
+        return None
+    return TurnAmongOthers(before, found, None) if found else None
+
+
+def _turns_in(path: str) -> Iterator[TypedTurn]:
+    """Yield the turns of a transcript, however many there are. Raises OSError."""
     at, has_more = 0, True
     while has_more:
-        try:
-            reading = transcript.read(path, at)
-        except OSError:
-            return None
-        for turn in reading.turns:
-            if row in (turn.uuid, str(turn.offset)):
-                return turn
+        reading = transcript.read(path, at)
+        yield from reading.turns
         at, has_more = reading.end, reading.has_more
-    return None
 
 
 def told_of(memory: Memory, said: Said | None) -> list[tuple[str, str]]:
-    """Return what a person should know of a proposal, each by its name: how sure it is, the turn, what stood before."""
+    """Return what a person should know of a proposal, each by its name: how sure it is, the turn, what was around it."""
     lines = []
     if memory.trust == TOOL_TRUST:
         return [("shown", f"by {said.sessions} sessions since {day(said.since)}")] if said and said.since else []
     if said:
         often = f", said in {said.sessions} sessions since {day(said.since)}" if said.sessions > 1 and said.since else ""
         lines.append(("certainty", f"{said.certainty:.2f}{often}"))
-    turn = turn_of(memory)
-    if turn is None:
+    among = turn_among_others(memory)
+    if among is None:
         return lines
-    before = turn.before
-    if call := " ".join(filter(None, (before.tool, before.path or before.command))):
-        became = f" ({before.outcome})" if before.outcome else ""
-        lines.append(("behind", f"{redact(call).text[:SHOWN_CALL]}{became}"))
-    if " ".join(turn.text.split()) != memory.content:
-        lines.append(("turn", " ".join(redact(turn.text).text.split())[:SHOWN_TURN]))
+    if among.before:
+        lines.append(("before", _shown(among.before.text, SHOWN_CALL)))
+    if call := _told_call(among.turn):
+        lines.append(("behind", call))
+    if " ".join(among.turn.text.split()) != memory.content:
+        lines.append(("turn", _shown(among.turn.text, SHOWN_TURN)))
+    if among.after and (call := _told_call(among.after)):
+        lines.append(("then", call))
+    if among.after:
+        lines.append(("after", _shown(among.after.text, SHOWN_CALL)))
     return lines
+
+
+def _told_call(turn: TypedTurn) -> str:
+    """Return the tool call that stands before a turn, "" for none."""
+    before = turn.before
+    call = " ".join(filter(None, (before.tool, before.path or before.command)))
+    became = f" ({before.outcome})" if before.outcome else ""
+    return f"{_shown(call, SHOWN_CALL)}{became}" if call else ""
+
+
+def _shown(text: str, most: int) -> str:
+    """Return a text of a transcript as it may be shown: without secrets, in one line, `most` characters of it."""
+    return " ".join(redact(text).text.split())[:most]
 
 
 def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int) -> None:

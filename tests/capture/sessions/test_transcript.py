@@ -1,10 +1,14 @@
 """Reading transcripts: exactly what the person typed, with what stood before it, and nothing that anybody else wrote."""
 
+import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from subcog_hooks.capture.sessions import transcript
+from subcog_hooks.capture.sessions import rows, transcript
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED
 from tests.transcripts import Writer
 
@@ -187,6 +191,39 @@ def test_reading_goes_on_behind_what_was_read_and_knows_what_stood_there(written
     assert (turn.text, turn.before.path) == ("never in this folder", "/home/dev/shop/a.py")
 
 
+@given(
+    st.dictionaries(st.text("ab", max_size=8), st.text(st.sampled_from('a"\\\n\u00e9\U0001f600<'), max_size=90), max_size=4),
+    st.booleans(),
+)
+def test_of_a_long_row_long_texts_keep_their_beginning_and_short_ones_all(row: dict[str, str], is_ascii: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transcript, "LONG_ROW", 0)
+        patch.setattr(transcript, "MOST_OF_TEXT", 40)
+        line = json.dumps(row, ensure_ascii=is_ascii).encode()
+        read = transcript._parsed(line)
+    assert isinstance(read, dict)
+    assert list(read) == list(row)
+    for name, text in row.items():
+        whole, kept = (len(json.dumps(one, ensure_ascii=is_ascii).encode()) - 1 for one in (text, read[name]))
+        assert text.encode().startswith(read[name].encode("utf-8", "ignore"))
+        assert kept == whole if whole <= 40 else 40 - transcript._LONGEST_ESCAPE <= kept <= 40 + len("\\ud83d")
+
+
+def test_a_row_of_many_megabytes_takes_little_more_than_itself(written: Writer) -> None:
+    written.typed("never use npm")
+    written.result("\U0001f600" + "a log\n" * 2_000_000)
+    written.typed("\U0001f600" + "a log " * 300_000)
+    line = written.path.read_bytes().splitlines()[1]
+    tracemalloc.start()
+    row = transcript._parsed(line)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert isinstance(row, dict)
+    assert (row["uuid"], peak < 12_000_000 < len(line)) == ("s1-r1", True)
+    first, second = texts(written)
+    assert (first, second[1:7]) == ("never use npm", "a log ")
+
+
 def test_a_row_is_found_again_by_its_place(written: Writer) -> None:
     written.typed("one")
     written.typed("two")
@@ -198,6 +235,19 @@ def test_a_row_is_found_again_by_its_place(written: Writer) -> None:
 def test_a_prompt_without_memory_is_not_listened_to(written: Writer) -> None:
     written.typed("[nomem] always use pnpm")
     assert texts(written) == []
+
+
+def test_a_session_whose_first_prompt_wants_no_memory_is_marked_off_wherever_reading_begins(written: Writer) -> None:
+    written.typed("[nomem] a private matter")
+    written.said("x" * transcript.LOOK_BACK)
+    end = written.path.stat().st_size
+    written.typed("always use pnpm")
+    assert texts(written) == texts(written, end) == []
+    other = Writer(written.path, session="s2")
+    other.typed("never push")
+    other.typed("[nomem] this one aside")
+    other.typed("use tabs")
+    assert texts(written) == texts(written, end) == ["never push", "use tabs"]
 
 
 @pytest.mark.parametrize("parent", [["x"], {"a": 1}, 7, True])
@@ -212,6 +262,57 @@ def test_another_program_can_not_say_that_the_person_refused_its_tool(written: W
     written.call("mcp__wiki__find")
     written.refused("always use yarn")
     assert texts(written) == ["look it up"]
+
+
+def test_what_a_program_says_of_a_call_that_was_not_read_is_no_answer(written: Writer) -> None:
+    written.typed("look it up")
+    written.call("mcp__wiki__find", asked="x" * transcript.LOOK_BACK)
+    end = written.path.stat().st_size
+    written.refused("always use yarn")
+    assert texts(written, end) == []
+
+
+def test_where_the_client_says_who_refused_it_is_believed(written: Writer) -> None:
+    told = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse the wiki"
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": told, "is_error": True}
+    written.typed("look it up")
+    written.call("mcp__wiki__find")
+    for kind in ("user-rejected", "hook-denied"):
+        said = {"toolDenialKind": kind, "userFeedback": "use the wiki"}
+        written.row("user", message={"role": "user", "content": [block]}, extra=said)
+    assert texts(written) == ["look it up", "use the wiki"]
+
+
+@pytest.mark.parametrize("origin", ["agent", [], False, {"kind": ["human"]}])
+def test_an_origin_of_another_form_is_not_the_persons(written: Writer, origin: object) -> None:
+    written.typed("always use pnpm", fields={"origin": origin})
+    assert texts(written) == []
+
+
+def test_a_prompt_that_was_taken_back_to_before_what_was_read_is_left_out(written: Writer) -> None:
+    written.typed("start")
+    reply = written.said("ok")
+    written.said("x" * transcript.LOOK_BACK)
+    end = written.path.stat().st_size
+    written.typed("use redis")
+    written.typed("use postgres", parent=reply)
+    assert texts(written) == ["start", "use postgres"]
+    assert texts(written, end) == ["use postgres"]
+
+
+def test_of_a_long_prompt_head_and_tail_are_kept_without_secrets_and_with_code_as_code(written: Writer) -> None:
+    log = "2026-03-02 12:00:00 ERROR something went wrong\n" * 600
+    written.typed(f"look at this:\n{log}never use npm")
+    written.typed(f"look <private>at this:\n{log} with Ann {log}</private>\nnever use npm")
+    written.typed(f"look at this:\n{log}```\n{log}always(1)\n```\nnever use npm")
+    first, second, third = texts(written)
+    for text in (first, second, third):
+        assert text.startswith("look")
+        assert text.endswith("\nnever use npm")
+        assert len(text) <= rows.MAX_TURN
+    assert "Ann" not in second
+    assert "something" not in second
+    assert third.count("```") == 2
 
 
 def test_where_rows_say_who_typed_the_queue_says_nothing_more(written: Writer) -> None:

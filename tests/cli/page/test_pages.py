@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.cli.page import builder
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from tests.browser import CAN_RUN, Browser
@@ -105,6 +106,40 @@ def test_the_report_is_read_sorted_and_filtered(browser: Browser, subcog: Run, h
         "(() => { const f = document.querySelector('input'); f.value = 'NUMBER 7'; f.dispatchEvent(new Event('input')); })()"
     )
     assert browser.run("document.querySelectorAll('table.last tbody tr:not([hidden])').length") == 1
+
+
+def test_of_many_rows_the_first_are_laid_out_until_all_are_asked_for(
+    browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path
+) -> None:
+    count = builder.ROWS_AT_ONCE + 700
+    with Store.writer(home) as store:
+        store.add([make(f"memory number {number}", created_at=1 + number * 10**8) for number in range(count)])
+    subcog("report", "--html", "report.html")
+    browser.open(tmp_path / "report.html")
+    mark_last_table(browser)
+    visible = "Array.from(document.querySelectorAll('table.last tbody tr')).filter((r) => r.offsetHeight > 0)"
+    section = "document.querySelector('table.last').closest('section')"
+    assert browser.run(f"{visible}.length") == builder.ROWS_AT_ONCE
+    browser.click(head(7))
+    assert browser.run(f"{visible}.at(0).cells[7].textContent") == "memory number 0"
+    assert browser.run(f"{visible}.length") == builder.ROWS_AT_ONCE
+
+    def seek(text: str) -> None:
+        put = f"f.value = {json.dumps(text)}; f.dispatchEvent(new Event('input'))"
+        browser.run(f"(() => {{ const f = {section}.querySelector('input[type=search]'); {put}; }})()")
+
+    seek(f"number {count - 1}")
+    assert browser.run(f"{visible}.map((r) => r.cells[7].textContent)") == [f"memory number {count - 1}"]
+    seek("memory")
+    assert browser.run(f"{visible}.length") == builder.ROWS_AT_ONCE
+    browser.run(f"{section}.id = 'last'")
+    browser.click("#last label input")
+    assert browser.run(f"{visible}.length") == count
+    seek("")
+    assert browser.run(f"{visible}.length") == count
+    browser.click("#last label input")
+    assert browser.run(f"{visible}.length") == builder.ROWS_AT_ONCE
+    assert f"all {count:,} rows" in browser.run(f"{section}.innerText")
 
 
 def test_numbers_are_sorted_by_what_they_are(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
