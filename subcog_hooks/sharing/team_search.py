@@ -11,7 +11,7 @@ from typing import NamedTuple
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.recall.hits import AGREED, LEXICAL, SEMANTIC
 from subcog_hooks.sharing import documents
-from subcog_hooks.sharing.schema import DIMENSION, quoted
+from subcog_hooks.sharing.schema import DIMENSION, MANY_VECTORS, quoted
 from subcog_hooks.sharing.vectors import model_name, written
 from subcog_hooks.text.languages import language_of
 
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from subcog_hooks.sharing.schema import TeamTables
 
 MOST_WITH_WORDS = 3_000  # memories that are looked at for their words: those with the rarest ones
-# Vectors of the nearest signs that are compared exactly, which the graph gives by so many at a time. Before pgvector 0.8 it
-# gives what it finds at once, 1,000 at most.
-SIGN_CANDIDATES, AT_A_TIME, MOST_AT_A_TIME = 1_600, 400, 1_000
+SIGN_CANDIDATES = 1_600  # vectors of the nearest signs that are compared exactly, where all signs are scanned
+AT_A_TIME = 1_000  # vectors that the graph gives, pgvector's maximum; since 0.8 it goes on where other projects' are too many
 NEAR_KEPT = 300  # of these, for a closer look at their memories
 MOST_QUERY_WORDS = 32  # of a query
 WORDS_LENGTH_SHARE = 0.75  # b of BM25
@@ -63,15 +62,19 @@ _BY_WORDS = f"""
   ) AS scored ORDER BY score DESC LIMIT %(lexical_depth)s
 """  # noqa: S608 - constants
 _NO_WORDS = "SELECT NULL::text AS project, NULL::text AS id, 0::bigint AS rank, 0::float8 AS score WHERE false"
-_NEAR = f"""
+_OF_PROJECTS = "FROM subcog.vectors WHERE model = %(model)s AND project = ANY(%(projects)s)"
+_NEAR_OF_ALL = f"""
   SELECT v.project, v.id, v.embedding {{schema}}.<=> %(vector)s::{{type}} AS distance
   FROM (
-    SELECT project, id, embedding FROM subcog.vectors
-    WHERE model = %(model)s AND project = ANY(%(projects)s)
-    ORDER BY ({{name}}.binary_quantize(embedding)::bit({DIMENSION}))
-      {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}}) LIMIT %(signs)s
-  ) AS v ORDER BY distance LIMIT {NEAR_KEPT}
+    SELECT project, id, part {_OF_PROJECTS}
+    ORDER BY signs {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}})::bit({DIMENSION}) LIMIT {SIGN_CANDIDATES}
+  ) AS n JOIN subcog.vectors AS v USING (project, id, part) ORDER BY distance LIMIT {NEAR_KEPT}
 """  # noqa: S608 - constants
+_NEAR_BY_GRAPH = f"""
+  SELECT project, id, embedding::{{graph_type}} {{schema}}.<=> %(vector)s::{{graph_type}} AS distance
+  {_OF_PROJECTS} ORDER BY distance LIMIT {NEAR_KEPT}
+"""
+_HOW_MANY = f"EXPLAIN (FORMAT JSON) SELECT 1 {_OF_PROJECTS}"
 _COSINES = """
   SELECT DISTINCT ON (v.project, v.id) c.project, c.id, (
     SELECT (max(cosine) FILTER (WHERE part = 0) + max(cosine) FILTER (WHERE part > 0 OR parts = 1)) / 2 FROM (
@@ -182,18 +185,19 @@ def search(
         "decay": tuning.decay,
         "floor": tuning.floor,
         "min_similarity": tuning.min_similarity,
-        "signs": SIGN_CANDIDATES if found.scans_on else MOST_AT_A_TIME,
         "lexical_depth": tuning.lexical_depth,
         "semantic_depth": tuning.semantic_depth,
         **words.values(),
     }
     if not values["strategies"]:
         return []
-    sql = statement(found, by_words=bool(words.any), by_meaning=vector is not None)
+    by_graph = found.has_graph and vector is not None and _how_many(connection, values) > MANY_VECTORS
+    sql = statement(found, by_words=bool(words.any), by_meaning=vector is not None, by_graph=by_graph)
     with connection.transaction():
-        connection.execute(f"SET LOCAL hnsw.ef_search = {AT_A_TIME if found.scans_on else MOST_AT_A_TIME}")
-        if found.scans_on:
-            connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
+        if by_graph:
+            connection.execute(f"SET LOCAL hnsw.ef_search = {AT_A_TIME}")
+            if found.scans_on:
+                connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         connection.execute("SET LOCAL jit = off")  # half a second to compile what runs for a twentieth
         rows = connection.execute(sql.encode(), values).fetchall()
     hits = []
@@ -205,10 +209,18 @@ def search(
     return hits
 
 
-def statement(found: "TeamTables", *, by_words: bool, by_meaning: bool) -> str:
-    """Return the one statement that searches and fuses."""
+def _how_many(connection: "Connection", values: "dict[str, Any]") -> int:
+    """Return how many vectors the projects asked for have, as the server's planner has it."""
+    row = connection.execute(_HOW_MANY, values).fetchone()
+    assert row is not None
+    return int(row[0][0]["Plan"]["Plan Rows"])
+
+
+def statement(found: "TeamTables", *, by_words: bool, by_meaning: bool, by_graph: bool) -> str:
+    """Return the one statement that searches and fuses. by_graph: the nearest are looked for in the graph, not among all."""
     name = quoted(found.vector_schema)
-    names = {"schema": "OPERATOR", "name": name, "type": found.vector_type, "kept": _KEPT}
+    names = {"name": name, "type": found.vector_type, "graph_type": found.graph_type, "kept": _KEPT}
+    near = _NEAR_BY_GRAPH if by_graph else _NEAR_OF_ALL
 
     def filled(part: str) -> str:
         for operator in ("<=>", "<~>"):
@@ -217,7 +229,7 @@ def statement(found: "TeamTables", *, by_words: bool, by_meaning: bool) -> str:
 
     return _FUSED.format(
         by_words=_BY_WORDS if by_words else _NO_WORDS,
-        near=filled(_NEAR) if by_meaning else _NO_WORDS,
+        near=filled(near) if by_meaning else _NO_WORDS,
         cosines=filled(_COSINES) if by_meaning else _NO_COSINES,
         agreed=AGREED,
         created=_TIME.format(field="created_at"),

@@ -13,7 +13,7 @@ def test_another_schema_version_gets_one_line_and_changes_nothing(team: Team) ->
     ada = team.member("ada")
     ada.remember("kept here")
     team.run("UPDATE subcog.server SET version = 99")
-    with pytest.raises(ServerError, match=r"of version 99, this subcog knows 1; upgrade subcog"):
+    with pytest.raises(ServerError, match=rf"of version 99, this subcog knows {schema.VERSION}; upgrade subcog"):
         ada.sync()
     team.run("UPDATE subcog.server SET version = 0")
     with pytest.raises(ServerError, match="no team's memory yet"):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from subcog_hooks.cli import app
-from subcog_hooks.sharing import connection, schema, sync
+from subcog_hooks.sharing import connection, schema, sync, team_search
 from tests.documents import README, blocks
 from tests.sharing.conftest import SHOP, Server, Team, greeting, prepare
 
@@ -263,21 +263,24 @@ def test_vectors_travel_and_the_server_is_searched_by_them(ada: Person, bob: Per
 
 
 @pytest.mark.usefixtures("vectors")
-def test_the_owner_of_many_vectors_is_offered_a_denser_index(
+def test_the_owner_of_many_vectors_is_offered_a_graph_of_them(
     ada: Person, bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada.run("remember", "Orders are frozen on the last Friday of a month.")
     ada.run("reindex")
     ada.begin()
     owner = team.server.url(database=team.database)
-    options = "SELECT reloptions FROM pg_class WHERE oid = 'subcog.vectors_by_sign'::regclass"
-    assert "denser" not in bob.run("share", "init", owner, "--yes").stderr
+    options = "SELECT reloptions FROM pg_class WHERE oid = 'subcog.vectors_by_cosine'::regclass"
+    assert "graph" not in bob.run("share", "init", owner, "--yes").stderr
     team.run("ANALYZE subcog.vectors")
-    monkeypatch.setattr(schema, "MANY_VECTORS", 0)
-    assert "denser" not in ada.run("share", "init", ada.url, "--yes").stderr  # it is not hers
-    assert "a denser index of 1 vectors" in bob.run("share", "init", owner, "--yes").stderr
-    assert team.run(options) == [([f"m={schema.LINKS_OF_MANY}", f"ef_construction={schema.LINKS_LOOKED_AT_OF_MANY}"],)]
-    assert "denser" not in bob.run("share", "init", owner).stderr
+    for module in (schema, team_search):
+        monkeypatch.setattr(module, "MANY_VECTORS", 0)
+    assert "graph" not in ada.run("share", "init", ada.url, "--yes").stderr  # it is not hers
+    assert "nobody can be asked: Make it?" in bob.run("share", "init", owner, code=2).stderr
+    assert team.run("SELECT to_regclass('subcog.vectors_by_cosine')") == [(None,)]
+    assert "a graph of 1 vectors" in bob.run("share", "init", owner, "--yes").stderr
+    assert team.run(options) == [([f"m={schema.LINKS}", f"ef_construction={schema.LINKS_LOOKED_AT}"],)]
+    assert "graph" not in bob.run("share", "init", owner).stderr
     assert "Orders are frozen" in ada.run("search", "--team", "when can no purchase be changed").stdout
 
 

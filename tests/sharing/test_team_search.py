@@ -1,0 +1,150 @@
+"""The team's search on a real server: what it finds, by which index, and what the tables of an older version get."""
+
+import numpy as np
+import pytest
+
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.errors import ServerError
+from subcog_hooks.memory.model import now_ms
+from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.sharing import connection, schema, team_search, vectors
+from tests.sharing.conftest import SHOP, Server, prepare
+
+BANK = "github.com/acme/bank"
+MANY = 2_400  # vectors of the shop: more than are compared exactly
+TEN = 10
+
+
+def about_topics(count: int, topics: int) -> np.ndarray:
+    """Return vectors that are near to one topic each, (count, dimension) int8."""
+    drawn = np.random.default_rng(count)
+    middles = drawn.normal(0, 30, (topics, PACKAGED.dimension))
+    made = middles[drawn.integers(0, topics, count)] + drawn.normal(0, 30, (count, PACKAGED.dimension))
+    return np.clip(np.rint(made), -127, 127).astype(np.int8)
+
+
+class Filled:
+    """A database with memories that have vectors and no words in common. made: (MANY, dimension) int8, the shop's."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.database = server.new_database("team_template")
+        self.made = about_topics(MANY, 60)
+        self.write(SHOP, self.made)
+
+    @property
+    def url(self) -> str:
+        return self.server.url(database=self.database)
+
+    def write(self, project: str, made: np.ndarray) -> None:
+        with connection.opened(self.url) as opened, opened.cursor() as cursor:
+            with cursor.copy("COPY subcog.memories (project, id, doc, content_hash) FROM STDIN") as copy:
+                for number in range(len(made)):
+                    document = f'{{"content": "note {number}", "created_at": "2026-03-02T10:00:00Z"}}'
+                    copy.write_row((project, f"m{number}", document, "same"))
+            with cursor.copy("COPY subcog.vectors (project, id, part, model, content_hash, embedding) FROM STDIN") as copy:
+                for number, vector in enumerate(made):
+                    copy.write_row((project, f"m{number}", 0, vectors.model_name(), "same", vectors.written(vector.tobytes())))
+            opened.execute("ANALYZE subcog.vectors")
+
+    def run(self, sql: str) -> "list[tuple[object, ...]]":
+        return self.server.run(sql, self.database)
+
+    def found(self, project: str, vector: np.ndarray) -> list[str]:
+        with connection.opened(self.url) as opened:
+            asked = team_search.TeamRequest("", [project], vector.tobytes())
+            hits = team_search.search(opened, schema.require(opened), asked, Tuning(), 1.0, now_ms())
+        assert {hit.memory.project for hit in hits} <= {project}
+        return [hit.memory.id for hit in hits]
+
+    def left_out(self, project: str, made: np.ndarray) -> float:
+        """Return the share of the nearest ten of all that a search does not find, over queries between two vectors."""
+        lengths = np.linalg.norm(made.astype(np.float32), axis=1)
+        missed = 0
+        for number in range(0, 40, 2):
+            query = ((made[number].astype(int) + made[number + 1]) // 2).astype(np.int8)
+            nearest = np.argsort(-(made.astype(np.float32) @ query.astype(np.float32)) / lengths)[:TEN]
+            missed += len({f"m{at}" for at in nearest} - set(self.found(project, query)))
+        return missed / (20 * TEN)
+
+    def count_scans(self, index: str) -> int:
+        [(count,)] = self.run(f"SELECT idx_scan FROM pg_stat_all_indexes WHERE indexrelid = 'subcog.{index}'::regclass")
+        assert isinstance(count, int)
+        return count
+
+
+@pytest.fixture(scope="module")
+def filled(server: Server) -> Filled:
+    if not server.has_vectors:
+        pytest.skip("the server has no pgvector")
+    return Filled(server)
+
+
+def test_the_nearest_are_those_of_a_scan_of_all(filled: Filled) -> None:
+    assert filled.left_out(SHOP, filled.made) <= 0.02
+    assert filled.run("SELECT to_regclass('subcog.vectors_by_cosine')") == [(None,)]
+
+
+def test_many_vectors_get_a_graph_which_few_of_a_project_do_not_need(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = about_topics(50, 1)
+    filled.write(BANK, few)
+    for module in (schema, team_search):
+        monkeypatch.setattr(module, "MANY_VECTORS", MANY // 2)
+    with connection.opened(filled.url) as owner:
+        made = schema.plan(owner, schema.look(owner), by_project=False)
+        assert len(made.told) == 1
+        assert made.told[0].startswith(f"a graph of {MANY + len(few):,} vectors")
+        schema.carry_out(owner, made)
+        assert schema.plan(owner, schema.look(owner), by_project=False).told == []
+    filled.run(f"ALTER DATABASE {filled.database} SET enable_sort = off")  # or as few are read and sorted after all
+    assert filled.left_out(SHOP, filled.made) <= 0.02
+    looked_for = filled.count_scans("vectors_by_cosine")
+    assert looked_for
+    assert filled.left_out(BANK, few) == 0
+    assert filled.count_scans("vectors_by_cosine") == looked_for
+
+
+def test_tables_of_version_1_get_the_signs_of_their_vectors(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not server.has_vectors:
+        pytest.skip("the server has no pgvector")
+    database = server.new_database()
+    url = server.url(database=database)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        earlier.setattr(schema, "VECTORS", VECTORS_OF_VERSION_1)
+        prepare(server, database)
+    kept = bytes(range(1, 128)) * 3 + bytes([5, 250, 7])
+    memory = "INSERT INTO subcog.memories (project, id, doc, content_hash) VALUES ('p', 'm', %s, 'h')"
+    server.run(memory, database, values=('{"content": "x"}',))
+    values = (vectors.model_name(), vectors.written(kept))
+    server.run("INSERT INTO subcog.vectors VALUES ('p', 'm', 0, %s, 'h', %s)", database, values=values)
+    with connection.opened(url) as owner:
+        with pytest.raises(ServerError, match="of version 1, this subcog needs 2; its owner runs `subcog share init`"):
+            schema.require(owner)
+        made = schema.plan(owner, schema.look(owner), by_project=False)
+        assert [told.split(":")[0] for told in made.told] == ["version 2 of its tables"]
+        schema.carry_out(owner, made)
+        asked = team_search.TeamRequest("", ["p"], kept)
+        hits = team_search.search(owner, schema.require(owner), asked, Tuning(), 1.0, now_ms())
+    assert [hit.memory.id for hit in hits] == ["m"]
+    assert hits[0].scores["semantic"] == pytest.approx(1)
+    expected = "".join("1" if number > 0 else "0" for number in memoryview(kept).cast("b"))
+    assert server.run("SELECT signs::text FROM subcog.vectors", database) == [(expected,)]
+    indexes = {name for (name,) in server.run("SELECT indexname FROM pg_indexes WHERE tablename = 'vectors'", database)}
+    assert indexes == {"vectors_pkey", "vectors_signs"}
+
+
+VECTORS_OF_VERSION_1 = """
+CREATE TABLE subcog.vectors (
+  project text NOT NULL,
+  id text NOT NULL,
+  part smallint NOT NULL CHECK (part BETWEEN 0 AND 255),
+  model text NOT NULL,
+  content_hash text NOT NULL,
+  embedding {schema}.vector(384) NOT NULL,
+  PRIMARY KEY (project, id, part),
+  FOREIGN KEY (project, id) REFERENCES subcog.memories
+);
+CREATE INDEX vectors_by_sign ON subcog.vectors
+USING hnsw (({schema}.binary_quantize(embedding)::bit(384)) {schema}.bit_hamming_ops) WITH (m = 12, ef_construction = 40);
+"""
