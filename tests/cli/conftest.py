@@ -15,6 +15,7 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
+from tests.transcripts import PROJECTS
 
 Run = Callable[..., "Result"]
 
@@ -70,6 +71,12 @@ class Ask:
             return []
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
         return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    """The folder in which the client keeps transcripts."""
+    return tmp_path / "claude" / PROJECTS
 
 
 @pytest.fixture
