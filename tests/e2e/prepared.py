@@ -8,6 +8,7 @@ import atexit
 import functools
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -84,14 +85,12 @@ class Forker:
         with ThreadPoolExecutor(3) as pool:
             pool.submit(_write, to_stdin, stdin)
             written = [pool.submit(_read, descriptor) for descriptor in (stdout, stderr)]
-            self._channel.settimeout(seconds)
-            try:
-                code = self._told()
-            except TimeoutError as error:
+            has_ended, _, _ = select.select([self._channel], [], [], seconds)
+            if not has_ended:
                 os.kill(process, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(list(words), seconds) from error
-            finally:
-                self._channel.settimeout(None)
+            code = self._told()
+        if not has_ended:
+            raise subprocess.TimeoutExpired(list(words), seconds)
         return code, written[0].result(), written[1].result()
 
     def close(self) -> None:
