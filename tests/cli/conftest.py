@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -38,8 +39,10 @@ def subcog(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
         monkeypatch.setattr(sys, "argv", ["subcog", *arguments])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            app.run()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "_exit", sys.exit)  # so a command ends whose model is late
+            with pytest.raises(SystemExit) as ended:
+                app.run()
         out, err = capsys.readouterr()
         code = ended.value.code
         assert isinstance(code, int)
