@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli import app
+from subcog_hooks.cli.rest import breath
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import user_prompt_submit
 from subcog_hooks.memory.store import Store
@@ -74,6 +75,12 @@ class Ask:
             return []
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
         return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
+
+
+@pytest.fixture
+def hooks_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the work at rest in this process wait for hooks, of which none runs, a moment instead of a second."""
+    monkeypatch.setattr(breath, "QUIET_S", breath.POLL_S)
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
 from tests.transcripts import Writer, session
 
+pytestmark = pytest.mark.usefixtures("hooks_are_over")
+
 RULE = "Don't use npm here, we're on pnpm"
 STAGING = "remember that staging is read-only from CI"
 AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"

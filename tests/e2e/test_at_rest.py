@@ -178,6 +178,8 @@ def test_init_asks_once_whether_the_notes_are_wanted_and_takes_them(bare: Machin
 def looked(machine: Machine) -> bytes:
     """What a look at the notes brings, as `doctor` tells it."""
     (machine.home / "at-rest.json").unlink(missing_ok=True)  # ten minutes have passed
+    (machine.home / "at-rest.lock").touch()
+    os.utime(machine.home / "at-rest.lock", (0, 0))  # and no hook has run lately
     assert machine.run("at-rest").code == 0
     return machine.run("doctor").stdout
 
