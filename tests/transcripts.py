@@ -63,3 +63,19 @@ class Writer:
             f"new_string was NOT written to the file). To tell you how to proceed, the user said:\n{said}"
         )
         return self.result(told, identifier, is_error=True)
+
+
+def session(
+    sessions: Path,
+    name: str,
+    *typed: str,
+    folder: str = "/home/dev/shop",
+    day: str = "2026-03-02",
+    answer: str = "ok",
+) -> Writer:
+    """Write the transcript of a session in which these prompts were typed, each with the same answer."""
+    written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", folder=folder, session=name, day=day)
+    for text in typed:
+        written.typed(text)
+        written.said(answer)
+    return written

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli import app
+from subcog_hooks.cli.rest import breath
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import user_prompt_submit
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from tests.conftest import Maker
 from tests.hooks.conftest import follow
+from tests.transcripts import PROJECTS
 
 Run = Callable[..., "Result"]
 
@@ -37,8 +40,10 @@ def subcog(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
         monkeypatch.setattr(sys, "argv", ["subcog", *arguments])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            app.run()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "_exit", sys.exit)  # so a command ends whose model is late
+            with pytest.raises(SystemExit) as ended:
+                app.run()
         out, err = capsys.readouterr()
         code = ended.value.code
         assert isinstance(code, int)
@@ -70,6 +75,18 @@ class Ask:
             return []
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
         return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
+
+
+@pytest.fixture
+def hooks_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the work at rest in this process wait for hooks, of which none runs, a moment instead of a second."""
+    monkeypatch.setattr(breath, "QUIET_S", breath.POLL_S)
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    """The folder in which the client keeps transcripts."""
+    return tmp_path / "claude" / PROJECTS
 
 
 @pytest.fixture

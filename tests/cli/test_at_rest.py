@@ -26,6 +26,7 @@ from subcog_hooks.state.rest_record import DONE, OUTCOMES, PUT_OFF, RUN_FAILED, 
 from tests.cli.conftest import Run
 from tests.conftest import Maker
 
+pytestmark = pytest.mark.usefixtures("hooks_are_over")
 posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
 ROOT = Path(__file__).parents[2]
 MINUTE_MS = 60_000

@@ -13,25 +13,12 @@ from subcog_hooks.paths import Home
 from subcog_hooks.state.connection import State
 from tests.cli.conftest import Ask, Run
 from tests.conftest import Maker
-from tests.transcripts import PROJECTS, Writer
+from tests.transcripts import session
 
 LOGIN = "Login uses OAuth2 with PKCE, the implicit flow was dropped after the audit of the SPA"
 ASKED = "How does the login with OAuth2 and PKCE work in the SPA?"
 RULE = "Don't use npm here, we're on pnpm"
 AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Path:
-    return tmp_path / "claude" / PROJECTS
-
-
-def session(sessions: Path, name: str, *typed: str, folder: str = "/home/dev/shop", day: str = "2026-03-02") -> Writer:
-    written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", folder=folder, session=name, day=day)
-    for text in typed:
-        written.typed(text)
-        written.said("ok")
-    return written
 
 
 def listed(tmp_path: Path, *rows: dict[str, object]) -> None:

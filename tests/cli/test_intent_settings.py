@@ -14,11 +14,12 @@ from subcog_hooks.settings import variables
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
-from tests.llm_server import LlmServer, says
+from tests.llm_server import Behaviour, LlmServer, says
 
 PROMPT = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
 TYPE, OTHER_TYPE = "location", "comparison"  # what the two servers say; the words say something else
 MINE = "sk-mine"  # a key
+LATE_MS = 150.0  # for a timeout of 10 ms
 
 Seen = dict[str, object]
 
@@ -67,15 +68,16 @@ CASES = (
 
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[LlmServer, LlmServer]]:
-    """Two LLMs that answer differently, each late enough for a timeout of 10 ms."""
+    """Two LLMs that answer differently."""
     for name in (*variables.VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    slow = 150.0
-    with (
-        LlmServer(says(TYPE, 0.9, ["PKCE"], delay_ms=slow)) as one,
-        LlmServer(says(OTHER_TYPE, 0.7, ["PKCE", "implicit flow"], delay_ms=slow)) as other,
-    ):
+    with LlmServer(answer()) as one, LlmServer(says(OTHER_TYPE, 0.7, ["PKCE", "implicit flow"])) as other:
         yield one, other
+
+
+def answer(delay_ms: float = 0.0) -> Behaviour:
+    """What the first of them answers."""
+    return says(TYPE, 0.9, ["PKCE"], delay_ms=delay_ms)
 
 
 def seen(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], values: dict[str, str]) -> Seen:
@@ -114,6 +116,8 @@ def remembered(subcog: Run) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.key}={case.value}-{case.shows}")
 def test_a_setting_changes_what_comes_out(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], case: Case) -> None:
     values = PINNED | dict(case.beside)
+    if case.key == "search_intent.llm_timeout_ms":
+        servers[0].play(answer(LATE_MS))
     before = seen(subcog, home, servers, values)
     assert (before["llm_status"], before["type"]) == ("success", TYPE)
     assert b"PKCE" in before["hook"]  # type: ignore[operator]  # bytes
@@ -156,6 +160,8 @@ def test_a_variable_changes_what_comes_out(
     value: str,
     shows: str,
 ) -> None:
+    if variable == "SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS":
+        servers[0].play(answer(LATE_MS))
     before = seen(subcog, home, servers, PINNED)
     monkeypatch.setenv(variable, value)
     assert seen(subcog, home, servers, PINNED)[shows] != before[shows]

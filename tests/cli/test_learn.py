@@ -20,27 +20,15 @@ from subcog_hooks.paths import Home
 from subcog_hooks.state import learned
 from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
-from tests.transcripts import PROJECTS, Writer
+from tests.transcripts import Writer, session
+
+pytestmark = pytest.mark.usefixtures("hooks_are_over")
 
 RULE = "Don't use npm here, we're on pnpm"
 STAGING = "remember that staging is read-only from CI"
 AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
 LATELY = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * 86_400))
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Path:
-    """The folder in which the client keeps transcripts."""
-    return tmp_path / "claude" / PROJECTS
-
-
-def session(sessions: Path, name: str, *typed: str, folder: str = "/home/dev/shop", day: str = "2026-03-02") -> Writer:
-    written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", folder=folder, session=name, day=day)
-    for text in typed:
-        written.typed(text)
-        written.said("ok")
-    return written
 
 
 def touched_lately(written: Writer) -> None:

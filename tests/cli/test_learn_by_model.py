@@ -15,9 +15,10 @@ from subcog_hooks.paths import Home
 from subcog_hooks.settings.keys import ANTHROPIC, OPENAI
 from subcog_hooks.state import learned, llm_calls
 from subcog_hooks.state.connection import State
+from tests import transcripts
 from tests.cli.conftest import Run
 from tests.llm_server import Behaviour, LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text
-from tests.transcripts import PROJECTS, Writer
+from tests.transcripts import Writer
 
 RULE = "Don't use npm here, we're on pnpm"  # which the floor proposes
 HINT = "the staging box gets wiped over night so put nothing there you want to see again"  # which it does not
@@ -25,12 +26,6 @@ ABOUT_HINT = "The staging box is wiped every night."
 WHERE = "Can I leave the fixtures on staging?"
 AGENTS = "I will put the fixtures on the staging box for you now."
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Path:
-    """The folder in which the client keeps transcripts."""
-    return tmp_path / "claude" / PROJECTS
 
 
 @pytest.fixture
@@ -51,11 +46,7 @@ def memory(quote: object = HINT, text: str = ABOUT_HINT, **fields: object) -> di
 
 
 def session(sessions: Path, name: str, *typed: str, day: str = "2026-03-02", folder: str = "/home/dev/shop") -> Writer:
-    written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", folder=folder, session=name, day=day)
-    for text in typed:
-        written.typed(text)
-        written.said(AGENTS)
-    return written
+    return transcripts.session(sessions, name, *typed, folder=folder, day=day, answer=AGENTS)
 
 
 def waiting(subcog: Run) -> list[dict[str, object]]:

@@ -9,21 +9,16 @@ from subcog_hooks.capture.sessions import transcript
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import pre_tool_use
 from subcog_hooks.paths import Home
+from tests import transcripts
 from tests.cli.conftest import Run
-from tests.transcripts import PROJECTS, Writer
+from tests.transcripts import Writer
 
 FAILS = "`npm test` fails here; `pnpm test` works."
 OUTPUT = "Exit code 1\nnpm ERR! hunter2 is no secret of ours"
 
 
-@pytest.fixture
-def sessions(tmp_path: Path) -> Path:
-    """The folder in which the client keeps transcripts."""
-    return tmp_path / "claude" / PROJECTS
-
-
 def session(sessions: Path, name: str, *, day: str = "2026-03-02", folder: str = "/home/dev/shop") -> Writer:
-    written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", folder=folder, session=name, day=day)
+    written = transcripts.session(sessions, name, folder=folder, day=day)
     written.typed("please run the tests")
     return written
 

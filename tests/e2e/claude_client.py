@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.e2e import prepared
 from tests.e2e.machine import NO_BRIEF
 from tests.e2e.messages_api import MessagesAPI, Request, ToolCall
 
@@ -149,20 +150,11 @@ class Sandbox:
 
     def run(self, *command: str, cwd: Path | None = None) -> str:
         """The output of a command, run in the project folder. Raises ClientFailed when it does not exit with 0."""
-        done = subprocess.run(
-            command,
-            cwd=cwd or self.project,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=COMMAND_SECONDS,
-            check=False,
-        )
-        if done.returncode:
-            raise ClientFailed(f"{' '.join(command)} exited with {done.returncode}: {done.stdout}")
-        return done.stdout
+        code, stdout, stderr = prepared.run(command, b"", cwd or self.project, self.environment, COMMAND_SECONDS)
+        output = (stdout + stderr).decode()
+        if code:
+            raise ClientFailed(f"{' '.join(command)} exited with {code}: {output}")
+        return output
 
 
 class Conversation:

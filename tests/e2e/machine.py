@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import Decision
+from tests.e2e import prepared
 
 DATA = Path(__file__).parents[1] / "data"
 OF_A_TURN: dict[str, object] = {"prompt_id": "3eab2c34-6f28-4d78-8bcc-e9ea5f9beb6f", "permission_mode": "default"}
@@ -35,6 +35,7 @@ OTHER_REMOTE = "https://github.com/acme/shop"
 
 NO_BRIEF = "SUBCOG_SURFACING_BRIEF_CHARACTERS"  # 0 for none
 MAX_UNITS = 2_000  # UTF-16 units of what one prompt is given
+LONGEST_S = 60.0  # of any command
 LONG_SECONDS = 5.0  # many times the hook's deadline of 200 ms: a process that takes longer hangs
 ATTEMPTS = 8  # a busy machine may need more than those 200 ms; the hook is silent then
 QUIET_S = 0.3  # a hook that is silent sooner had time enough
@@ -86,16 +87,8 @@ class Machine:
     def start(self, command: Sequence[str], stdin: bytes = b"", cwd: Path | None = None) -> Done:
         """Any command, with this machine's environment."""
         started = time.monotonic()
-        done = subprocess.run(
-            command,
-            input=stdin,
-            capture_output=True,
-            cwd=cwd or self.folder,
-            env=self.environment,
-            timeout=60,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
+        code, stdout, stderr = prepared.run(command, stdin, cwd or self.folder, self.environment, LONGEST_S)
+        return Done(code, stdout, stderr, time.monotonic() - started)
 
     def hook(self, stdin: bytes, *options: str) -> Done:
         return self.run("hook", *options, stdin=stdin)
@@ -167,10 +160,35 @@ class Machine:
         state.close()
         return found
 
+    def processes(self, *words: bytes) -> list[int]:
+        """The processes of this machine that have one of these in their command line."""
+        return processes_with(self.home, *words)
+
     @property
     def index(self) -> Path:
         """The folder of the current index."""
         return self.home / "index" / (self.home / "index" / "CURRENT").read_text().strip()
+
+
+def processes_with(home: Path, *words: bytes) -> list[int]:
+    """The processes with this home that have one of these in their command line. Linux alone has /proc."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command, environment = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
+        except OSError:  # it is over, or somebody else's
+            continue
+        if any(word in command for word in words) and f"SUBCOG_HOME={home}\0".encode() in environment:
+            found.append(int(folder.name))
+    return found
+
+
+def wait_until(holds: Callable[[], bool], seconds: float) -> None:
+    """Wait until something holds, which is an error when it takes longer than this."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 # ---- what is expected of every answer -------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_a_process_that_is_killed_leaves_nothing_behind_and_the_next_session_goe
     wait_for_vectors(bare, 1)
     (process,) = running(bare)
     files = set(os.listdir(bare.home))
-    os.kill(int(process), signal.SIGKILL)
+    os.kill(process, signal.SIGKILL)
     wait_until_ended(bare)
     assert set(os.listdir(bare.home)) <= files
     before = vectors_of(bare)
@@ -97,7 +97,7 @@ def test_a_process_that_is_killed_leaves_nothing_behind_and_the_next_session_goe
     bare.hook(bare.beginning("startup"))
     wait_for_vectors(bare, before + 1)
     assert len(running(bare)) == 1
-    os.kill(int(running(bare)[0]), signal.SIGKILL)
+    os.kill(running(bare)[0], signal.SIGKILL)
 
 
 @linux
@@ -112,7 +112,7 @@ def test_nothing_is_embedded_while_hooks_come_and_it_goes_on_behind_them(bare: M
         bare.prompt("Which pier is closed?")
     assert vectors_of(bare) == before
     wait_for_vectors(bare, before + 1)
-    os.kill(int(running(bare)[0]), signal.SIGKILL)
+    os.kill(running(bare)[0], signal.SIGKILL)
 
 
 @linux
@@ -153,17 +153,9 @@ def wait_until_ended(machine: Machine) -> None:
         time.sleep(0.05)
 
 
-def running(machine: Machine) -> list[str]:
+def running(machine: Machine) -> list[int]:
     """The processes at rest of this machine."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words, environment = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
-        except OSError:
-            continue
-        if b"at-rest" in words and f"SUBCOG_HOME={machine.home}".encode() in environment:
-            found.append(folder.name)
-    return found
+    return machine.processes(b"at-rest")
 
 
 @posix
@@ -186,6 +178,8 @@ def test_init_asks_once_whether_the_notes_are_wanted_and_takes_them(bare: Machin
 def looked(machine: Machine) -> bytes:
     """What a look at the notes brings, as `doctor` tells it."""
     (machine.home / "at-rest.json").unlink(missing_ok=True)  # ten minutes have passed
+    (machine.home / "at-rest.lock").touch()
+    os.utime(machine.home / "at-rest.lock", (0, 0))  # and no hook has run lately
     assert machine.run("at-rest").code == 0
     return machine.run("doctor").stdout
 

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision_log import LOOK_EVENT
 from tests.e2e.machine import DATA, Machine, assert_silent, linux
-from tests.e2e.test_second_look import LATE, LONG_S, PAYROLL, WAGES, called, looking
+from tests.e2e.test_second_look import LATE, PAYROLL, WAGES, called, rest
 from tests.e2e.test_teaching import AGAIN, questions, used
 
 SIZE = "24m"
@@ -97,13 +96,6 @@ def lines(machine: Machine) -> list[str]:
     return (machine.home / "log" / "hook.log").read_text().splitlines()
 
 
-def wait_for_looks(machine: Machine) -> None:
-    deadline = time.monotonic() + LONG_S
-    while looking(machine):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def is_sound(machine: Machine) -> bool:
     return b"ok  store sound" in machine.run("doctor").stdout
 
@@ -111,16 +103,16 @@ def is_sound(machine: Machine) -> bool:
 def test_a_second_look_says_so_and_the_next_one_finds_it(small: Machine) -> None:
     choose_client(small, {"numbers": [1]}, fills=True)
     assert_silent(small.prompt(WAGES, "first"))
-    wait_for_looks(small)
+    rest(small)
     assert [line for line in lines(small) if "a second look failed" in line and "the disk is full" in line]
     assert_silent(small.prompt(WAGES, "meanwhile"))
-    wait_for_looks(small)
+    rest(small)
     free(small)
     assert is_sound(small)
     assert [one.outcome for one in small.decisions() if one.event == LOOK_EVENT] == []
     small.run("config", "set", "llm.at_rest", "none")
     assert_silent(small.prompt(WAGES, "later"))
-    wait_for_looks(small)
+    rest(small)
     assert called(small, "later") == [LATE]
 
 

@@ -5,10 +5,10 @@ import subprocess
 import time
 from pathlib import Path
 
+from tests import transcripts
 from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix
 from tests.e2e.screen import OnTerminal
 from tests.llm_server import LlmServer, never, says_text
-from tests.transcripts import Writer
 
 RULE = "Don't use npm here, we're on pnpm"
 LONG_S = 20.0  # for the process on a busy machine
@@ -16,11 +16,7 @@ LONG_S = 20.0  # for the process on a busy machine
 
 def session(machine: Machine, name: str, *typed: str, folder: Path | None = None) -> Path:
     projects = machine.root / "user" / ".claude" / "projects"
-    written = Writer(projects / "-home-dev-shop" / f"{name}.jsonl", folder=str(folder or machine.folder), session=name)
-    for text in typed:
-        written.typed(text)
-        written.said("ok")
-    return written.path
+    return transcripts.session(projects, name, *typed, folder=str(folder or machine.folder)).path
 
 
 def waiting(machine: Machine) -> list[str]:

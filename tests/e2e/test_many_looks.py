@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.machine import Machine, linux
-from tests.e2e.test_second_look import LONG_S, WAGES, command_of, looking, paid
+from tests.e2e.test_second_look import LONG_S, WAGES, command_of, looking, paid, payroll
 
 PROMPTS = 200
 SESSIONS = 2  # that type in turn
 MOST_CPU_S = 0.7  # of a look
 PR_SET_CHILD_SUBREAPER = 36  # orphans become ours, and so what they have used is told
 
-__all__ = ["paid"]  # the fixture
+__all__ = ["paid", "payroll"]  # the fixtures
 pytestmark = [linux, pytest.mark.skipif(os.environ.get("SUBCOG_EVAL") != "1", reason="SUBCOG_EVAL is not 1")]
 
 

@@ -10,13 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.claude_client import Sandbox, conversation
-from tests.e2e.machine import DATA, linux
+from tests.e2e.machine import DATA, linux, processes_with, wait_until
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.subcog_client import assert_silent, initialised
 
 PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are paid a month after."
 WAGES = "When do employees receive their salary?"  # has no word of it
-LOOK_S = 6.0  # a second look takes half a second of an idle processor
+LOOK_S = 20.0  # a second look takes half a second of an idle processor
+CALLS = 4  # behind it: on a busy machine the hook may have no time at the first
+SHORT_S = 6.0  # no client waits so long for one
+# as a command: until no process of a look is there; the brackets keep it from finding itself
+UNTIL_LOOKED = "while cat /proc/[0-9]*/cmdline 2>/dev/null | grep -q -- '[-]-second-look'; do sleep 0.05; done; echo slept"
 
 pytestmark = linux
 
@@ -44,24 +48,29 @@ def run(command: str) -> ToolCall:
     return ToolCall("Bash", {"command": command, "description": "run it"})
 
 
+def wait_until_looked(sandbox: Sandbox) -> None:
+    """Wait until no second look is running."""
+    wait_until(lambda: not processes_with(sandbox.memories, b"--second-look"), LOOK_S)
+
+
 def test_it_stands_behind_the_result_of_the_tool_call_after_it_was_found_and_once(
     client: str, model: str, sandbox: Sandbox
 ) -> None:
     with conversation(client, sandbox, model, "--allowedTools", "Bash") as talk:
-        turn = talk.say(WAGES, run(f"sleep {LOOK_S}; echo slept"), run("echo done"))
+        turn = talk.say(WAGES, run(UNTIL_LOOKED), *[run(f"echo {number}") for number in range(CALLS)])
         again = talk.say("go on", run("echo again"))
     assert_silent(turn)
-    first, second, third = [request.model_text for request in turn.requests]
-    assert PAYROLL not in first + second
-    assert third.count(PAYROLL) == 1
-    assert third.index("done") < third.index(PAYROLL)
+    first, *_, last = [request.model_text for request in turn.requests]
+    assert PAYROLL not in first
+    assert last.count(PAYROLL) == 1
+    assert last.index("slept") < last.index(PAYROLL)
     assert [request.model_text.count(PAYROLL) for request in again.requests] == [1, 1]  # it stays in the history
 
 
 def test_without_a_tool_it_stands_in_the_request_of_the_next_prompt(client: str, model: str, sandbox: Sandbox) -> None:
     with conversation(client, sandbox, model) as talk:
         before = talk.say(WAGES)
-        time.sleep(LOOK_S)
+        wait_until_looked(sandbox)
         after = talk.say("go on")
     assert PAYROLL not in before.requests[-1].model_text
     assert after.requests[-1].model_text.count(PAYROLL) == 1
@@ -71,7 +80,7 @@ def test_without_a_tool_it_stands_in_the_request_of_the_next_prompt(client: str,
 def test_after_clear_it_does_not_come(client: str, model: str, sandbox: Sandbox) -> None:
     with conversation(client, sandbox, model, "--allowedTools", "Bash") as talk:
         talk.say(WAGES)
-        time.sleep(LOOK_S)
+        wait_until_looked(sandbox)
         talk.say("/clear")
         after = talk.say("go on", run("echo done"))
     assert not [request for request in after.requests if PAYROLL in request.model_text]
@@ -82,5 +91,5 @@ def test_a_client_that_ends_at_once_is_not_held_up(client: str, model: str, sand
         turn = talk.say(WAGES)
         began = time.monotonic()
         talk.end()
-        assert time.monotonic() - began < LOOK_S
+        assert time.monotonic() - began < SHORT_S
     assert_silent(turn)

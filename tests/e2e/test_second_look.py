@@ -1,11 +1,13 @@
 """The second look by the installed executable: a prompt that only the model itself can answer, answered late, and once."""
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,18 @@ from subcog_hooks.state import second_looks
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.state.decision_log import LOOK_EVENT
-from tests.e2e.machine import ANSWER, ATTEMPTS, DATA, NO_BRIEF, QUESTION, Machine, assert_silent, context_of, ids_in, linux
+from tests.e2e.machine import (
+    ANSWER,
+    ATTEMPTS,
+    DATA,
+    NO_BRIEF,
+    QUESTION,
+    Machine,
+    assert_silent,
+    ids_in,
+    linux,
+    wait_until,
+)
 from tests.llm_server import Behaviour, Handler, LlmServer, fails, garbage, hangs_up, never, resets, says_text
 
 LATE = "own-payroll"
@@ -31,31 +44,44 @@ TRIES = 8
 pytestmark = linux  # processes are looked for in /proc
 
 
-@pytest.fixture
-def paid(bare: Machine) -> Machine:
-    """A machine that knows when wages are paid, with final vectors, on which second looks may be taken."""
+@pytest.fixture(scope="module")
+def payroll(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that knows when wages are paid, with final vectors, to be copied."""
+    machine = Machine(subcog_command, tmp_path_factory.mktemp("payroll"))
     memories = [json.loads(line) for line in (DATA / "memories.jsonl").read_text(encoding="utf-8").splitlines()]
-    file = bare.root / "memories.jsonl"
+    file = machine.root / "memories.jsonl"
     rows = [*memories, {"id": LATE, "content": PAYROLL, "source": "docs/pay.md:3"}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert bare.run("import", str(file), "--trust", "user", "--wait").code == 0
+    assert machine.run("import", str(file), "--trust", "user", "--wait").code == 0
+    return machine.home
+
+
+@pytest.fixture
+def paid(bare: Machine, payroll: Path) -> Iterator[Machine]:
+    """A machine that knows when wages are paid, on which second looks may be taken."""
+    shutil.copytree(payroll, bare.home)
     bare.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
     (bare.root / "tmp").mkdir()
     bare.environment["TMPDIR"] = str(bare.root / "tmp")
-    return bare
+    yield bare
+    for process in at_work(bare):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
 
 def looking(machine: Machine) -> list[int]:
-    """The processes of second looks of this machine, and of the work at rest that they start."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words, environment = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
-        except OSError:
-            continue
-        if (b"--second-look" in words or b"at-rest" in words) and f"SUBCOG_HOME={machine.home}".encode() in environment:
-            found.append(int(folder.name))
-    return found
+    """The processes of second looks of this machine."""
+    return machine.processes(b"--second-look")
+
+
+def at_work(machine: Machine) -> list[int]:
+    """Those, and the work at rest that they start: it waits a second for hooks to be over."""
+    return machine.processes(b"--second-look", b"at-rest")
+
+
+def rest(machine: Machine) -> None:
+    """Wait until nothing is at work."""
+    wait_until(lambda: not at_work(machine), LONG_S)
 
 
 def command_of(process: int) -> bytes:
@@ -67,10 +93,7 @@ def command_of(process: int) -> bytes:
 
 def looked(machine: Machine) -> list[Decision]:
     """The second looks that have ended, the newest first, once none is running."""
-    deadline = time.monotonic() + LONG_S
-    while looking(machine):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not looking(machine), LONG_S)
     return [decision for decision in machine.decisions() if decision.event == LOOK_EVENT]
 
 
@@ -95,7 +118,7 @@ def test_what_only_the_model_finds_comes_beside_the_next_tools_result_and_once(p
     silent(paid)
     (look,) = looked(paid)
     assert (look.outcome, [one.id for one in look.candidates if one.outcome == "found"]) == (WAITING, [LATE])
-    context = context_of(paid.hook(paid.calling("Bash", "s", command="ls")), "PreToolUse")
+    context = paid.answer(paid.calling("Bash", "s", command="ls"), "PreToolUse")
     assert ids_in(context) == [LATE]
     assert 'look="second"' in context
     assert called(paid) == []
@@ -287,18 +310,17 @@ def test_it_is_started_when_the_answer_is_written_and_holds_none_of_the_hooks_st
 
 
 def files(machine: Machine) -> set[str]:
-    """All files of a machine but SQLite's own."""
+    """All files of a machine but SQLite's own, once nothing is at work."""
+    rest(machine)
     return {str(path) for path in machine.root.rglob("*") if not path.name.endswith(("-wal", "-shm"))}
 
 
 def test_nothing_is_left_behind(paid: Machine) -> None:
     silent(paid, WAGES, "first")
-    looked(paid)
     before = files(paid) | {str(paid.home / "at-rest.lock")}  # of the work at rest, which the first has started
     for number in range(3):
         silent(paid, WAGES, f"s{number}")
         looked(paid)
-    assert looking(paid) == []
     assert files(paid) == before
 
 
@@ -472,13 +494,6 @@ def test_the_users_client_is_gone_with_a_look_that_is_killed(paid: Machine) -> N
     (look,) = [pid for pid in looking(paid) if b"--second-look" in command_of(pid)]
     os.kill(look, signal.SIGKILL)
     wait_until(lambda: not command_of(asked), GONE_S)
-
-
-def wait_until(holds: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_without_that_choice_no_model_is_asked(chosen: Machine, server: LlmServer) -> None:

@@ -7,12 +7,12 @@ import pytest
 from subcog_hooks.paths import Home
 from subcog_hooks.state.connection import State
 from tests.e2e.machine import Machine, linux
-from tests.e2e.test_second_look import LATE, PAYROLL, WAGES, called, looked, paid, silent
+from tests.e2e.test_second_look import LATE, PAYROLL, WAGES, called, paid, payroll, rest, silent
 
 AGAIN = "when do our employees receive the salary?"
 ALIKE = "When will employees receive their salaries?"
 
-__all__ = ["paid"]  # the fixture
+__all__ = ["paid", "payroll"]  # the fixtures
 pytestmark = linux
 
 
@@ -28,7 +28,7 @@ def at_work(paid: Machine) -> Machine:
 def used(machine: Machine, text: str, session: str) -> None:
     """A prompt that only the second look answers, and a session that goes on with what was handed over."""
     silent(machine, text, session)
-    looked(machine)
+    rest(machine)
     assert called(machine, session) == [LATE]
     assert machine.recall(PAYROLL, session) == []  # it has been given
 

@@ -1,0 +1,65 @@
+"""A command in a forked process does what the installed script does; what that could not be said of is left to the script."""
+
+import subprocess
+from collections.abc import Sequence
+
+import pytest
+
+from tests.e2e import prepared
+from tests.e2e.machine import LONGEST_S, Machine
+
+COMMANDS: Sequence[tuple[Sequence[str], bytes]] = (
+    (("--version",), b""),
+    (("--help",), b""),
+    (("list", "--jsonl", "--all-projects"), b""),
+    (("search", "session token", "--json", "--no-such-option"), b""),
+    (("show", "tp-0001"), b""),
+    (("show", "none\udcff of these"), b""),
+    (("import", "-", "--dry-run"), b'{"content": "a"}\n{"content":'),
+    (("config", "set", "surfacing.min_relevance", "often"), b""),
+    (("no-such-command",), b""),
+)
+
+pytestmark = pytest.mark.skipif(not prepared.IS_POSSIBLE, reason="every command is started by its script here")
+
+
+@pytest.mark.parametrize(("words", "stdin"), COMMANDS)
+def test_both_give_the_same(machine: Machine, words: Sequence[str], stdin: bytes) -> None:
+    command = [machine.command, *words]
+    assert prepared.can_be_forked(command, machine.environment)
+    by_script = subprocess.run(
+        command, input=stdin, cwd=machine.folder, env=machine.environment, capture_output=True, timeout=LONGEST_S, check=False
+    )
+    forked = prepared.forker().run(command, stdin, machine.folder, machine.environment, LONGEST_S)
+    assert forked == (by_script.returncode, by_script.stdout, by_script.stderr)
+
+
+def test_one_command_leaves_nothing_to_the_next(bare: Machine) -> None:
+    bare.environment["SUBCOG_SEARCH_INTENT_ENABLED"] = "off"
+    assert bare.run("config", "get", "search_intent.enabled").stdout == b"false\n"
+    del bare.environment["SUBCOG_SEARCH_INTENT_ENABLED"]
+    assert bare.run("config", "get", "search_intent.enabled").stdout == b"true\n"
+
+
+def test_one_that_takes_too_long_is_killed_and_the_next_is_answered(bare: Machine) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        prepared.forker().run([bare.command, "doctor"], b"", bare.folder, bare.environment, 0.0)
+    assert bare.run("--version").stdout.startswith(b"subcog ")
+
+
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [
+        (("hook",), {}),
+        (("--quiet", "block", "x"), {}),
+        (("list",), {"PYTHONDONTWRITEBYTECODE": "1"}),
+        (("list",), {"LANG": "de_DE.ISO-8859-1"}),
+        (("list",), {"COLUMNS": "40"}),
+    ],
+)
+def test_what_the_start_of_a_process_could_change_is_left_to_the_script(
+    bare: Machine, words: Sequence[str], environment: dict[str, str]
+) -> None:
+    assert prepared.can_be_forked([bare.command, "list"], bare.environment)
+    assert not prepared.can_be_forked([bare.command, *words], bare.environment | environment)
+    assert not prepared.can_be_forked(["subcog", "list"], bare.environment)
