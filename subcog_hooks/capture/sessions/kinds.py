@@ -1,7 +1,7 @@
 """The kinds of memories that sessions hold; of what was typed which, and for whom: by the first signs that fit. Pure."""
 
 from subcog_hooks.capture.sessions.turns import CALL_REFUSED, TypedTurn
-from subcog_hooks.capture.sessions.worth import PACKAGED_FIT, JudgedTurn
+from subcog_hooks.capture.sessions.worth import JudgedTurn
 
 CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = (
     *("correction", "preference", "decision"),
@@ -32,7 +32,7 @@ def kind_of(turn: TypedTurn, worth: JudgedTurn) -> str:
     """Return the kind of what a turn holds."""
     signs = worth.signs.keys()
     is_behind_a_call = turn.before.changed or turn.before.outcome != ""
-    if worth.corrects >= PACKAGED_FIT.correction_bar and (is_behind_a_call or signs & _OBJECTING):
+    if worth.corrects and (is_behind_a_call or signs & _OBJECTING):
         return CORRECTION
     if turn.before.outcome == CALL_REFUSED or (signs & _OBJECTING and (is_behind_a_call or {"no", "wrong"} & signs)):
         return CORRECTION

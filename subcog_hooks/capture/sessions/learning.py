@@ -236,7 +236,7 @@ def _proposals_of(
 
 def _is_sure(one: Proposal, fit: Fit) -> bool:
     """Return whether a turn is proposed by itself: for its worth, or because it so probably corrects the agent."""
-    corrects = one.turn.kind not in BARS and one.worth.corrects >= fit.correction_bar
+    corrects = one.worth.corrects and one.turn.kind not in BARS
     return corrects or one.certainty >= BARS.get(one.turn.kind, fit.bar)
 
 

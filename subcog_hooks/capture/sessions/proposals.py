@@ -35,7 +35,7 @@ class Proposal:
     def __init__(self, turn: TypedTurn, worth: JudgedTurn, path: str, owner: str | None) -> None:
         self.id = self._id_of(turn, turn.text)
         self.turn = turn.with_text(turn.text[:MOST_EVIDENCE])
-        self.worth = JudgedTurn(worth.certainty, worth.text, {}, worth.corrects)
+        self.worth = JudgedTurn(worth.certainty, worth.text, {}, corrects=worth.corrects)
         self.path = path
         self.kind = kinds.kind_of(turn, worth)
         self.scope = "project" if owner and kinds.scope_of(worth, self.kind) == "project" else "user"

@@ -83,13 +83,13 @@ PACKAGED_FIT = Fit(weights.WEIGHTS, weights.LINES, weights.BARS)
 class JudgedTurn:
     """The judgement on a turn.
 
-    certainty: that it is worth it; corrects: that it is and corrects the agent; text: what of it is proposed; signs: of its
-    surest sentence.
+    certainty: that it is worth it; corrects: it so probably is and corrects the agent that it is proposed for that alone; text:
+    what of it is proposed; signs: of its surest sentence.
     """
 
     __slots__ = ("certainty", "corrects", "signs", "text")
 
-    def __init__(self, certainty: float, text: str, signs: "Mapping[str, float]", corrects: float = 0.0) -> None:
+    def __init__(self, certainty: float, text: str, signs: "Mapping[str, float]", *, corrects: bool = False) -> None:
         self.certainty = certainty
         self.corrects = corrects
         self.text = text
@@ -108,7 +108,8 @@ def judge(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
     sure = [fit.certainty(sentence) for sentence in sentences]
     best = max(range(len(sure)), key=sure.__getitem__)
     certainty, corrects = fit.certainties_of_turn(sentences)
-    return JudgedTurn(certainty, _cut(sentences, sure, best), sentences[best].signs, corrects)
+    is_correction = corrects >= fit.correction_bar
+    return JudgedTurn(certainty, _cut(sentences, sure, best), sentences[best].signs, corrects=is_correction)
 
 
 def _cut(sentences: "Sequence[Sentence]", sure: "Sequence[float]", best: int) -> str:

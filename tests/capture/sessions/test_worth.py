@@ -8,14 +8,14 @@ import pytest
 from scripts.learn import fit
 from subcog_hooks.capture.sessions import signs, weights
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
-from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, REPEATED_BAR, judge
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, REPEATED_BAR, Fit, judge
 
 ROOT = Path(__file__).parents[3]
 
 
 def is_proposed(text: str, before: Before | None = None) -> bool:
     found = judge(TypedTurn(text, before or Before(), place=3))
-    return found is not None and (found.certainty >= PACKAGED_FIT.bar or found.corrects >= PACKAGED_FIT.correction_bar)
+    return found is not None and (found.certainty >= PACKAGED_FIT.bar or found.corrects)
 
 
 def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> float:
@@ -117,3 +117,12 @@ def test_our_own_turns_are_told_apart() -> None:
     keeps = sum(row["label"] == "keep" for row in rows)
     assert credit / len(proposed) >= 0.85
     assert proposed.count("keep") / keeps >= 0.35
+
+
+def test_the_fit_that_judges_says_what_corrects_the_agent() -> None:
+    turn = TypedTurn("you used float again. it's cents, as integers, i told you twice", Before("Edit", changed=True), place=3)
+    deaf = Fit(weights.WEIGHTS, weights.LINES, (PACKAGED_FIT.bar, 1.0))
+    heard, missed = judge(turn), judge(turn, deaf)
+    assert heard
+    assert missed
+    assert (heard.corrects, missed.corrects) == (True, False)
