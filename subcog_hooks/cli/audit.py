@@ -11,10 +11,9 @@ from subcog_hooks.capture.sessions.files import TranscriptFile
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.claude_code import claude_notes
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.page.files import write_page
 from subcog_hooks.cli.support import author, progress, session
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import counted, safe, terminal
 from subcog_hooks.cli.transcripts import audit_view, auditing
 from subcog_hooks.cli.transcripts import learning as sessions
 from subcog_hooks.cli.transcripts.auditing import Audit, GrowingStore, ReplayStore

@@ -6,13 +6,12 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.cli.decided import trial
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.suggesting import enriching, enrichment
 from subcog_hooks.cli.suggesting.calls import CALL_S, CALLS_SETTING, Calls
 from subcog_hooks.cli.suggesting.conflicts import Pair, batches_of, find_pairs, question_about, read_answer
 from subcog_hooks.cli.suggesting.enriching import Checked
 from subcog_hooks.cli.support import author, completion, embedding, progress, session
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import counted, safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider

@@ -7,10 +7,9 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import inputs, session, sources
 from subcog_hooks.cli.support.measures import Mean, hit_rate, mean_of, ndcg, reciprocal_rank
-from subcog_hooks.cli.support.output import DIM, safe, terminal
+from subcog_hooks.cli.support.output import DIM, counted, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.errors import NoMemory, UsageError

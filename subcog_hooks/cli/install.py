@@ -9,9 +9,8 @@ import typer
 
 from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.cli.claude_code import claude_notes, client, hook_entries, skills
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import embedding, session
-from subcog_hooks.cli.support.output import terminal, visible
+from subcog_hooks.cli.support.output import counted, terminal, visible
 from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS

@@ -11,9 +11,8 @@ from subcog_hooks.capture.sessions.files import TranscriptFile
 from subcog_hooks.capture.sessions.fixes import FixProposal
 from subcog_hooks.capture.sessions.learning import LearningOptions
 from subcog_hooks.capture.sessions.proposals import Proposal, WrittenProposal, is_from_session
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import author, embedding, progress, session
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, safe, terminal
 from subcog_hooks.cli.transcripts import asking, learning
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.llm import providers

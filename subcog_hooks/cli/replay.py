@@ -11,7 +11,7 @@ from subcog_hooks.cli.decided import decision_view, decisions
 from subcog_hooks.cli.decided.decision_view import RIGHT, WRONG
 from subcog_hooks.cli.decided.remedies import Rerun
 from subcog_hooks.cli.support import completion, session
-from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, counted, safe, terminal
 from subcog_hooks.errors import NoMemory, UsageError
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.redaction.leaks import MASK
@@ -147,6 +147,4 @@ def _summary(changes: list[Change], same: int) -> str:
     if not changes:
         return "nothing has changed"
     verb = "is" if same == 1 else "are"
-    return (
-        f"{decisions.counted(same, 'memory', 'memories')} {verb} judged as before" if same else "no memory is judged as before"
-    )
+    return f"{counted(same, 'memory', 'memories')} {verb} judged as before" if same else "no memory is judged as before"

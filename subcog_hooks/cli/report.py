@@ -8,11 +8,10 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.page.builder import Column, Moment, Page
 from subcog_hooks.cli.page.files import write_page
 from subcog_hooks.cli.support import bars, session
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.cli.upkeep import tidying
 from subcog_hooks.cli.upkeep.inventory import Group, Inventory

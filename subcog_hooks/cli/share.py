@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import author, completion, embedding, ownership, progress, session
-from subcog_hooks.cli.support.output import day, safe, terminal
+from subcog_hooks.cli.support.output import counted, day, safe, terminal
 from subcog_hooks.cli.team import preview, sharing
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.memory.model import TEAM, Memory

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from subcog_hooks.cli.decided import usage
 from subcog_hooks.cli.decided.decision_view import GONE
-from subcog_hooks.cli.decided.decisions import WORDS, counted, moment
+from subcog_hooks.cli.decided.decisions import WORDS, moment
 from subcog_hooks.cli.decided.usage import FoundBy, Usage
 from subcog_hooks.cli.support import bars, session
-from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, counted, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT

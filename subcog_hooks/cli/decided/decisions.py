@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import dropwhile
 
 from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import counted, safe, terminal
 from subcog_hooks.errors import NoDecision, UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.hooks.sanitise import cut
@@ -229,15 +229,6 @@ def shown_bar(needed: float) -> str:
     ('0.44', 'more than 1')
     """
     return f"{needed:.2f}" if needed <= 1.0 else "more than 1"
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun in the singular or the plural.
-
-    >>> counted(1, "candidate"), counted(7, "candidate"), counted(2, "memory", "memories")
-    ('1 candidate', '7 candidates', '2 memories')
-    """
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def line(decision: Decision) -> str:

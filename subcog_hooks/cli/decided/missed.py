@@ -7,7 +7,7 @@ from subcog_hooks.cli.decided.remedies import Learned, Rerun
 from subcog_hooks.cli.decided.trial import Trial
 from subcog_hooks.cli.support import author, embedding, session
 from subcog_hooks.cli.support.amendment import amend, changed
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.output import counted, terminal
 from subcog_hooks.errors import NoDecision, UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.memory.model import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory
@@ -104,7 +104,7 @@ def _tell_others(others: list[tuple[Decision, bool]]) -> None:
     if not others:
         return
     too = [other for other, comes in others if comes]
-    terminal.result(f"of {decisions.counted(len(others), 'other prompt')} it would come to {len(too) or 'none'}")
+    terminal.result(f"of {counted(len(others), 'other prompt')} it would come to {len(too) or 'none'}")
     for other in too[:TOLD]:
         terminal.result(f"  {decisions.line(other)}")
     if len(too) > TOLD:

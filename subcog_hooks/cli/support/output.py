@@ -171,6 +171,15 @@ def day(at_ms: int) -> str:
     return time.strftime("%Y-%m-%d", moment)
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun in the singular or the plural.
+
+    >>> counted(1, "candidate"), counted(7, "candidate"), counted(2, "memory", "memories")
+    ('1 candidate', '7 candidates', '2 memories')
+    """
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def safe(text: str) -> str:
     """Return stored text for a terminal: one line, without control sequences and secrets."""
     return one_line(mask(text))

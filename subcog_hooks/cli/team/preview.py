@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import counted, safe, terminal
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Store

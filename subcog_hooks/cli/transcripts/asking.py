@@ -14,12 +14,11 @@ from subcog_hooks.capture.sessions.learning import LearningOptions, LearningRepo
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.proposals import WrittenProposal, is_from_session
 from subcog_hooks.capture.sessions.quoting import ShownTurn
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.suggesting.calls import CALL_S, CALLS_SETTING, Calls
 from subcog_hooks.cli.suggesting.enriching import with_written
 from subcog_hooks.cli.suggesting.enrichment import opened_state
 from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import counted, safe, terminal
 from subcog_hooks.cli.support.similar import similar_to
 from subcog_hooks.cli.transcripts import learning as transcripts
 from subcog_hooks.errors import ProviderError, SubcogError

@@ -8,9 +8,8 @@ from rich.text import Text
 
 from subcog_hooks.capture.sessions.repetition import Repeated
 from subcog_hooks.cli.decided.decision_view import GONE
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.page.builder import Column, Moment, Page
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe
+from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, safe
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.cli.transcripts.auditing import Audit, Replayed
 from subcog_hooks.hooks.sanitise import cut

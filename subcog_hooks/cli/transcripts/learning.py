@@ -17,9 +17,8 @@ from subcog_hooks.capture.sessions.learning import LearningOptions, LearningRepo
 from subcog_hooks.capture.sessions.proposals import is_from_session
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.claude_code import claude_notes
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import day, safe, terminal
+from subcog_hooks.cli.support.output import counted, day, safe, terminal
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.memory.model import FROM_SESSION, Memory, now_ms
 from subcog_hooks.memory.store import Store

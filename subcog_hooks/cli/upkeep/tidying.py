@@ -3,9 +3,8 @@
 import os
 from collections import Counter
 
-from subcog_hooks.cli.decided.decisions import counted
 from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, counted, safe, terminal
 from subcog_hooks.cli.upkeep import hygiene
 from subcog_hooks.cli.upkeep.hygiene import Inspection, StoreFinding, Use
 from subcog_hooks.embed.space import PACKAGED
