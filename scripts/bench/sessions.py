@@ -17,6 +17,7 @@ import base64
 import json
 import os
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -119,7 +120,7 @@ def _learn(subcog: Subcog, config: str, home: str, kill_after_s: float | None = 
             watched = psutil.Process(running.pid)
             while watched.status() != psutil.STATUS_ZOMBIE and sum(watched.cpu_times()[:2]) < kill_after_s:
                 time.sleep(LOOK_EVERY_S)
-            running.kill()
+            os.kill(running.pid, signal.SIGKILL)  # Popen would take the end of one that has ended from wait4
         _, status, used = os.wait4(running.pid, 0)
         wall_s = time.perf_counter() - began
         running.returncode = os.waitstatus_to_exitcode(status)
