@@ -111,11 +111,16 @@ CREATE TABLE suggestions (
   decision TEXT NOT NULL, became INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
 ) STRICT, WITHOUT ROWID;
 """
+# how sure a proposal is by its own session, 0 for unknown: with that of the others it is compared again
+_VERSION_11 = """
+ALTER TABLE proposed ADD COLUMN alone REAL NOT NULL DEFAULT 0;
+UPDATE proposed SET alone = certainty WHERE sessions = 1;
+"""
 
 SCHEMA = database.Schema(
     migrations=(
         *(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8, _VERSION_9),
-        _VERSION_10,
+        *(_VERSION_10, _VERSION_11),
     ),
     synchronous="NORMAL",
 )

@@ -5,7 +5,7 @@ Every function raises StoreError.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from subcog_hooks.state.connection import State
 
@@ -40,11 +40,14 @@ class Heard:
 
 
 class Said:
-    """The story of a proposal. sessions: how many said it; since: when first, milliseconds since the epoch, 0 for unknown."""
+    """The story of a proposal. sessions: how many said it; since: when first, milliseconds since the epoch, 0 for unknown;
+    alone: how sure it would be if its own session only had said it, 0 for unknown.
+    """
 
-    __slots__ = ("certainty", "sessions", "since")
+    __slots__ = ("alone", "certainty", "sessions", "since")
 
-    def __init__(self, certainty: float, sessions: int, since: int) -> None:
+    def __init__(self, certainty: float, sessions: int, since: int, alone: float) -> None:
+        self.alone = alone
         self.certainty = certainty
         self.sessions = sessions
         self.since = since
@@ -107,9 +110,9 @@ def unhear(state: "State", one: Heard) -> None:
 
 def note_proposed(state: "State", memory: str, said: Said) -> None:
     """Note how a proposal came about, unless more sessions have said it already."""
-    values = (memory, said.certainty, said.sessions, said.since)
+    values = (memory, said.certainty, said.sessions, said.since, said.alone)
     state.run(
-        "INSERT INTO proposed VALUES (?, ?, ?, ?) ON CONFLICT (memory) DO UPDATE SET certainty = excluded.certainty, "
+        "INSERT INTO proposed VALUES (?, ?, ?, ?, ?) ON CONFLICT (memory) DO UPDATE SET certainty = excluded.certainty, "
         "sessions = excluded.sessions, since = excluded.since WHERE excluded.sessions > sessions",
         values,
     )
@@ -117,15 +120,20 @@ def note_proposed(state: "State", memory: str, said: Said) -> None:
 
 def find_said(state: "State", memory: str) -> Said | None:
     """Return how a proposal came about, None where that is not known."""
-    for certainty, sessions, since in state.run("SELECT certainty, sessions, since FROM proposed WHERE memory = ?", (memory,)):
-        return Said(_share(certainty), _whole(sessions), _whole(since))
+    for _, said in _find_said(state, "WHERE memory = ?", (memory,)):
+        return said
     return None
 
 
 def find_proposed(state: "State") -> dict[str, Said]:
     """Return how each proposal came about, by the memory's id."""
-    rows = state.run("SELECT memory, certainty, sessions, since FROM proposed")
-    return {str(id_): Said(_share(certainty), _whole(sessions), _whole(since)) for id_, certainty, sessions, since in rows}
+    return dict(_find_said(state))
+
+
+def _find_said(state: "State", where: str = "", values: tuple[str, ...] = ()) -> "Iterator[tuple[str, Said]]":
+    rows = state.run(f"SELECT memory, certainty, sessions, since, alone FROM proposed {where}", values)  # noqa: S608 - constant
+    for id_, certainty, sessions, since, alone in rows:
+        yield str(id_), Said(_share(certainty), _whole(sessions), _whole(since), _share(alone))
 
 
 def find_fix(state: "State", key: str) -> dict[str, int]:

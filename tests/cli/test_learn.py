@@ -10,6 +10,7 @@ import pytest
 
 from subcog_hooks.capture.sessions import files, learning, transcript, weights
 from subcog_hooks.capture.sessions.learning import LearningOptions
+from subcog_hooks.capture.sessions.turns import ANSWER
 from subcog_hooks.capture.sessions.worth import Fit
 from subcog_hooks.cli.transcripts import learning as support
 from subcog_hooks.deadline import Deadline
@@ -28,6 +29,7 @@ RULE = "Don't use npm here, we're on pnpm"
 STAGING = "remember that staging is read-only from CI"
 AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
 LATELY = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * 86_400))
+UNSURE = LearningOptions(fit=Fit(weights.WEIGHTS, weights.LINES, (0.99, 0.99)))  # nothing is proposed by itself
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 
@@ -202,8 +204,6 @@ def test_what_was_said_in_other_words_still_counts_when_it_is_said_again(subcog:
 def test_what_only_repetition_has_raised_goes_on_waiting_whatever_is_read_later(
     sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch, is_stopped: bool
 ) -> None:
-    unsure = LearningOptions(fit=Fit(weights.WEIGHTS, weights.LINES, (0.99, 0.99)))  # nothing is proposed by itself
-
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -211,7 +211,7 @@ def test_what_only_repetition_has_raised_goes_on_waiting_whatever_is_read_later(
         state = State.open(home, 1_000)
 
         def read() -> list[str]:
-            learning.learn(files.find(str(sessions)), store, state, unsure, lambda _: None)
+            learning.learn(files.find(str(sessions)), store, state, UNSURE, lambda _: None)
             return [memory.content for memory in store.all(("pending",))]
 
         session(sessions, "one", RULE)
@@ -222,12 +222,78 @@ def test_what_only_repetition_has_raised_goes_on_waiting_whatever_is_read_later(
                 patch.setattr(learned, "note_compared", stop)
                 with pytest.raises(KeyboardInterrupt):
                     read()
+            state.roll_back()
         (raised,) = read()
         session(sessions, "three", "hello there", day="2026-03-06")
         assert read() == [raised]
         session(sessions, "four", AGAIN, day="2026-03-07")
         assert read() == [raised]
         assert [said.sessions for said in learned.find_proposed(state).values()] == [3]
+        state.close()
+
+
+def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
+    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(sessions, "one", AGAIN)
+    session(sessions, "two", RULE, day="2026-03-03")
+    gone = session(sessions, "gone", STAGING, day="2026-03-04")
+    monkeypatch.setattr(learning, "MOST_HEARD", 2)  # the first is not among them, while the last is still heard
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with Store.writer(home) as store:
+        state = State.open(home, 1_000)
+
+        def read() -> list[str]:
+            learning.learn(files.find(str(sessions)), store, state, UNSURE, lambda _: None)
+            return [memory.content for memory in store.all(("pending",))]
+
+        for step in ("_raise_repeated", "note_compared"):  # it is killed before and after the comparison
+            with monkeypatch.context() as patch:
+                patch.setattr(learning if step == "_raise_repeated" else learned, step, stop)
+                with pytest.raises(KeyboardInterrupt):
+                    read()
+            state.roll_back()
+            gone.path.write_text("")
+        assert read() == []
+        assert [Path(one.path).stem for one in learned.find_heard(state, 9)] == ["two", "one"]
+        state.close()
+
+
+def test_who_reads_session_by_session_is_as_sure_as_who_reads_all_at_once(sessions: Path, home: Home, tmp_path: Path) -> None:
+    for number in range(3):
+        session(sessions, f"s{number}", "never apply from here.", day=f"2026-03-0{number + 2}")
+    found = files.find(str(sessions))
+    told = []
+    for at, portions in ((home, [[one] for one in found]), (Home(str(tmp_path / "at-once")), [found])):
+        with Store.writer(at) as store:
+            state = State.open(at, 1_000)
+            for portion in portions:
+                learning.learn(portion, store, state, LearningOptions(), lambda _: None)
+            (first,) = store.all(("pending",))
+            said = learned.find_said(state, first.id)
+            assert said
+            told.append((first.content, said.sessions, said.since, said.certainty))
+            state.close()
+    assert told[0] == told[1]
+    assert told[0][1] == len(found)
+
+
+def test_what_is_said_when_calls_are_refused_counts_though_each_is_unsure(
+    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(learning.BARS, ANSWER, 0.99)
+    for name, text in (("one", RULE), ("two", AGAIN)):
+        written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", session=name)
+        written.typed("set the project up")
+        written.call("Bash", command="npm install")
+        written.refused(text)
+    with Store.writer(home) as store:
+        state = State.open(home, 1_000)
+        learning.learn(files.find(str(sessions)), store, state, UNSURE, lambda _: None)
+        assert [said.sessions for said in learned.find_proposed(state).values()] == [2]
         state.close()
 
 

@@ -186,4 +186,4 @@ def note_shown(state: "State", shown: "Sequence[FixProposal]", refuted: "Sequenc
         if one.fix.session in one.seen:
             learned.note_fix(state, one.key, one.fix.session, one.seen[one.fix.session])
         if one.is_repeated:
-            learned.note_proposed(state, one.id, learned.Said(0.0, len(one.seen), one.since))
+            learned.note_proposed(state, one.id, learned.Said(0.0, len(one.seen), one.since, 0.0))

@@ -153,9 +153,13 @@ def learn(
         if not pace.goes_on():
             report.is_cut_short = True
             return report
-        _raise_repeated(store, state, options, places, report, pace, was_compared=was_compared)
+        gone = _raise_repeated(store, state, options, places, report, pace, was_compared=was_compared)
         if state and not options.dry_run:
+            state.begin()
+            for one in gone:  # not before: what is heard then is the same when a run that was killed is done again
+                learned.unhear(state, one)
             learned.note_compared(state)
+            state.commit()
     report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
     return report
 
@@ -204,7 +208,7 @@ def _learn_from(
     if state and not options.dry_run:
         state.begin()
         for one in (one for one in sure if one.id in there):
-            learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at))
+            learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at, one.certainty))
         if is_all:
             fixes.note_shown(state, shown, refuted)
             size = reading.end if reading.has_more else file.size
@@ -287,15 +291,17 @@ def _raise_repeated(
     pace: "Pace",
     *,
     was_compared: bool,
-) -> None:
+) -> list[learned.Heard]:
     """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning.
 
-    was_compared: no run before this one was ended between reading and comparing. Then nothing comes of what was only heard
-    before: it has been proposed already, and where it is gone the person has erased it.
+    Return what was heard and is no longer there. was_compared: no run before this one was ended between reading and comparing.
+    Then nothing comes of what was only heard before: it has been proposed already, and where it is gone the person has erased
+    it.
     """
     heard = [*report.heard, *(learned.find_heard(state, MOST_HEARD) if state else [])]
     latest = sorted(heard, key=lambda one: (-one.at, one.path, one.place))[:MOST_HEARD]
-    unsure = {one.id: one for one in _found_again(latest, state, options, places, pace)}
+    again, gone = _hear_again(latest, options, places, pace)
+    unsure = {one.id: one for one in again}
     for erased in store.purged_sections(list(unsure)) if store else ():
         del unsure[erased]
     new = {one.id: one for one in report.proposed}
@@ -328,10 +334,12 @@ def _raise_repeated(
         if one:
             one.sessions, one.since, one.certainty = group.sessions, group.since, group.certainty
         if store and state and not options.dry_run:
-            learned.note_proposed(state, first, learned.Said(group.certainty, group.sessions, group.since))
+            said_so_far = learned.Said(group.certainty, group.sessions, group.since, group.said[0].certainty)
+            learned.note_proposed(state, first, said_so_far)
             _set_aside(store, [other.key for other in group.said[1:] if other.key in stored], first)
         repeats = {other.key for other in group.said[1:]}
         report.proposed = [other for other in report.proposed if other.id not in repeats]
+    return gone
 
 
 def _said_before(store: "Store | None") -> "dict[str, Memory]":
@@ -349,26 +357,27 @@ def _said_before(store: "Store | None") -> "dict[str, Memory]":
     return {one.id: one for one in counting}
 
 
-def _found_again(
-    heard: "Sequence[learned.Heard]", state: "State | None", options: LearningOptions, places: Places, pace: "Pace"
-) -> list[Proposal]:
-    """Return what was heard, out of the transcripts that are still there."""
-    found = []
+def _hear_again(
+    heard: "Sequence[learned.Heard]", options: LearningOptions, places: Places, pace: "Pace"
+) -> tuple[list[Proposal], list[learned.Heard]]:
+    """Return what was heard, out of the transcripts that are still there; and what of it is not."""
+    found, gone = [], []
     for one in heard:
         pace.pause()
         try:
-            turns = transcript.read_row(one.path, one.place, 0)
+            # which call an answer is about stands before it
+            turns = transcript.read_row(one.path, one.place, 0) or transcript.read_row(one.path, one.place)
         except OSError:
             turns = []
-        if not turns and state and not options.dry_run:
-            learned.unhear(state, one)
+        if not turns:
+            gone.append(one)
         for turn in turns:
             owner = places.owner_of(turn.folder)
             again = None if places.is_left_out(turn.folder, owner) else proposals.propose(turn, one.path, owner, options.fit)
             if again and again.kind not in options.never:
                 again.certainty = one.certainty  # with what stood before it
                 found.append(again)
-    return found
+    return found, gone
 
 
 def _is_heard_now(one: Proposal | None, report: LearningReport) -> bool:
@@ -412,5 +421,5 @@ def _utterance_of_memory(memory: "Memory", state: "State | None") -> repetition.
         session=proposals.session_of(memory),
         audience=audience_of(memory.scope, memory.project),
         at=memory.created_at,
-        certainty=known.certainty if known else PACKAGED_FIT.bar,
+        certainty=(known.alone if known else 0.0) or PACKAGED_FIT.bar,
     )
