@@ -191,7 +191,7 @@ def search(
     }
     if not values["strategies"]:
         return []
-    by_graph = found.has_graph and vector is not None and _how_many(connection, values) > MANY_VECTORS
+    by_graph = found.has_graph and vector is not None and _how_many(connection, asked) > MANY_VECTORS
     sql = statement(found, by_words=bool(words.any), by_meaning=vector is not None, by_graph=by_graph)
     with connection.transaction():
         if by_graph:
@@ -209,9 +209,17 @@ def search(
     return hits
 
 
-def _how_many(connection: "Connection", values: "dict[str, Any]") -> int:
+def count_without_graph(connection: "Connection", found: "TeamTables", asked: TeamRequest) -> int:
+    """Return about how many vectors a search compares one by one though a graph should find them, 0 where all is well."""
+    if found.has_graph or not found.has_vectors or asked.vector is None:
+        return 0
+    count = _how_many(connection, asked)
+    return count if count > MANY_VECTORS else 0
+
+
+def _how_many(connection: "Connection", asked: TeamRequest) -> int:
     """Return how many vectors the projects asked for have, as the server's planner has it."""
-    row = connection.execute(_HOW_MANY, values).fetchone()
+    row = connection.execute(_HOW_MANY, {"projects": asked.projects, "model": model_name()}).fetchone()
     assert row is not None
     return int(row[0][0]["Plan"]["Plan Rows"])
 

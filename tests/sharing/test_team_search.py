@@ -90,12 +90,15 @@ def test_many_vectors_get_a_graph_which_few_of_a_project_do_not_need(filled: Fil
     filled.write(BANK, few)
     for module in (schema, team_search):
         monkeypatch.setattr(module, "MANY_VECTORS", MANY // 2)
+    asked = team_search.TeamRequest("", [SHOP], filled.made[0].tobytes())
     with connection.opened(filled.url) as owner:
+        assert 0.8 < team_search.count_without_graph(owner, schema.look(owner), asked) / MANY < 1.2
         made = schema.plan(owner, schema.look(owner), by_project=False)
         assert len(made.told) == 1
         assert made.told[0].startswith(f"a graph of {MANY + len(few):,} vectors")
         schema.carry_out(owner, made)
         assert schema.plan(owner, schema.look(owner), by_project=False).told == []
+        assert team_search.count_without_graph(owner, schema.look(owner), asked) == 0
     filled.run(f"ALTER DATABASE {filled.database} SET enable_sort = off")  # or as few are read and sorted after all
     assert filled.left_out(SHOP, filled.made) <= 0.02
     looked_for = filled.count_scans("vectors_by_cosine")

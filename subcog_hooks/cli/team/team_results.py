@@ -59,8 +59,11 @@ def run(asked: SearchOptions, *, is_fast: bool) -> int:
         begun = time.perf_counter()
         hits = team_search.search(server, found, request, numbers, alpha, now_ms())
         elapsed = (time.perf_counter() - begun) * 1_000
+        compared = team_search.count_without_graph(server, found, request)
     if note:
         terminal.say(note)
+    if compared:
+        terminal.say(f"the server compares each of {compared:,} vectors; `subcog share init` of its owner makes a faster graph")
     if asked.shape == results.TABLE:
         _show(hits, asked, f"{query_type} query; meaning has a share of {alpha:g} ({why})", request.offset)
         if not hits:
