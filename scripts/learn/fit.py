@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subcog_hooks.capture.sessions import files, learning, signs, transcript, weights, worth
+from subcog_hooks.capture.sessions import files, learning, signs, storing, transcript, weights, worth
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
 
 TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "turns.jsonl")
@@ -356,7 +356,7 @@ def write_proposals(path: str, examples: Sequence[Example], fits: Mapping[str, w
         for person in sorted({example.person for example in examples if example.path}):
             paths = dict.fromkeys(example.path for example in examples if example.person == person)
             found = [one for one in map(files.at_path, paths) if one]
-            options = learning.LearningOptions(dry_run=True, fit=fits[person])
+            options = storing.LearningOptions(dry_run=True, fit=fits[person])
             report = learning.learn(found, None, None, options, lambda _: None)
             for one in report.proposed:
                 file.write(json.dumps(one.line()) + "\n")

@@ -9,8 +9,8 @@ import typer
 from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
 from subcog_hooks.capture.sessions.fixes import FixProposal
-from subcog_hooks.capture.sessions.learning import LearningOptions
 from subcog_hooks.capture.sessions.proposals import Proposal, WrittenProposal, is_from_session
+from subcog_hooks.capture.sessions.storing import LearningOptions
 from subcog_hooks.cli.support import author, embedding, progress, session
 from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, safe, terminal
 from subcog_hooks.cli.transcripts import asking, learning

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import files, learning, transcript, weights
-from subcog_hooks.capture.sessions.learning import LearningOptions
+from subcog_hooks.capture.sessions import comparing, files, learning, transcript, weights
+from subcog_hooks.capture.sessions.storing import LearningOptions
 from subcog_hooks.capture.sessions.turns import ANSWER
 from subcog_hooks.capture.sessions.worth import Fit
 from subcog_hooks.cli.transcripts import learning as support
@@ -238,7 +238,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
     session(sessions, "one", AGAIN)
     session(sessions, "two", RULE, day="2026-03-03")
     gone = session(sessions, "gone", STAGING, day="2026-03-04")
-    monkeypatch.setattr(learning, "MOST_HEARD", 2)  # the first is not among them, while the last is still heard
+    monkeypatch.setattr(comparing, "MOST_HEARD", 2)  # the first is not among them, while the last is still heard
 
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -250,9 +250,9 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
             learning.learn(files.find(str(sessions)), store, state, UNSURE, lambda _: None)
             return [memory.content for memory in store.all(("pending",))]
 
-        for step in ("_raise_repeated", "note_compared"):  # it is killed before and after the comparison
+        for step in ("raise_repeated", "note_compared"):  # it is killed before and after the comparison
             with monkeypatch.context() as patch:
-                patch.setattr(learning if step == "_raise_repeated" else learned, step, stop)
+                patch.setattr(comparing if step == "raise_repeated" else learned, step, stop)
                 with pytest.raises(KeyboardInterrupt):
                     read()
             state.roll_back()

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from subcog_hooks.capture.sessions import files, learning, quoting, repetition, transcript
+from subcog_hooks.capture.sessions import files, learning, quoting, repetition, storing, transcript
 from subcog_hooks.capture.sessions.files import TranscriptFile
-from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
 from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.proposals import WrittenProposal, is_from_session
 from subcog_hooks.capture.sessions.quoting import ShownTurn
+from subcog_hooks.capture.sessions.storing import LearningOptions, LearningReport
 from subcog_hooks.cli.suggesting.calls import CALL_S, CALLS_SETTING, Calls
 from subcog_hooks.cli.suggesting.enriching import with_written
 from subcog_hooks.cli.suggesting.enrichment import opened_state
@@ -173,7 +173,7 @@ def _keep_in(
                 _join(store, known, one)
         else:
             report.repeated += 1
-    report.proposed += learning.store_new(new, store, options, places, report.stored)
+    report.proposed += storing.store_new(new, store, options, places, report.stored)
 
 
 def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> dict[str, Memory]:

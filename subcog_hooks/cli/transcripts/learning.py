@@ -13,8 +13,8 @@ from subcog_hooks.capture.sessions import learning as sessions
 from subcog_hooks.capture.sessions.files import TranscriptFile
 from subcog_hooks.capture.sessions.fixes import TOOL_TRUST
 from subcog_hooks.capture.sessions.kinds import SESSION_KINDS
-from subcog_hooks.capture.sessions.learning import LearningOptions, LearningReport
 from subcog_hooks.capture.sessions.proposals import is_from_session
+from subcog_hooks.capture.sessions.storing import LearningOptions, LearningReport
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.support import session
