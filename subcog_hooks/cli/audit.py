@@ -72,7 +72,7 @@ def audit(
     every = sessions.found_all(transcripts)
     found = [one for one in every if one.changed >= first]
     listed = history.path_in(claude_notes.config_folder()) if transcripts is None else ""
-    _tell_what_is_read(every if learned else found, listed)
+    _tell_what_is_read(every if learned else found, transcripts or sessions.clients_folder(), listed)
     typed = _read_typed(found, listed, first)
     if not typed.turns:
         terminal.say("nothing was typed in these sessions")
@@ -93,9 +93,9 @@ def audit(
         terminal.page(audit_view.view(done))
 
 
-def _tell_what_is_read(found: Sequence[TranscriptFile], listed: str) -> None:
+def _tell_what_is_read(found: Sequence[TranscriptFile], folder: str, listed: str) -> None:
     """Say, before anything is read, what will be."""
-    sessions.tell_what_is_read(found, 0)
+    sessions.tell_what_is_read(found, 0, folder)
     if listed and os.path.isfile(listed):
         terminal.say(f"and the list of your prompts, {safe(listed)}, {os.path.getsize(listed) / 1e6:,.1f} MB")
 

@@ -9,7 +9,7 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import completion, conditions, inputs, session
-from subcog_hooks.cli.support.output import DIM, day, safe, terminal, where
+from subcog_hooks.cli.support.output import DIM, beside, day, safe, terminal, where
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.memory.model import PERSON, STATUSES, AnsweredQuestion, Memory
@@ -116,15 +116,15 @@ def list_(
         terminal.page(views.memories_view(memories, _PREVIEW, list(map(_certainty, memories)) if standing else ()))
     else:
         for memory in memories:
-            noted = f"  ({memory.noted})" if memory.noted else ""
+            said = f"  ({beside(memory)})" if beside(memory) else ""
             sure = f"{_certainty(memory)}  " if standing else ""
-            terminal.result(f"{sure}{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{noted}")
+            terminal.result(f"{sure}{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{said}")
     if total > len(memories) > 0:
         terminal.say(
             f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
         )
     if not memories:
-        terminal.say("no memories")
+        terminal.say(f"there are {total} memories, and none that far" if total else "no memories")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 

@@ -347,7 +347,7 @@ def _edited(memory: Memory, store: Store) -> Settlement | None:
             raise UsageError(f"{stored.id} is {stored.status} by now", "another process was quicker")
         return changed(stored, {**edits, "status": "active"})
 
-    with whole_lines(), Editor(memory) as edits:
+    with whole_lines(), Editor(memory, keeps_status=True) as edits:
         after = amend(memory, edited, store, []) if edits else None
     if after is None:
         terminal.say("nothing changed; it still waits")

@@ -79,7 +79,7 @@ def search(
         typer.Option(
             "--status",
             metavar="STATUS",
-            help="Memories of another status than active: " + ", ".join(STATUSES[1:]) + ", all.",
+            help="Memories of another status than active: " + ", ".join(STATUSES[1:-1]) + ", all.",
             autocompletion=completion.statuses,
         ),
     ] = None,

@@ -1,7 +1,7 @@
 """`subcog share`: a team's memory on PostgreSQL. psycopg is loaded by these commands alone."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -21,6 +21,7 @@ from subcog_hooks.sharing.schema import LOST
 from subcog_hooks.sharing.sync import SyncOutcome
 
 SHOWN = 5  # problems
+AT_ONCE = 2_000  # memories that are looked at to count those that wait
 
 commands = typer.Typer(
     help="Share the memories of chosen projects with a team, on its own PostgreSQL server. `subcog help sharing` tells all.",
@@ -102,12 +103,16 @@ def init(
             if state.forget_other_agreements(connection.identity_of(address), found.server):
                 terminal.say("it is another server than before: nothing leaves for it until `subcog share sync` has shown what")
     terminal.result(f"{connection.place_of(address)} has version {found.version} of the team's tables")
-    terminal.say(f"shared: {', '.join(map(safe, shared)) or 'no project yet (share.projects)'}; `subcog share sync` begins")
+    if shared:
+        terminal.say(f"shared: {', '.join(map(safe, shared))}; `subcog share sync` begins")
+    else:
+        terminal.say("no project is shared yet: `subcog share init` in the folder of one shares it, or `--project NAME`")
 
 
 @commands.command()
 def sync(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would leave, and send and fetch nothing.")] = False,
+    whole: Annotated[bool, typer.Option("--all", help="With --dry-run: show all of it, not the first five.")] = False,
     quietly: Annotated[bool, typer.Option("--quietly", hidden=True)] = False,
     yes: _Yes = False,
     as_user: _AsUser = False,
@@ -118,6 +123,8 @@ def sync(
     Example: subcog share sync --dry-run
     """
     settings = session.settings()
+    if whole and not dry_run:
+        raise UsageError("--all says how much a dry run shows", "give --dry-run, too")
     if quietly:  # nobody watches
         sharing.share_quietly(session.home(), settings)
         embedding.afterwards()
@@ -130,7 +137,7 @@ def sync(
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
     home = session.home()
     if dry_run:
-        preview.show(projects, _agreed(settings))
+        preview.show(projects, _agreed(settings), is_whole=whole)
         return
     with ShareState.open(home) as state:
         agreed = sharing.agreed_projects(state, settings)
@@ -189,17 +196,19 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     """
     settings = session.settings()
     url, projects = str(settings[SHARE_URL]), sharing.projects_of(settings)
-    if not url:
-        terminal.say("nothing is shared; `subcog share init` begins")
+    if not url or not projects:
+        terminal.say("nothing is shared; `subcog share init` in a project's folder begins")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     agreed = _agreed(settings)
     with ShareState.open(session.home()) as state:
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
         held = [known for name in projects for known in state.held_back(name)]
+        deleted = sharing.deleted_of(state)
         left = {documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
     lost, waiting = _lost_and_waiting(projects)
     kept = _own_fields_kept(held)
+    gone = _own_deleted(deleted)
     if as_json:
         rows = [
             {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
@@ -207,10 +216,15 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         ]
         conflicts = [{"id": memory.id, "superseded_by": memory.superseded_by, "noted": memory.noted} for memory in lost]
         at = jsonl.written_time(int(synced)) if synced else None
-        told = {"server": url, "synced_at": at, "failure": failure or None, "projects": rows, "lost": conflicts}
-        terminal.json(
-            {**told, "left": left, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept]}
-        )
+        told: dict[str, object] = {
+            "server": url,
+            "synced_at": at,
+            "failure": failure or None,
+            "projects": rows,
+            "lost": conflicts,
+        }
+        told |= {"left": left, "deleted": [{"id": memory.id, "by": by} for memory, by in gone]}
+        terminal.json({**told, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept]})
         return
     terminal.result(f"server: {url}")
     terminal.result(f"synchronised: {jsonl.written_time(int(synced)) if synced else 'never'}")
@@ -229,6 +243,10 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     for id_, by, fields in kept:
         names = ", ".join(fields)
         terminal.result(f"{id_} is yours and comes by itself, so what {by} has changed does not count here: {names}")
+    for memory, by in gone:
+        terminal.result(f"deleted by {by}: {memory.id} {safe(memory.content)[:80]}")
+    if gone:
+        terminal.say("`subcog edit ID --status active` brings such a memory back; `subcog forget --purge ID` settles it")
     if lost:
         terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
 
@@ -304,13 +322,26 @@ def _lost_and_waiting(projects: Sequence[str]) -> tuple[list[Memory], dict[str, 
             return [], waiting
         for name in projects:
             looked = state.progress(name)[1]
-            waiting[name] = sum(memory.project == name for memory in store.changes(looked, store.revision(), 0, 100_000))
+            changed, at = store.changes(looked, store.revision(), 0, AT_ONCE), 0
+            while changed:
+                known = state.find(name, [memory.id for memory in changed])
+                waiting[name] += sum(preview.is_waiting(memory, known.get(memory.id), name) for memory in changed)
+                at = changed[-1].seq + 1
+                changed = store.changes(looked, store.revision(), at, AT_ONCE)
         lost = [
             memory
             for memory in store.newest_with_prefix(LOST, 1_000)
             if memory.status == "superseded" and memory.project in projects
         ]
     return lost, waiting
+
+
+def _own_deleted(deleted: Mapping[str, str]) -> list[tuple[Memory, str]]:
+    """Return the memories of one's own that colleagues have deleted, and nobody has brought back, each with the colleague."""
+    with session.reading() as store:
+        there = store.by_ids([*deleted]) if store and deleted else {}
+    gone = [memory for memory in there.values() if memory.status == "deleted"]
+    return [(memory, documents.shown_author(deleted[memory.id])) for memory in gone]
 
 
 def _own_fields_kept(held: Sequence[Known]) -> list[tuple[str, str, tuple[str, ...]]]:

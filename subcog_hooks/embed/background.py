@@ -35,6 +35,8 @@ def is_wanted(settings: loading.Settings) -> bool:
 
 def is_due(home: Home) -> bool:
     """Return whether something waits for its final vector. What can not be looked at goes to the log, and is not due."""
+    if not os.path.exists(home.memories_db):
+        return False
     try:
         return any(_is_due(home, space) for space in spaces.in_use(home, loading.load(home)))
     except (SubcogError, OSError) as error:

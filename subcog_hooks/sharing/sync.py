@@ -71,13 +71,14 @@ FROM subcog.memories AS there JOIN pg_temp.subcog_staged AS sent ON there.projec
 class SyncOutcome:
     """The result of a synchronisation.
 
-    sent, deleted_there, fetched, deleted_here: memories; lost: ids of versions that lost a conflict, as they arrived here;
-    left: by author, how many of a colleague's are not taken, since there is too much; problems: a line for each memory that
-    could not be sent or stored; refused: projects of which the role may send nothing; was_restored: the server had lost what
-    was seen there; is_read_only: nothing can be sent.
+    sent, deleted_there, fetched, deleted_here: memories; deleted_by: who has deleted memories of one's own, by id; lost: ids of
+    versions that lost a conflict, as they arrived here; left: by author, how many of a colleague's are not taken, since there
+    is too much; problems: a line for each memory that could not be sent or stored; refused: projects of which the role may send
+    nothing; was_restored: the server had lost what was seen there; is_read_only: nothing can be sent.
     """
 
     __slots__ = (
+        "deleted_by",
         "deleted_here",
         "deleted_there",
         "fetched",
@@ -95,6 +96,7 @@ class SyncOutcome:
         self.deleted_there = 0
         self.fetched = 0
         self.deleted_here = 0
+        self.deleted_by: dict[str, str] = {}
         self.lost: list[str] = []
         self.left: dict[str, int] = {}
         self.problems: list[str] = []
@@ -358,6 +360,8 @@ class Sync:
                 changed.purged.append(memory.id)
             elif is_here:
                 changed.deleted[memory.id] = memory.replaced(status="deleted", updated_at=now_ms())
+                if memory.trust != TEAM:
+                    self.outcome.deleted_by[memory.id] = row.author
         changed.kept.append(known)
 
     def _put_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:

@@ -1,6 +1,7 @@
 """`doctor --memories`: what a person should look at, each with the command that settles it; nothing is changed."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,16 @@ def test_what_has_expired_and_what_stands_in_the_clients_file_is_named(subcog: R
     assert "it expired on 2026-01-02   subcog forget over" in out
     assert "CLAUDE.md says it word for word   subcog forget told" in out
     assert "fine" not in out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
+def test_a_pipe_among_the_clients_transcripts_is_not_waited_for(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "claude" / "projects" / "-gone" / "memory").mkdir(parents=True)
+    os.mkfifo(tmp_path / "claude" / "projects" / "-gone" / "a.jsonl")
+    imported(subcog, tmp_path, {"id": "fine", "content": "Never push on a Friday."})
+    assert subcog("doctor", "--memories").code == 0
+    (tmp_path / "claude" / "projects" / "-gone" / "memory" / "pool.md").write_text("The pool has 20 connections.\n")
+    assert "would add" in subcog("import", "--from", "claude", "--dry-run").out
 
 
 def test_files_that_are_gone_are_told_in_their_project(

@@ -116,6 +116,7 @@ def test_what_was_too_old_for_one_run_is_read_by_one_that_goes_further_back(subc
     written = session(sessions, "two", RULE, day="2001-01-01")
     written._day = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 2 * 86_400))
     written.typed(STAGING)
+    touched_lately(written)
     subcog("learn", "--since", "30d")
     assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
     assert len(support.how_said()) == 1
@@ -304,6 +305,38 @@ def test_a_fork_that_repeats_a_prompt_proposes_nothing_new(subcog: Run, sessions
     assert len(waiting(subcog)) == 1
 
 
+def test_a_long_session_is_one_and_is_read_whole_also_by_a_dry_run(
+    subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "MOST_TURNS", 3)  # that are read at a time
+    session(sessions, "one", *(f"hello {number}" for number in range(7)), RULE, "hello", STAGING)
+    dry = subcog("learn", "--dry-run")
+    assert "read 10 prompts of 1 session; would propose 2" in dry.err
+    done = subcog("learn")
+    assert "read 10 prompts of 1 session; proposed 2" in done.err
+    assert done.out == dry.out
+
+
+def test_what_is_new_behind_much_that_is_too_old_is_read(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "MOST_TURNS", 3)
+    session(sessions, "zero", RULE, day="2001-01-01")
+    written = session(sessions, "one", RULE, *("hello",) * 6, day="2001-01-01")
+    written._day = LATELY
+    written.typed(STAGING)
+    touched_lately(written)
+    assert "reading what you typed in 1 session in" in subcog("learn", "--since", "30d").err
+    assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
+
+
+def test_where_nothing_lies_the_folder_is_named(subcog: Run, sessions: Path, tmp_path: Path) -> None:
+    assert f"no session that is to be read lies in {sessions}" in subcog("learn").err
+    (tmp_path / "empty").mkdir()
+    assert f"lies in {tmp_path / 'empty'}" in subcog("learn", "--transcripts", str(tmp_path / "empty")).err
+    for option in ("--transcripts", "--session"):
+        refused = subcog("learn", option, "")
+        assert (refused.code, "an empty name is no f" in refused.err) == (2, True)
+
+
 def test_secrets_and_private_spans_are_not_proposed(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", f"never use the key {KEY}. <private>Always call Ann at home.</private> {RULE}")
     done = subcog("learn", "--jsonl")
@@ -327,7 +360,10 @@ def repository(at: Path, remote: str) -> Path:
     return at
 
 
-@pytest.mark.parametrize("name", ["{link}", "{root}/", "github.com/acme/secret", "git@github.com:Acme/secret.git"])
+@pytest.mark.parametrize(
+    "name",
+    ["{link}", "{root}/", "github.com/acme/secret", "git@github.com:Acme/secret.git", "{parent}/secret", "{parent}/secret/"],
+)
 def test_a_project_is_left_out_whatever_leads_to_it_and_where_a_worktree_of_it_is_gone(
     subcog: Run, sessions: Path, tmp_path: Path, name: str
 ) -> None:
@@ -335,7 +371,7 @@ def test_a_project_is_left_out_whatever_leads_to_it_and_where_a_worktree_of_it_i
     (tmp_path / "link").symlink_to(at)
     session(sessions, "one", RULE, folder=str(at))
     session(sessions, "two", STAGING, folder=str(at / ".claude" / "worktrees" / "gone"))
-    subcog("config", "set", support.LEFT_OUT, name.format(link=tmp_path / "link", root=at))
+    subcog("config", "set", support.LEFT_OUT, name.format(link=tmp_path / "link", root=at, parent=tmp_path.name))
     assert "left out 2 prompts" in subcog("learn").err
     assert subcog("review", "--list").code == 1
 

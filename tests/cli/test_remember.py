@@ -353,7 +353,8 @@ def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path:
     monkeypatch.setenv("EDITOR", editor(tmp_path, script))
     done = subcog("edit", id_)
     kept = Path(done.err.strip().rpartition(" ")[2])
-    assert "namespace is 'My Notes'; nothing was changed; what you wrote is in" in done.err
+    assert "namespace is 'My Notes'; use up to 64 of a-z" in done.err
+    assert "; nothing was changed; what you wrote is in" in done.err
     assert "precious" in kept.read_text()
     kept.unlink()
 

@@ -84,6 +84,7 @@ def test_a_page_is_written_whole_and_for_its_owner(subcog: Run, filled: Home, tm
     assert "written to report.html" in done.err
     assert (tmp_path / "report.html").stat().st_mode & 0o077 == 0
     assert "github.com/acme/shop" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert subcog("report", "--html", "-").out == (tmp_path / "report.html").read_text(encoding="utf-8")
     failed = subcog("report", "--html", "no/such/folder.html")
     assert failed.code == 2
     assert "can not be written" in failed.err

@@ -165,6 +165,10 @@ def test_a_batch_answers_each_line_in_one_process(filled: Run) -> None:
         (["search", "x", "--json", "--ids"], "--json, --jsonl and --ids exclude each other"),
         (["search", "x", "--since", "yesterday"], "--since is 'yesterday'"),
         (["search", "x", "--status", "lost"], "--status is 'lost'"),
+        (
+            ["search", "x", "--status", "deleted"],
+            "forgotten memories are not searched; `subcog list --status deleted` shows them",
+        ),
         (["search", "x", "--mode", "psychic"], "--mode is 'psychic'; expected one of hybrid, lexical, semantic"),
         (["search", "x", "-n", "0"], "Invalid value for '--limit'"),
         (["search", "x", "--page", "99999999999999999999"], "Invalid value for '--page'"),
@@ -191,6 +195,18 @@ def test_the_list_is_newest_first_in_pages(filled: Run) -> None:
     second = filled("list", "-n", "5", "--page", "2", "--ids").out.split()
     assert first == ["pkce", "m12", "m11", "m10", "m9"]
     assert second == ["m8", "m7", "m6", "m5", "m4"]
+    behind = filled("list", "-n", "5", "--page", "9")
+    assert (behind.code, behind.err) == (1, "there are 13 memories, and none that far\n")
+
+
+def test_a_memory_that_is_not_active_says_so(filled: Run) -> None:
+    filled("edit", "pkce", "--status", "archived")
+    filled("forget", "m12")
+    for command in (["list", "-n", "2"], ["search", "PKCE mooring lines", "--fast"]):
+        shown = {line.split()[0]: line for line in filled(*command, "--status", "all").out.splitlines()}
+        assert shown["pkce"].rpartition("  (")[2].startswith("archived")
+        assert "(deleted" in shown.get("m12", "(deleted")
+        assert "active" not in shown.get("m11", "")
 
 
 def test_a_memory_is_shown_by_id_prefix_or_urn(filled: Run) -> None:

@@ -124,6 +124,19 @@ def test_in_a_terminal_each_is_shown_and_settled_by_a_key_that_can_be_undone(bar
 
 
 @posix
+def test_what_is_edited_is_kept_so_that_its_status_is_no_field(bare: Machine, waiting: list[str]) -> None:
+    environment = {**bare.environment, "EDITOR": "sed -i s/^priority/status:archived\\\\npriority/"}
+    asked = OnTerminal([bare.command, "review"], bare.folder, environment)
+    asked.read_until("prompts")
+    asked.type("e")
+    asked.read_until("'status' is not a field that can be edited here")
+    asked.type("q")
+    assert asked.end() == 0
+    assert statuses(bare)[NEW] == "pending"
+    assert waiting
+
+
+@posix
 def test_in_a_terminal_all_of_a_source_go_one_way_and_undo_brings_them_back(bare: Machine, waiting: list[str]) -> None:
     asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
     asked.read_until("prompts")

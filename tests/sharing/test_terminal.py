@@ -134,6 +134,63 @@ def test_a_later_dry_run_shows_what_has_changed_alone(ada: Person, bob: Person) 
     assert "0 memories would leave, redacted once more\n" in ada.run("share", "sync", "--dry-run").stderr
 
 
+def test_what_waits_is_what_would_leave(ada: Person, bob: Person, team: Team, tmp_path: Path) -> None:
+    def waits(who: Person) -> list[int]:
+        return [row["waiting"] for row in json.loads(who.run("share", "status", "--json").stdout)["projects"]]
+
+    kept = ada.run("remember", "The cache is warmed at start.").stdout.strip()
+    ada.run("forget", ada.run("remember", "The pool has 20 connections.").stdout.strip())
+    for number in range(6):
+        ada.run("remember", f"The queue number {number} is drained at the end.")
+    ada.run("share", "init", ada.url, "--yes")
+    assert "and 2 more; `subcog share sync --dry-run --all` shows them" in ada.run("share", "sync", "--dry-run").stderr
+    assert ada.run("share", "sync", "--dry-run", "--all").stderr.count("The queue number") == 6
+    ada.run("share", "sync", "--all", code=2)
+    assert waits(ada) == [7]
+    ada.run("share", "sync", "--yes")
+    ada.run("forget", kept)
+    assert waits(ada) == [1]
+    reader = Person(team, "reader", tmp_path)
+    reader.run("remember", "The lift is checked in May.")
+    reader.begin()
+    assert waits(reader) == [1]  # it can not be sent, and what was fetched need not be
+    refused = reader.run("forget", "--everywhere", *reader.run("list", "--ids", "-n", "1").stdout.split(), code=5).stderr
+    assert "your role may only read at" in refused
+    assert "nothing was erased" in refused
+
+
+def test_what_a_colleague_has_deleted_of_ones_own_is_named_until_it_is_settled(ada: Person, bob: Person) -> None:
+    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    bob.run("forget", noted, "--as-user")
+    bob.run("share", "sync")
+    assert ada.run("share", "sync").stdout == "sent 0, fetched 0, deleted here 1\n"
+    assert f"deleted by bob: {noted} The pool has 20 connections." in ada.run("share", "status").stdout
+    assert json.loads(ada.run("share", "status", "--json").stdout)["deleted"] == [{"id": noted, "by": "bob"}]
+    ada.run("edit", noted, "--status", "active")
+    assert "deleted by" not in ada.run("share", "status").stdout
+    assert ada.run("share", "sync").stdout == "sent 1, fetched 0\n"
+    bob.run("share", "sync")
+    assert "The pool has 20" in bob.run("list").stdout
+
+
+def test_a_role_or_a_database_that_is_not_there_is_not_to_be_tried_again(ada: Person, team: Team) -> None:
+    for wrong in (team.server.url("nobody", team.database), team.server.url("ada", "nowhere")):
+        refused = ada.run("share", "init", wrong, code=5).stderr
+        assert "does not exist; correct the role or the database in the address" in refused
+
+
+def test_outside_any_project_nothing_is_shared_and_it_says_so(ada: Person, tmp_path: Path) -> None:
+    (tmp_path / "nowhere").mkdir()
+    ada.folder = tmp_path / "nowhere"
+    assert (
+        "no project is shared yet: `subcog share init` in the folder of one"
+        in ada.run("share", "init", ada.url, "--yes").stderr
+    )
+    assert "nothing is shared" in ada.run("share", "status", code=1).stderr
+
+
 def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
     ada.begin()
@@ -146,9 +203,9 @@ def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: P
     team.server.run(f"ALTER DATABASE {team.database} RENAME TO {team.database}_gone")
     status = ada.run("share", "status").stdout
     assert re.search(rf"^lost to {noted}: lost-\w+ .*: The pool has 30 connections\.$", status, re.MULTILINE)
-    assert f"localhost/{team.database} can not be reached" in ada.run("share", "sync", "--yes", code=5).stderr
+    assert f"localhost/{team.database} does not know it" in ada.run("share", "sync", "--yes", code=5).stderr
     told = json.loads(ada.run("share", "status", "--json").stdout)
-    assert told["failure"].startswith(f"localhost/{team.database} can not be reached")
+    assert told["failure"].startswith(f"localhost/{team.database} does not know it")
     assert told["projects"] == [{"project": SHOP, "sent": 0, "fetched": 2, "waiting": 0, "agreed": True}]
     ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
     status = ada.run("share", "status").stdout

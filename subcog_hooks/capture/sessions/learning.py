@@ -43,110 +43,118 @@ def learn(
     store, state: None where there is none yet and nothing will be written. pace: asked before each reading whether to go on.
     Raises StoreError; what was stored before stays.
     """
-    report = LearningReport()
-    places = Places(options.left_out)
+    run = _Run(store, state, options, pace)
     was_compared = learned.is_compared(state) if state else True
     for file in found:
-        has_more = True
-        while has_more:
-            if not pace.goes_on():
-                report.is_cut_short = True
-                return report
-            try:
-                has_more = _learn_from(file, store, state, options, places, report, pace)
-            except SubcogError:
-                raise
-            except Exception as error:  # noqa: BLE001 - one file must not cost the others; it is told, and read again
-                report.problems.append(f"{file.path} can not be read: an internal error: {type(error).__name__}: {error}")
-                has_more = False
+        try:
+            run.read(file)
+        except SubcogError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one file must not cost the others; it is told, and read again
+            run.report.problems.append(f"{file.path} can not be read: an internal error: {type(error).__name__}: {error}")
+        if run.report.is_cut_short:
+            return run.report
         progress(file.size)
-    if report.turns or (state and not options.dry_run and not learned.is_compared(state)):
-        if not pace.goes_on():
-            report.is_cut_short = True
-            return report
-        gone = comparing.raise_repeated(store, state, options, places, report, pace, was_compared=was_compared)
-        if state and not options.dry_run:
+    if run.report.turns or (state and not options.dry_run and not learned.is_compared(state)):
+        run.compare(was_compared=was_compared)
+    run.report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
+    return run.report
+
+
+class _Run:
+    """A run over transcripts: with what it is done, and its report."""
+
+    __slots__ = ("_options", "_pace", "_places", "_state", "_store", "report")
+
+    def __init__(self, store: "Store | None", state: "State | None", options: LearningOptions, pace: "Pace") -> None:
+        self._store = store
+        self._state = state
+        self._options = options
+        self._pace = pace
+        self._places = Places(options.left_out)
+        self.report = LearningReport()
+
+    def read(self, file: "TranscriptFile") -> None:
+        """Read what is new in a transcript, and store what it proposes: one reading after the other."""
+        try:
+            start = start_of(file, learned.find_read(self._state, file.path) if self._state else None)
+            if start is None:
+                self.report.unchanged += 1
+                return
+            is_noted, is_first = not self._options.dry_run, True
+            while start is not None:
+                if not self._pace.goes_on():
+                    self.report.is_cut_short = True
+                    return
+                reading = transcript.read(file.path, start, self._pace)
+                digest = files.digest_before(file.path, reading.end)
+                self.report.read += is_first
+                # what is too old for this run is read by one that goes further back, with all behind it
+                is_noted = is_noted and all(not turn.at or turn.at >= self._options.since for turn in reading.turns)
+                size = reading.end if reading.has_more else file.size
+                self._take(reading, file.path, learned.ReadSoFar(size, reading.end, digest), is_noted=is_noted)
+                start, is_first = reading.end if reading.has_more else None, False
+        except OSError as error:
+            self.report.problems.append(f"{file.path} can not be read: {error.strerror}")
+
+    def _take(self, reading: transcript.TranscriptReading, path: str, read: learned.ReadSoFar, *, is_noted: bool) -> None:
+        """Store what a reading proposes. is_noted: then so much of the transcript has been read."""
+        store, options, places, report = self._store, self._options, self._places, self.report
+        report.damaged += reading.damaged
+        report.turns += len(reading.turns)
+        found = list(self._proposals_of(reading.turns, path))
+        sure = sorted((one for one in found if _is_sure(one, options.fit)), key=lambda one: -one.certainty)
+        unsure = [one for one in found if not _is_sure(one, options.fit) and one.certainty >= REPEATED_BAR]
+        sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
+        new = store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
+        report.proposed += new
+        refuted = fixes.hold_against(reading.worked, places, self._state, report.fixes_seen)
+        wanted = [one for one in reading.fixes if COMMAND not in options.never and one.at >= options.since]
+        shown = fixes.hold_together(wanted, path, places, self._state, report.fixes_seen)
+        report.fixes += store_new([one for one in shown if one.is_repeated], store, options, places, report)
+        there = {one.id for one in new} | ({*store.by_ids([one.id for one in sure])} if store else set())
+        repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
+        listened_to = (*unsure, *rest, *repeats)
+        heard = [learned.Heard(path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
+        report.heard_now.update((one.path, one.place) for one in heard)
+        if not is_noted:
+            report.heard += heard
+        if state := None if options.dry_run else self._state:
+            state.begin()
+            for one in (one for one in sure if one.id in there):
+                learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at, one.certainty))
+            if is_noted:
+                fixes.note_shown(state, shown, refuted)
+                learned.note_read(state, path, read, heard)
+            state.commit()
+
+    def _proposals_of(self, turns: "Sequence[TypedTurn]", path: str) -> "Iterator[Proposal]":
+        """Yield what turns may be worth: of the time, the places and the kinds that are wanted."""
+        for turn in turns:
+            self._pace.pause()
+            owner = self._places.owner_of(turn.folder)
+            if self._places.is_left_out(turn.folder, owner):
+                self.report.left_out += 1
+            elif not turn.at or turn.at >= self._options.since:
+                one = proposals.propose(turn, path, owner, self._options.fit)
+                if one and one.kind not in self._options.never:
+                    yield one
+
+    def compare(self, *, was_compared: bool) -> None:
+        """Compare what was heard, in this run and before it."""
+        if not self._pace.goes_on():
+            self.report.is_cut_short = True
+            return
+        state = None if self._options.dry_run else self._state
+        gone = comparing.raise_repeated(
+            self._store, self._state, self._options, self._places, self.report, self._pace, was_compared=was_compared
+        )
+        if state:
             state.begin()
             for one in gone:  # not before: what is heard then is the same when a run that was killed is done again
                 learned.unhear(state, one)
             learned.note_compared(state)
             state.commit()
-    report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
-    return report
-
-
-def _learn_from(
-    file: "TranscriptFile",
-    store: "Store | None",
-    state: "State | None",
-    options: LearningOptions,
-    places: Places,
-    report: LearningReport,
-    pace: "Pace",
-) -> bool:
-    """Read what is new in a transcript, as far as one reading goes, and store it. Return whether another one is to follow."""
-    try:
-        start = start_of(file, learned.find_read(state, file.path) if state else None)
-        if start is None:
-            report.unchanged += 1
-            return False
-        reading = transcript.read(file.path, start, pace)
-        digest = files.digest_before(file.path, reading.end)
-    except OSError as error:
-        report.problems.append(f"{file.path} can not be read: {error.strerror}")
-        return False
-    report.read += 1
-    report.damaged += reading.damaged
-    report.turns += len(reading.turns)
-    is_all = all(not turn.at or turn.at >= options.since for turn in reading.turns)
-    found = list(_proposals_of(reading.turns, file.path, options, places, report, pace))
-    sure = sorted((one for one in found if _is_sure(one, options.fit)), key=lambda one: -one.certainty)
-    unsure = [one for one in found if not _is_sure(one, options.fit) and one.certainty >= REPEATED_BAR]
-    sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
-    new = store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
-    report.proposed += new
-    refuted = fixes.hold_against(reading.worked, places, state, report.fixes_seen)
-    wanted = [one for one in reading.fixes if COMMAND not in options.never and one.at >= options.since]
-    shown = fixes.hold_together(wanted, file.path, places, state, report.fixes_seen)
-    report.fixes += store_new([one for one in shown if one.is_repeated], store, options, places, report)
-    there = {one.id for one in new} | ({*store.by_ids([one.id for one in sure])} if store else set())
-    repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
-    listened_to = (*unsure, *rest, *repeats)
-    heard = [learned.Heard(file.path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
-    report.heard_now.update((one.path, one.place) for one in heard)
-    if options.dry_run or not is_all:
-        report.heard += heard  # what is too old for this run is read by one that goes further back
-    if state and not options.dry_run:
-        state.begin()
-        for one in (one for one in sure if one.id in there):
-            learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at, one.certainty))
-        if is_all:
-            fixes.note_shown(state, shown, refuted)
-            size = reading.end if reading.has_more else file.size
-            learned.note_read(state, file.path, learned.ReadSoFar(size, reading.end, digest), heard)
-        state.commit()
-        return is_all and reading.has_more
-    return False
-
-
-def _proposals_of(
-    turns: "Sequence[TypedTurn]",
-    path: str,
-    options: LearningOptions,
-    places: Places,
-    report: LearningReport,
-    pace: "Pace",
-) -> "Iterator[Proposal]":
-    """Yield what turns may be worth: of the time, the places and the kinds that are wanted."""
-    for turn in turns:
-        pace.pause()
-        owner = places.owner_of(turn.folder)
-        if places.is_left_out(turn.folder, owner):
-            report.left_out += 1
-        elif not turn.at or turn.at >= options.since:
-            one = proposals.propose(turn, path, owner, options.fit)
-            if one and one.kind not in options.never:
-                yield one
 
 
 def _is_sure(one: Proposal, fit: Fit) -> bool:

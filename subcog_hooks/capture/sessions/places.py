@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 class Places:
     """The folders in which sessions ran, and whose they are."""
 
-    __slots__ = ("_found", "_is_left_out", "_left_out")
+    __slots__ = ("_ends", "_found", "_is_left_out", "_left_out")
 
     def __init__(self, left_out: "Sequence[str]") -> None:
         named = [project.identity_of(os.path.expanduser(name)) for name in left_out]
         self._left_out = {*named, *(os.path.realpath(name) for name in named if os.path.isabs(name))}
+        # a project's name may have been meant as the end of a path
+        self._ends = [os.path.join(os.sep, os.path.normpath(name), "") for name in named if not os.path.isabs(name)]
         self._found: dict[str, project.Project | None] = {}
         self._is_left_out: dict[tuple[str, str | None], bool] = {}
 
@@ -62,7 +64,8 @@ class Places:
         if names & self._left_out or not folder:
             return bool(names & self._left_out)
         paths = [os.path.join(path, "") for path in (os.path.normpath(folder), os.path.realpath(folder))]
-        return any(path.startswith(os.path.join(name, "")) for name in self._left_out for path in paths)
+        is_below = any(path.startswith(os.path.join(name, "")) for name in self._left_out for path in paths)
+        return is_below or any(end in path for end in self._ends for path in paths)
 
     def _project(self, folder: str) -> project.Project | None:
         if folder not in self._found:

@@ -220,8 +220,10 @@ def _folder_by_transcripts(sessions: str) -> str | None:
         names = [name for name in os.listdir(sessions) if name.endswith(".jsonl")]
     except OSError:
         return None
-    for name in sorted(names):
-        for at in _folders_in(os.path.join(sessions, name)):
+    for transcript in (os.path.join(sessions, name) for name in sorted(names)):
+        if not os.path.isfile(transcript):  # a named pipe would be waited for
+            continue
+        for at in _folders_in(transcript):
             if project.slug_of(at)[:LONGEST_SLUG] == slug[:LONGEST_SLUG]:  # a session can go on in another folder
                 return at
     return None

@@ -9,10 +9,13 @@ from subcog_hooks.paths import PRIVATE_FILE
 
 
 def write_page(page: Page, path: str) -> None:
-    """Write a page to a file, and say so. Raises UsageError where that can not be done.
+    """Write a page to a file, and say so; to standard output for "-". Raises UsageError where that can not be done.
 
     A link is followed; what is no regular file (a pipe, a device) is written to as it is.
     """
+    if path == "-":
+        terminal.raw(page.render())
+        return
     if not os.path.basename(path) or os.path.isdir(path):
         raise UsageError(f"{safe(path)!r} names no file", "name the file for the page, as --html page.html")
     text = page.render()

@@ -21,7 +21,8 @@ def show(found: ResultPage, *, is_explained: bool) -> None:
     else:
         for number, hit in enumerate(answer.hits, found.offset + 1):
             memory = hit.memory
-            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}")
+            said = "" if memory.status == "active" else f"  ({memory.status})"
+            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{said}")
             if is_explained:
                 terminal.result("\n".join(f"    {line}" for line in _reasons(found.text, answer, hit, number)))
     if answer.hits and found.offset and terminal.out.is_terminal:

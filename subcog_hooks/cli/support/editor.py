@@ -30,16 +30,17 @@ class Editor:
     The file is removed when all went well; when anything failed, the user is told where it is. Raises UsageError.
     """
 
-    __slots__ = ("_memory", "_origin", "_path")
+    __slots__ = ("_keeps_status", "_memory", "_origin", "_path")
 
-    def __init__(self, memory: Memory, origin: str = PERSON) -> None:
-        """origin: who puts the questions that are new."""
+    def __init__(self, memory: Memory, origin: str = PERSON, *, keeps_status: bool = False) -> None:
+        """origin: who puts the questions that are new; keeps_status: it is not to be edited."""
+        self._keeps_status = keeps_status
         self._memory = memory
         self._origin = origin
         try:
             descriptor, self._path = tempfile.mkstemp(prefix=f"subcog-{memory.id}-", suffix=".md")  # mode 0600
             with open(descriptor, "w", encoding="utf-8", newline="") as file:
-                file.write(_written(memory))
+                file.write(_written(memory, keeps_status=keeps_status))
         except OSError as error:
             raise UsageError(
                 f"no file to edit can be made: {error.strerror}", "set TMPDIR to a folder that can be written"
@@ -59,7 +60,7 @@ class Editor:
             raise
         try:
             with open(self._path, encoding="utf-8-sig", newline="") as file:
-                return _read_changes(file.read(), self._memory, self._origin)
+                return _read_changes(file.read(), self._memory, self._origin, keeps_status=self._keeps_status)
         except UnicodeDecodeError as error:
             raise InvalidMemory(f"the editor has not written UTF-8 at byte {error.start}", self._kept) from error
         except InvalidMemory as error:
@@ -67,7 +68,8 @@ class Editor:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, SubcogError):
-            raise type(error)(error.message, self._kept) from error
+            hint = f"{error.hint}; {self._kept}" if error.hint else self._kept
+            raise type(error)(error.message, hint) from error
         os.unlink(self._path)
 
     @property
@@ -75,11 +77,12 @@ class Editor:
         return f"nothing was changed; what you wrote is in {self._path}"
 
 
-def _fields(memory: Memory) -> dict[str, str]:
+def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:
     """Return the fields of one line each, as they are written there."""
     lists = {name: ", ".join(map(_line, getattr(memory, name))) for name in _JOINED}
     numbers = {"priority": str(memory.priority), "standing": _said(memory)}
-    return {"namespace": memory.namespace, "status": memory.status, **numbers, **lists}
+    status = {} if keeps_status else {"status": memory.status}
+    return {"namespace": memory.namespace, **status, **numbers, **lists}
 
 
 def _said(memory: Memory) -> str:
@@ -101,20 +104,20 @@ def _line(entry: str) -> str:
     return entry.strip() if entry.isprintable() else " ".join(entry.split())
 
 
-def _written(memory: Memory) -> str:
-    fields = [f"{name}: {value}" for name, value in _fields(memory).items()]
+def _written(memory: Memory, *, keeps_status: bool) -> str:
+    fields = [f"{name}: {value}" for name, value in _fields(memory, keeps_status=keeps_status).items()]
     fields += [f"{name}: {entry}" for name, entries in _entries(memory).items() for entry in entries or [""]]
     return "\n".join([_HEADER, *fields, _DASHES, memory.content]) + "\n"
 
 
-def _read_changes(text: str, memory: Memory, origin: str) -> dict[str, object]:
+def _read_changes(text: str, memory: Memory, origin: str, *, keeps_status: bool) -> dict[str, object]:
     """Return the fields that differ from what was written. Raises InvalidMemory."""
     if "\r\n" not in memory.content:
         text = text.replace("\r\n", "\n")  # the editor's own line ends
     head, dashes, content = text.replace(f"\n{_DASHES}\r\n", f"\n{_DASHES}\n").partition(f"\n{_DASHES}\n")
     if not dashes:
         raise InvalidMemory("the line of dashes is gone")
-    before, entries_before = _fields(memory), _entries(memory)
+    before, entries_before = _fields(memory, keeps_status=keeps_status), _entries(memory)
     entries: dict[str, list[str]] = {name: [] for name in _REPEATED}
     changes: dict[str, object] = {}
     for line in head.split("\n"):

@@ -202,6 +202,11 @@ def where(memory: Memory) -> str:
     return memory.project or memory.scope
 
 
+def beside(memory: Memory) -> str:
+    """Return what is said of a memory beside its text, "" for nothing: its status where it is not active, who noted it."""
+    return ", ".join(filter(None, ("" if memory.status == "active" else memory.status, memory.noted)))
+
+
 def prefer_utf8() -> None:
     """Make the standard streams write UTF-8 whatever the locale is, and never fail on a character. Bars heed the locale."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - `>&-` has closed it

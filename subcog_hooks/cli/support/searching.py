@@ -151,6 +151,8 @@ def _refuse_contradictory(asked: SearchOptions, text: str) -> None:
         raise UsageError("--progressive is for --jsonl and one query", "its first line is what words find, its last the answer")
     if asked.rank and (asked.batch or asked.progressive or asked.page > 1):
         raise UsageError("--rank is for one query and its first page", "leave --batch, --progressive and --page out")
+    if "deleted" in (asked.status or ()):
+        raise UsageError("forgotten memories are not searched", "`subcog list --status deleted` shows them")
     if asked.mode not in MODES:
         raise UsageError(f"--mode is {asked.mode!r}", "expected one of " + ", ".join(MODES))
 

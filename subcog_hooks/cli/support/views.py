@@ -8,7 +8,7 @@ from rich.segment import SegmentLines
 from rich.table import Table
 from rich.text import Text
 
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal, where
+from subcog_hooks.cli.support.output import ACCENT, DIM, beside, day, safe, terminal, where
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.memory.model import Memory
 
@@ -38,8 +38,8 @@ def memories_view(memories: Sequence[Memory], most: int, confidence: Sequence[st
         sure = [Text(said) if isinstance(said, str) else said for said in confidence[number : number + 1]]
         about = [memory.id, memory.namespace, day(memory.created_at), *([safe(where(memory))] if owners else [])]
         tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
-        if memory.noted:
-            tags.append(f"  {memory.noted}", style=DIM)
+        if said := beside(memory):
+            tags.append(f"  {said}", style=DIM)
         if wide:
             table.add_row(*map(Text, about), *sure, Text(cut(safe(memory.content), most)).append_text(tags))
         else:

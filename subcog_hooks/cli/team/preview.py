@@ -1,5 +1,6 @@
 """A dry run: what would leave for the team's server is shown before it does."""
 
+import sys
 from collections.abc import Mapping, Sequence
 
 from subcog_hooks.cli.support import session
@@ -14,8 +15,12 @@ SHOWN_IN_DRY_RUN = 5  # memories, and what is wrong with others
 _STATUSES = ("active", "superseded", "archived")
 
 
-def show(projects: Sequence[str], agreed: Sequence[str] = ()) -> None:
-    """Show what would be sent of projects, as it would be sent. agreed: those of which only changes are."""
+def show(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whole: bool = False) -> None:
+    """Show what would be sent of projects, as it would be sent: of a lot the first, unless `is_whole`.
+
+    agreed: those of which only changes are.
+    """
+    most = sys.maxsize if is_whole else SHOWN_IN_DRY_RUN
     with session.reading() as store, ShareState.open(session.home()) as state:
         for name in projects:
             known = {one.id: one for one in state.every(name)} if name in agreed else {}
@@ -23,11 +28,11 @@ def show(projects: Sequence[str], agreed: Sequence[str] = ()) -> None:
             gone = _count_gone(store, known) if store else 0
             deleted = f", and that {counted(gone, 'memory was', 'memories were')} forgotten or taken out" if gone else ""
             terminal.say(f"{safe(name)}: {counted(len(ready), 'memory', 'memories')} would leave, redacted once more{deleted}")
-            for memory, document in ready[:SHOWN_IN_DRY_RUN]:
+            for memory, document in ready[:most]:
                 terminal.say(f"  {memory.id} {safe(str(document['content']))[:100]}")
-            if len(ready) > SHOWN_IN_DRY_RUN:
-                terminal.say(f"  and {len(ready) - SHOWN_IN_DRY_RUN} more; `subcog list --project {safe(name)}` shows them")
-            for problem in refused[:SHOWN_IN_DRY_RUN]:
+            if len(ready) > most:
+                terminal.say(f"  and {len(ready) - most} more; `subcog share sync --dry-run --all` shows them")
+            for problem in refused[:most]:
                 terminal.say(f"  left out: {safe(problem)}")
 
 
@@ -45,6 +50,13 @@ def _leaving_of(
         except InvalidMemory as error:
             refused.append(error.message)
     return ready, refused
+
+
+def is_waiting(memory: Memory, before: Known | None, project: str) -> bool:
+    """Return whether a memory would be sent, or its end. before: what the server has of it."""
+    if documents.may_leave(memory, frozenset((project,))):
+        return before is None or not _is_settled(memory, before)
+    return before is not None and not before.is_deleted and _is_gone(before, memory)
 
 
 def _is_settled(memory: Memory, before: Known) -> bool:

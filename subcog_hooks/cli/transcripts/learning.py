@@ -48,7 +48,7 @@ def found(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], i
     if file is not None:
         one = files.at_path(os.path.abspath(file))
         if one is None:
-            raise UsageError(f"{file} is no file", "name a transcript: subcog learn --session FILE")
+            raise UsageError(f"{file or 'an empty name'} is no file", "name a transcript: subcog learn --session FILE")
         return [one], 0
     every = found_all(folder)
     idle = [one for one in every if one.changed <= now_ms() - files.IDLE_MS]
@@ -60,12 +60,19 @@ def found_all(folder: str | None) -> list[TranscriptFile]:
 
     Raises UsageError, ConfigError.
     """
-    at = os.path.abspath(folder) if folder is not None else os.path.join(claude_notes.config_folder(), "projects")
+    if folder == "":
+        raise UsageError("an empty name is no folder", "name the folder of the transcripts, as --transcripts DIR")
+    at = os.path.abspath(folder) if folder is not None else clients_folder()
     if folder is None and not os.path.isdir(at):
         return []  # the client has not been used yet
     if not os.path.isdir(at):
         raise UsageError(f"{at} is no folder", "name the folder of the transcripts, as --transcripts DIR")
     return files.find(at, _tell_unread)
+
+
+def clients_folder() -> str:
+    """Return the folder of the client's own transcripts. Raises ConfigError."""
+    return os.path.join(claude_notes.config_folder(), "projects")
 
 
 def _tell_unread(error: OSError) -> None:
@@ -140,7 +147,7 @@ def at_rest(home: Home, breath: Pace) -> str:
 
     Where the setting says no more than that it is to be asked, what could be proposed is counted.
     """
-    if not os.path.isdir(os.path.join(claude_notes.config_folder(), "projects")):
+    if not os.path.isdir(clients_folder()):
         return ""
     only_counts = session.settings()[SESSIONS_SETTING] == COUNTED_AT_REST
     transcripts, _ = found(None, None)
@@ -289,8 +296,14 @@ def _shown(text: str, most: int) -> str:
     return " ".join(redact(text).text.split())[:most]
 
 
-def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int) -> None:
-    """Say, before anything is read, what will be: how many sessions of how many folders, how large, and since when."""
+def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int, folder: str) -> None:
+    """Say, before anything is read, what will be: how many sessions of how many folders, how large, and since when.
+
+    folder: where they were looked for.
+    """
+    if not transcripts and not waiting:
+        terminal.say(f"no session that is to be read lies in {safe(folder)}")
+        return
     folders = {os.path.dirname(one.path) for one in transcripts}
     size = sum(one.size for one in transcripts)
     what = f"{counted(len(transcripts), 'session')} in {counted(len(folders), 'folder')}, {size / 1e6:,.1f} MB"
