@@ -34,7 +34,7 @@ def check_source(path: str) -> None:
     if path == "-" or os.path.isdir(path):
         return
     if not os.path.exists(path):
-        raise UsageError(f"{path} does not exist", "give a .jsonl file, a .md file or a folder")
+        raise UsageError(f"{path or 'an empty name'} does not exist", "give a .jsonl file, a .md file or a folder")
     if not os.path.isfile(path):
         return  # a pipe that the user has named, such as <(command)
     if not path.lower().endswith((*MARKDOWN_SUFFIXES, *JSONL_SUFFIXES)):

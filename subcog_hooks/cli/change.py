@@ -186,7 +186,7 @@ def _owner(project: str | None, *, user: bool) -> dict[str, object]:
 def forget(
     ids: Annotated[
         list[str],
-        typer.Argument(metavar="ID", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
+        typer.Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
     ],
     purge: Annotated[
         bool, typer.Option("--purge", help="Erase the text from the disk too. It can not be brought back.")

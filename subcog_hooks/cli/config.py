@@ -188,6 +188,8 @@ def keep(key: str, value: Value | None) -> None:
     if value is None:
         if section in document and name in document[section]:
             del document[section][name]
+            if not document[section]:
+                del document[section]
     else:
         if section not in document:
             document[section] = tomlkit.table()

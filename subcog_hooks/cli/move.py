@@ -15,7 +15,8 @@ from subcog_hooks.memory.store import Store
 FOR_ALL: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
 
 _Ids = Annotated[
-    list[str], typer.Argument(metavar="ID", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids)
+    list[str],
+    typer.Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
 ]
 _AsUser = Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)]
 

@@ -21,7 +21,7 @@ from subcog_hooks.sharing.schema import LOST
 from subcog_hooks.sharing.sync import SyncOutcome
 
 SHOWN = 5  # problems
-AT_ONCE = 2_000  # memories that are looked at to count those that wait
+COUNTED_AT_ONCE = 2_000  # memories that are looked at to count those that wait
 
 commands = typer.Typer(
     help="Share the memories of chosen projects with a team, on its own PostgreSQL server. `subcog help sharing` tells all.",
@@ -73,6 +73,8 @@ def init(
     Example: subcog share init postgresql://ada@db.example.com/team --grant backend
     """
     _require_person("chooses where memories go", as_user=as_user)
+    if "" in (*(grant or ()), *(grant_read or ())):
+        raise UsageError("an empty name is no role", "name a role of the server, as --grant bob")
     settings = session.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
     projects = [_shareable(ownership.names_of(name)[0]) for name in project or ([ownership.HERE] if session.here() else [])]
@@ -322,12 +324,12 @@ def _lost_and_waiting(projects: Sequence[str]) -> tuple[list[Memory], dict[str, 
             return [], waiting
         for name in projects:
             looked = state.progress(name)[1]
-            changed, at = store.changes(looked, store.revision(), 0, AT_ONCE), 0
+            changed, at = store.changes(looked, store.revision(), 0, COUNTED_AT_ONCE), 0
             while changed:
                 known = state.find(name, [memory.id for memory in changed])
                 waiting[name] += sum(preview.is_waiting(memory, known.get(memory.id), name) for memory in changed)
                 at = changed[-1].seq + 1
-                changed = store.changes(looked, store.revision(), at, AT_ONCE)
+                changed = store.changes(looked, store.revision(), at, COUNTED_AT_ONCE)
         lost = [
             memory
             for memory in store.newest_with_prefix(LOST, 1_000)
@@ -355,6 +357,8 @@ def _own_fields_kept(held: Sequence[Known]) -> list[tuple[str, str, tuple[str, .
 
 def _shareable(name: str) -> str:
     """Return a project's identity. Raises UsageError for a folder without a remote: colleagues' clones have another path."""
+    if not name:
+        raise UsageError("an empty name is no project", "name it as `subcog list` does")
     if os.path.isabs(name):
         raise UsageError(f"{name} has no remote, so colleagues' clones are another project", "give the repository a remote")
     if "," in name:

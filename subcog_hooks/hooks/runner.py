@@ -157,10 +157,11 @@ def _run(output: Output) -> None:
         if raw.strip():
             _log(f"a payload of {len(raw)} bytes is not JSON")
         return
-    if not isinstance(payload, dict):
+    event = payload.get("hook_event_name") if isinstance(payload, dict) else None
+    if not isinstance(payload, dict) or not isinstance(event, str):
+        _log(f"a payload of {len(raw)} bytes names no event")
         return
-    event = payload.get("hook_event_name")
-    if not isinstance(event, str) or event not in BUDGETS_MS:
+    if event not in BUDGETS_MS:
         return
     age_ms = _age_ms()
     folder = payload.get("cwd")

@@ -42,6 +42,8 @@ def export(connection: "Connection", file: str, write: "Callable[[str], None]") 
             write(line)
             count += 1
         return count
+    if not os.path.basename(file) or os.path.isdir(file):
+        raise UsageError(f"{file!r} names no file", "name the file to write, or - for standard output")
     partial = f"{os.path.realpath(file)}.partial"
     try:
         with open(

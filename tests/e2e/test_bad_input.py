@@ -51,6 +51,12 @@ def test_malformed_payload_prints_nothing(machine: Machine, form: str) -> None:
     assert_silent(machine.hook(MALFORMED[form](machine.asking())))
 
 
+@pytest.mark.parametrize("payload", [b"[]", b'{"prompt": "x"}', b'{"hook_event_name": 7}'])
+def test_a_payload_without_an_event_is_in_the_log(machine: Machine, payload: bytes) -> None:
+    assert_silent(machine.hook(payload))
+    assert f"a payload of {len(payload)} bytes names no event" in (machine.home / "log" / "hook.log").read_text()
+
+
 @pytest.mark.parametrize("field", ["hook_event_name", "prompt"])
 @pytest.mark.parametrize("value", [None, True, 17, 1.5, [], {}, ["UserPromptSubmit", QUESTION], {"text": QUESTION}])
 def test_field_of_the_wrong_type_prints_nothing(machine: Machine, field: str, value: object) -> None:

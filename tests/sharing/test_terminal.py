@@ -181,6 +181,13 @@ def test_a_role_or_a_database_that_is_not_there_is_not_to_be_tried_again(ada: Pe
         assert "does not exist; correct the role or the database in the address" in refused
 
 
+def test_an_empty_name_is_refused(ada: Person) -> None:
+    assert "an empty name is no role" in ada.run("share", "init", ada.url, "--grant", "", "--yes", code=2).stderr
+    assert "an empty name is no project" in ada.run("share", "init", ada.url, "--project", "", "--yes", code=2).stderr
+    ada.run("share", "init", ada.url, "--yes")
+    assert "'' names no file" in ada.run("share", "export", "", code=2).stderr
+
+
 def test_outside_any_project_nothing_is_shared_and_it_says_so(ada: Person, tmp_path: Path) -> None:
     (tmp_path / "nowhere").mkdir()
     ada.folder = tmp_path / "nowhere"

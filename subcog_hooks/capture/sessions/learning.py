@@ -141,7 +141,7 @@ class _Run:
                     yield one
 
     def compare(self, *, was_compared: bool) -> None:
-        """Compare what was heard, in this run and before it."""
+        """Propose what was heard in several sessions, in this run or before it."""
         if not self._pace.goes_on():
             self.report.is_cut_short = True
             return

@@ -59,6 +59,8 @@ def next_key() -> str:
     if pressed == b"\x1b":  # an arrow, say: what follows at once belongs to it
         _skip_sequence()
         return ""
+    if pressed[0] >= 0xC0:  # of a letter that is no key: the bytes that follow belong to it
+        os.read(sys.stdin.fileno(), 1 + (pressed[0] >= 0xE0) + (pressed[0] >= 0xF0))
     return pressed.decode("ascii", "ignore")
 
 
