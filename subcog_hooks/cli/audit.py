@@ -70,7 +70,7 @@ def audit(
     if not learned and not session.has_store(session.home()):
         raise NoMemory("there are no memories to replay against", "--learned replays against what `learn` would propose")
     every = sessions.found_all(transcripts)
-    found = [one for one in every if one.changed >= first]
+    found = [one for one in every if one.latest >= first]
     listed = history.path_in(claude_notes.config_folder()) if transcripts is None else ""
     _tell_what_is_read(every if learned else found, transcripts or sessions.clients_folder(), listed)
     typed = _read_typed(found, listed, first)

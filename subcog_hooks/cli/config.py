@@ -188,7 +188,7 @@ def keep(key: str, value: Value | None) -> None:
     if value is None:
         if section in document and name in document[section]:
             del document[section][name]
-            if not document[section]:
+            if not document[section].as_string().strip():  # else the person's remarks are left in it
                 del document[section]
     else:
         if section not in document:

@@ -72,7 +72,8 @@ def learn(
     options = learning.options(since, dry_run=dry_run)
     provider = _model_to_ask(asks)
     found, waiting = learning.found(transcripts, file)
-    found = [one for one in found if one.changed >= options.since]  # nothing in the others is as new
+    if file is None:
+        found = [one for one in found if one.latest >= options.since]  # nothing in the others is as new
     learning.tell_what_is_read(found, waiting, transcripts or learning.clients_folder())
     with learning.opened(dry_run=dry_run) as (store, state):
         with progress.of_items("reading", sum(one.size for one in found)) as advance:

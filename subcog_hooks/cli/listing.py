@@ -9,7 +9,7 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import completion, conditions, inputs, session
-from subcog_hooks.cli.support.output import DIM, beside, day, safe, terminal, where
+from subcog_hooks.cli.support.output import DIM, beside, counted, day, safe, terminal, where
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.memory.model import PERSON, STATUSES, AnsweredQuestion, Memory
@@ -124,7 +124,7 @@ def list_(
             f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
         )
     if not memories:
-        terminal.say(f"there are {total} memories, and none that far" if total else "no memories")
+        terminal.say(f"of {counted(total, 'memory', 'memories')} none is that far" if total else "no memories")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 

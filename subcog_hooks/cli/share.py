@@ -16,7 +16,7 @@ from subcog_hooks.memory.project import identity_of
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, documents, leaving, schema
-from subcog_hooks.sharing.known import Known, ShareState
+from subcog_hooks.sharing.known import NOTHING, DeletedBy, Known, ShareState
 from subcog_hooks.sharing.schema import LOST
 from subcog_hooks.sharing.sync import SyncOutcome
 
@@ -206,9 +206,9 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
         held = [known for name in projects for known in state.held_back(name)]
-        deleted = sharing.deleted_of(state)
+        deleted = state.deleted_by()
         left = {documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
-    lost, waiting = _lost_and_waiting(projects)
+    lost, waiting = _lost_and_waiting(projects, agreed)
     kept = _own_fields_kept(held)
     gone = _own_deleted(deleted)
     if as_json:
@@ -225,7 +225,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
             "projects": rows,
             "lost": conflicts,
         }
-        told |= {"left": left, "deleted": [{"id": memory.id, "by": by} for memory, by in gone]}
+        told |= {"left": left, "deleted": [{"id": memory.id, "by": by, "erased": is_erased} for memory, by, is_erased in gone]}
         terminal.json({**told, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept]})
         return
     terminal.result(f"server: {url}")
@@ -245,10 +245,12 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     for id_, by, fields in kept:
         names = ", ".join(fields)
         terminal.result(f"{id_} is yours and comes by itself, so what {by} has changed does not count here: {names}")
-    for memory, by in gone:
-        terminal.result(f"deleted by {by}: {memory.id} {safe(memory.content)[:80]}")
-    if gone:
-        terminal.say("`subcog edit ID --status active` brings such a memory back; `subcog forget --purge ID` settles it")
+    for memory, by, is_erased in gone:
+        terminal.result(f"{'erased for all' if is_erased else 'deleted'} by {by}: {memory.id} {safe(memory.content)[:80]}")
+    if not all(is_erased for _, _, is_erased in gone):
+        terminal.say("`subcog edit ID --status active` brings a deleted one back; `subcog forget --purge ID` settles it")
+    if any(is_erased for _, _, is_erased in gone):
+        terminal.say("what is erased does not come back: remember it anew to keep it; `subcog forget --purge ID` settles it")
     if lost:
         terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
 
@@ -316,20 +318,26 @@ def _tell(outcome: SyncOutcome) -> None:
         terminal.say(f"and {len(outcome.problems) - SHOWN} more were left out")
 
 
-def _lost_and_waiting(projects: Sequence[str]) -> tuple[list[Memory], dict[str, int]]:
-    """Return the versions that lost a conflict, and how many memories have changed since the last synchronisation."""
+def _lost_and_waiting(projects: Sequence[str], agreed: Sequence[str]) -> tuple[list[Memory], dict[str, int]]:
+    """Return the versions that lost a conflict, and how many memories would be sent, or their end.
+
+    agreed: the projects of which the server that is set has something.
+    """
     waiting = dict.fromkeys(projects, 0)
     with session.reading() as store, ShareState.open(session.home()) as state:
         if store is None:
             return [], waiting
         for name in projects:
-            looked = state.progress(name)[1]
+            looked = state.progress(name)[1] if name in agreed else NOTHING
             changed, at = store.changes(looked, store.revision(), 0, COUNTED_AT_ONCE), 0
             while changed:
-                known = state.find(name, [memory.id for memory in changed])
+                known = state.find(name, [memory.id for memory in changed]) if name in agreed else {}
                 waiting[name] += sum(preview.is_waiting(memory, known.get(memory.id), name) for memory in changed)
                 at = changed[-1].seq + 1
                 changed = store.changes(looked, store.revision(), at, COUNTED_AT_ONCE)
+            if name in agreed:
+                purged = state.of_seqs(store.purged_after(looked))
+                waiting[name] += sum(one.project == name and not one.is_deleted for one in purged)
         lost = [
             memory
             for memory in store.newest_with_prefix(LOST, 1_000)
@@ -338,12 +346,19 @@ def _lost_and_waiting(projects: Sequence[str]) -> tuple[list[Memory], dict[str, 
     return lost, waiting
 
 
-def _own_deleted(deleted: Mapping[str, str]) -> list[tuple[Memory, str]]:
-    """Return the memories of one's own that colleagues have deleted, and nobody has brought back, each with the colleague."""
+def _own_deleted(deleted: Mapping[str, DeletedBy]) -> list[tuple[Memory, str, bool]]:
+    """Return the memories of one's own that colleagues have deleted, each with the colleague and whether it is erased there.
+
+    What was brought back, or forgotten here since then, is settled.
+    """
     with session.reading() as store:
         there = store.by_ids([*deleted]) if store and deleted else {}
-    gone = [memory for memory in there.values() if memory.status == "deleted"]
-    return [(memory, documents.shown_author(deleted[memory.id])) for memory in gone]
+    found = [(memory, deleted[memory.id]) for memory in there.values() if memory.status == "deleted"]
+    return [
+        (memory, documents.shown_author(one.by), one.is_erased)
+        for memory, one in found
+        if one.is_erased or memory.updated_at == one.at
+    ]
 
 
 def _own_fields_kept(held: Sequence[Known]) -> list[tuple[str, str, tuple[str, ...]]]:

@@ -276,10 +276,10 @@ class ListKey(NameKey):
 def names_no_place(name: str) -> bool:
     """Return whether a text is neither a path that means the same everywhere, nor a project's name.
 
-    >>> [names_no_place(name) for name in ("shop", "../shop", "/srv/shop", "~/shop", "github.com/acme/shop", "work:acme/shop")]
+    >>> [names_no_place(name) for name in ("shop", "work/../shop", "/srv/shop", "~/shop", "github.com/acme/shop", "me:shop/a")]
     [True, True, False, False, False, False]
     """
-    return name.startswith(".") or not ("/" in name or os.path.isabs(name))
+    return name.startswith(".") or "/../" in f"{name}/" or not ("/" in name or os.path.isabs(name))
 
 
 class WordsKey(NameKey):
@@ -586,7 +586,7 @@ KEYS = {
         ListKey(
             "capture.sessions_except",
             "",
-            "projects as `subcog list` has them and whole paths of folders, with commas between them",
+            "projects as `subcog list` has them, whole paths of folders or their ends, with commas between them",
             "Projects and folders in whose sessions `subcog learn` leaves out what you typed",
         ),
         WordsKey(

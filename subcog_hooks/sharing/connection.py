@@ -29,12 +29,12 @@ LONGEST_ANSWER_S = 600.0  # to a statement, however it trickles in; a batch has 
 BUILDING_S = 7_200.0  # both, where it makes an index of millions of vectors
 LONGEST_MESSAGE = 300  # characters of what the server says
 # in what libpq says where trying again does not help: a server that is not proven, a password or a service that is not found
-UNKNOWN_THERE = ("does not exist", "is not permitted to log in")  # a role or a database
 SETTLED = ("certificate", "channel binding", "authentication method", "password", "definition of service")
 VERIFYING = ("verify-ca", "verify-full")
 ENCRYPTED = ("require", *VERIFYING)
 KNOWS_REQUIRE_AUTH = 160_000  # the version of libpq, as of `sslrootcert=system`
 
+_UNKNOWN_THERE = re.compile(r'(role|database) ".*" (does not exist|is not permitted to log in)')
 _PASSWORD = re.compile(r"(password|passwd|pwd)\s*=\s*\S+", re.IGNORECASE)
 _LOGIN = re.compile(r"(postgres(?:ql)?://[^\s:/@]*):[^\s@]*@", re.IGNORECASE)
 
@@ -282,13 +282,15 @@ def translated(url: str) -> "Iterator[None]":
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
-        hint = "the owner of its tables gives your role the right: `subcog share init --grant ROLE`"
-        raise ServerError(f"{place_of(url)} does not allow it: {_clean(str(error))}", hint) from error
+        said = _clean(str(error))
+        is_of_server = "extension" in said or "for database" in said  # not of the tables
+        hint = "see `subcog help sharing`" if is_of_server else "their owner lets you: `subcog share init --grant ROLE`"
+        raise ServerError(f"{place_of(url)} does not allow it: {said}", hint) from error
     except psycopg.errors.LockNotAvailable as error:
         raise ServerError(f"another client has been sending to {place_of(url)} for long", "try again later") from error
     except psycopg.OperationalError as error:
         said = _clean(str(error))
-        if any(words in said for words in UNKNOWN_THERE):
+        if _UNKNOWN_THERE.search(said):
             hint = "correct the role or the database in the address"
             raise ServerError(f"{place_of(url)} does not know it: {said}", hint) from error
         hint = "see `subcog help sharing`" if any(word in said for word in SETTLED) else "nothing is lost; try again"

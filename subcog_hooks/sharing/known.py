@@ -14,7 +14,7 @@ from subcog_hooks.database import Schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Self
 
     from subcog_hooks.paths import Home
@@ -23,6 +23,7 @@ STATE_OPEN_WAIT_MS = 10_000  # for another process; only one synchronises at a t
 NAME = "team.db"
 ARRIVING = "arriving"  # in the place of a fingerprint: it is being stored, for the first time
 SEEN, MOST_SEEN = "seen", 200  # the note of what was seen on the server
+DELETED, MOST_DELETED = "deleted", 1_000  # the note of which of one's own memories colleagues have deleted; of these the latest
 NOTHING = -1  # of the store's revisions: nothing has been looked at
 
 _VERSION_1 = """
@@ -73,6 +74,20 @@ _FIELDS = (
 )
 _COLUMNS = ", ".join(_FIELDS)
 _PUT = f"INSERT OR REPLACE INTO known ({_COLUMNS}) VALUES ({', '.join('?' * len(_FIELDS))})"  # noqa: S608 - constants
+
+
+class DeletedBy:
+    """Who has deleted a memory of one's own on the server, and when it was deleted here, milliseconds since the epoch.
+
+    is_erased: for good, so that it does not come back there.
+    """
+
+    __slots__ = ("at", "by", "is_erased")
+
+    def __init__(self, by: str, *, is_erased: bool, at: int) -> None:
+        self.by = by
+        self.is_erased = is_erased
+        self.at = at
 
 
 class Known:
@@ -167,6 +182,18 @@ class ShareState:
     def seen(self) -> list[tuple[int, str]]:
         """Return revisions and tokens that were seen on servers, the latest last: what a backup has of them, it has whole."""
         return [(revision, token) for revision, token in json.loads(self.noted(SEEN) or "[]")]
+
+    def note_deleted_by(self, deleted: "Mapping[str, DeletedBy]") -> None:
+        """Note who has deleted memories of one's own, by id: of a lot the latest."""
+        if deleted:
+            rows = {**self.deleted_by(), **deleted}
+            latest = [(id_, one.by, one.is_erased, one.at) for id_, one in rows.items()][-MOST_DELETED:]
+            self.note(DELETED, json.dumps(latest))
+
+    def deleted_by(self) -> "dict[str, DeletedBy]":
+        """Return who has deleted memories of one's own, by id."""
+        rows = json.loads(self.noted(DELETED) or "[]")
+        return {id_: DeletedBy(by, is_erased=is_erased, at=at) for id_, by, is_erased, at in rows}
 
     def forget_all(self) -> None:
         """Forget all that is known, so that all is fetched and compared anew."""

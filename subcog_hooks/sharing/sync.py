@@ -14,7 +14,7 @@ from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.model import PENDING, TEAM, Memory, hash_content, now_ms
 from subcog_hooks.sharing import documents, pushes
-from subcog_hooks.sharing.known import ARRIVING, NOTHING, Known, ShareState
+from subcog_hooks.sharing.known import ARRIVING, NOTHING, DeletedBy, Known, ShareState
 from subcog_hooks.sharing.schema import LOST, MAX_DOCUMENT
 from subcog_hooks.text.languages import language_of
 
@@ -71,14 +71,13 @@ FROM subcog.memories AS there JOIN pg_temp.subcog_staged AS sent ON there.projec
 class SyncOutcome:
     """The result of a synchronisation.
 
-    sent, deleted_there, fetched, deleted_here: memories; deleted_by: who has deleted memories of one's own, by id; lost: ids of
-    versions that lost a conflict, as they arrived here; left: by author, how many of a colleague's are not taken, since there
-    is too much; problems: a line for each memory that could not be sent or stored; refused: projects of which the role may send
-    nothing; was_restored: the server had lost what was seen there; is_read_only: nothing can be sent.
+    sent, deleted_there, fetched, deleted_here: memories; lost: ids of versions that lost a conflict, as they arrived here;
+    left: by author, how many of a colleague's are not taken, since there is too much; problems: a line for each memory that
+    could not be sent or stored; refused: projects of which the role may send nothing; was_restored: the server had lost what
+    was seen there; is_read_only: nothing can be sent.
     """
 
     __slots__ = (
-        "deleted_by",
         "deleted_here",
         "deleted_there",
         "fetched",
@@ -96,7 +95,6 @@ class SyncOutcome:
         self.deleted_there = 0
         self.fetched = 0
         self.deleted_here = 0
-        self.deleted_by: dict[str, str] = {}
         self.lost: list[str] = []
         self.left: dict[str, int] = {}
         self.problems: list[str] = []
@@ -312,6 +310,7 @@ class Sync:
             else:
                 self._put_here(row, one, memory, changed)
         self._state.put(changed.about_to_arrive())
+        self._state.note_deleted_by(changed.deleted_by)
         changed.write(self.store)
         self._state.put([*changed.noted(), *changed.kept])
         self.outcome.fetched += len(changed.new) + len(changed.changed)
@@ -359,9 +358,10 @@ class Sync:
             if row.is_erased and memory.trust == TEAM:
                 changed.purged.append(memory.id)
             elif is_here:
-                changed.deleted[memory.id] = memory.replaced(status="deleted", updated_at=now_ms())
-                if memory.trust != TEAM:
-                    self.outcome.deleted_by[memory.id] = row.author
+                now = now_ms()
+                changed.deleted[memory.id] = memory.replaced(status="deleted", updated_at=now)
+                if memory.trust != TEAM and row.author != self._found.role:
+                    changed.deleted_by[memory.id] = DeletedBy(row.author, is_erased=row.is_erased, at=now)
         changed.kept.append(known)
 
     def _put_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:
@@ -536,12 +536,13 @@ class _ServerRow:
 class _Changes:
     """The changes of a batch here. kept: what is known of memories that stay as they are."""
 
-    __slots__ = ("_known", "changed", "deleted", "kept", "new", "purged")
+    __slots__ = ("_known", "changed", "deleted", "deleted_by", "kept", "new", "purged")
 
     def __init__(self) -> None:
         self.new: dict[str, Memory] = {}
         self.changed: dict[str, Memory] = {}
         self.deleted: dict[str, Memory] = {}
+        self.deleted_by: dict[str, DeletedBy] = {}
         self.purged: list[str] = []
         self.kept: list[Known] = []
         self._known: list[Known] = []

@@ -111,10 +111,13 @@ CREATE TABLE suggestions (
   decision TEXT NOT NULL, became INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
 ) STRICT, WITHOUT ROWID;
 """
-# how sure a proposal is by its own session, 0 for unknown: with that of the others it is compared again
+# how sure a proposal is by its own session, 0 for unknown: with that of the others it is compared again; and whether what was
+# heard is compared with the rest
 _VERSION_11 = """
 ALTER TABLE proposed ADD COLUMN alone REAL NOT NULL DEFAULT 0;
 UPDATE proposed SET alone = certainty WHERE sessions = 1;
+ALTER TABLE heard ADD COLUMN compared INTEGER NOT NULL DEFAULT 0;
+UPDATE heard SET compared = 1 WHERE NOT EXISTS (SELECT 1 FROM flags WHERE name = 'uncompared');
 """
 
 SCHEMA = database.Schema(

@@ -27,12 +27,13 @@ class ReadSoFar:
 class Heard:
     """A place where something was said that is too unsure to be proposed by itself.
 
-    path: of the transcript; place: of the row, bytes; at: milliseconds since the epoch.
+    path: of the transcript; place: of the row, bytes; at: milliseconds since the epoch; is_compared: with all that was heard.
     """
 
-    __slots__ = ("at", "certainty", "path", "place")
+    __slots__ = ("at", "certainty", "is_compared", "path", "place")
 
-    def __init__(self, path: str, place: int, at: int, certainty: float) -> None:
+    def __init__(self, path: str, place: int, at: int, certainty: float, *, is_compared: bool = False) -> None:
+        self.is_compared = is_compared
         self.path = path
         self.place = place
         self.at = at
@@ -63,7 +64,7 @@ def find_read(state: "State", path: str) -> ReadSoFar | None:
 def note_read(state: "State", path: str, read: ReadSoFar, heard: "Sequence[Heard]") -> None:
     """Note how far a transcript was read, and what was heard in it."""
     for one in heard:
-        state.run("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?)", (one.path, one.place, one.at, one.certainty))
+        state.run("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?, 0)", (one.path, one.place, one.at, one.certainty))
     state.run("INSERT OR REPLACE INTO transcripts VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))
     state.run("INSERT OR REPLACE INTO flags VALUES ('uncompared', 1)")
 
@@ -94,13 +95,18 @@ def is_compared(state: "State") -> bool:
 
 def note_compared(state: "State") -> None:
     """Note that all that was heard is compared with each other."""
+    state.run("UPDATE heard SET compared = 1 WHERE compared = 0")
     state.run("DELETE FROM flags WHERE name = 'uncompared'")
 
 
 def find_heard(state: "State", limit: int) -> list[Heard]:
     """Return the latest places where something was heard."""
-    rows = state.run("SELECT path, place, at, certainty FROM heard ORDER BY at DESC, path, place LIMIT ?", (limit,))
-    return [Heard(str(path), _whole(place), _whole(at), _share(certainty)) for path, place, at, certainty in rows]
+    columns = "path, place, at, certainty, compared"
+    rows = state.run(f"SELECT {columns} FROM heard ORDER BY at DESC, path, place LIMIT ?", (limit,))  # noqa: S608 - constant
+    return [
+        Heard(str(path), _whole(place), _whole(at), _share(certainty), is_compared=bool(compared))
+        for path, place, at, certainty, compared in rows
+    ]
 
 
 def unhear(state: "State", one: Heard) -> None:

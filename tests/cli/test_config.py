@@ -213,3 +213,12 @@ def test_what_prompts_said_is_forgotten_at_once(subcog: Run, home: Home) -> None
     assert done.err.splitlines() == ["surfacing.log_prompts = false", "what was kept of earlier prompts is forgotten"]
     assert "(the prompt was not kept)" in subcog("why").out
     assert "signing keys" not in subcog("why", "--json").out
+
+
+def test_a_setting_that_is_taken_out_leaves_the_persons_remarks_and_no_empty_table(subcog: Run, home: Home) -> None:
+    home.create()
+    remark = "[surfacing]\n# agreed with the team: not below .25\n"
+    Path(home.config).write_text(f"{remark}min_relevance = 0.3\n[llm]\nat_rest = 'none'\n", encoding="utf-8")
+    for key in ("surfacing.min_relevance", "llm.at_rest"):
+        assert subcog("config", "set", key, "default").code == 0
+    assert Path(home.config).read_text(encoding="utf-8") == remark

@@ -329,9 +329,9 @@ def test_what_is_new_behind_much_that_is_too_old_is_read(subcog: Run, sessions: 
 
 
 def test_where_nothing_lies_the_folder_is_named(subcog: Run, sessions: Path, tmp_path: Path) -> None:
-    assert f"no session that is to be read lies in {sessions}" in subcog("learn").err
+    assert f"{sessions} has no session" in subcog("learn").err
     (tmp_path / "empty").mkdir()
-    assert f"lies in {tmp_path / 'empty'}" in subcog("learn", "--transcripts", str(tmp_path / "empty")).err
+    assert f"{tmp_path / 'empty'} has no session" in subcog("learn", "--transcripts", str(tmp_path / "empty")).err
     for option in ("--transcripts", "--session"):
         refused = subcog("learn", option, "")
         assert (refused.code, "an empty name is no f" in refused.err) == (2, True)
@@ -362,7 +362,7 @@ def repository(at: Path, remote: str) -> Path:
 
 @pytest.mark.parametrize(
     "name",
-    ["{link}", "{root}/", "github.com/acme/secret", "git@github.com:Acme/secret.git", "{parent}/secret", "{parent}/secret/"],
+    ["{link}", "{root}/", "github.com/acme/secret", "git@github.com:Acme/secret.git", "{parent}/secret", "{parent}/Secret/"],
 )
 def test_a_project_is_left_out_whatever_leads_to_it_and_where_a_worktree_of_it_is_gone(
     subcog: Run, sessions: Path, tmp_path: Path, name: str
@@ -390,7 +390,7 @@ def test_what_was_said_in_a_worktree_that_is_gone_is_its_projects(subcog: Run, s
 def test_what_names_no_place_leaves_nothing_out_unnoticed(subcog: Run, sessions: Path, tmp_path: Path, home: Home) -> None:
     session(sessions, "one", RULE)
     (tmp_path / "work" / "secret").mkdir(parents=True)
-    for name in ("secret", "../secret", "work/secret"):
+    for name in ("secret", "../secret", "work/secret", "nowhere/../secret"):
         refused = subcog("config", "set", support.LEFT_OUT, name)
         assert (refused.code, name in refused.err) == (4, True), name
     home.create()
@@ -575,6 +575,41 @@ def test_what_was_erased_comes_again_only_when_it_is_said_again(subcog: Run, ses
     session(sessions, "five", AGAIN, day="2026-03-10")
     subcog("learn")
     assert len(waiting(subcog)) == 2
+
+
+def test_what_was_erased_does_not_come_back_when_a_run_was_cut_short(
+    subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, day in (("one", "2026-03-02"), ("two", "2026-03-04"), ("three", "2026-03-06")):
+        session(sessions, name, AGAIN, day=day)
+    subcog("learn")
+    listed = subcog("list", "--all-projects", "--status", "all", "--ids").out.split()
+    subcog("forget", "--purge", "--yes", *listed)
+    session(sessions, "four", "hello there", day="2026-03-08")
+    found, _ = support.found(None, None)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with support.opened(dry_run=False) as (store, state), monkeypatch.context() as patch:
+        patch.setattr(comparing, "raise_repeated", stop)  # killed between reading and comparing
+        with pytest.raises(KeyboardInterrupt):
+            learning.learn(found, store, state, LearningOptions(), lambda _: None)
+    subcog("learn")
+    assert subcog("review", "--list").code == 1
+
+
+def test_a_session_is_as_new_as_its_file_or_its_last_row_whichever_is_later(subcog: Run, sessions: Path) -> None:
+    touched = session(sessions, "one", RULE, day="2001-01-01")  # whose last row is no measure, as of one that quotes another
+    os.utime(touched.path)
+    copied = session(sessions, "two", STAGING, day=LATELY)
+    os.utime(copied.path, (1, 1))
+    before = time.time() - files.IDLE_MS / 1000 - 60
+    os.utime(touched.path, (before, before))
+    assert "reading what you typed in 2 sessions" in subcog("learn", "--since", "30d", "--dry-run").err
+    old = session(sessions, "old", RULE, day="2001-01-01")
+    assert "in 2 sessions" in subcog("learn", "--since", "30d", "--dry-run").err
+    assert "in 1 session" in subcog("learn", "--since", "30d", "--dry-run", "--session", str(old.path)).err
 
 
 def test_what_could_be_proposed_is_counted_again_only_where_something_was_said(

@@ -149,7 +149,11 @@ def test_what_waits_is_what_would_leave(ada: Person, bob: Person, team: Team, tm
     assert waits(ada) == [7]
     ada.run("share", "sync", "--yes")
     ada.run("forget", kept)
-    assert waits(ada) == [1]
+    ada.run("forget", "--purge", ada.run("list", "--ids", "-n", "1").stdout.strip())
+    assert waits(ada) == [2]
+    ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
+    assert waits(ada) == [5]  # another server has nothing yet
+    ada.run("config", "set", "share.url", ada.url)
     reader = Person(team, "reader", tmp_path)
     reader.run("remember", "The lift is checked in May.")
     reader.begin()
@@ -167,18 +171,49 @@ def test_what_a_colleague_has_deleted_of_ones_own_is_named_until_it_is_settled(a
     bob.run("share", "sync")
     assert ada.run("share", "sync").stdout == "sent 0, fetched 0, deleted here 1\n"
     assert f"deleted by bob: {noted} The pool has 20 connections." in ada.run("share", "status").stdout
-    assert json.loads(ada.run("share", "status", "--json").stdout)["deleted"] == [{"id": noted, "by": "bob"}]
+    assert json.loads(ada.run("share", "status", "--json").stdout)["deleted"] == [{"id": noted, "by": "bob", "erased": False}]
     ada.run("edit", noted, "--status", "active")
     assert "deleted by" not in ada.run("share", "status").stdout
     assert ada.run("share", "sync").stdout == "sent 1, fetched 0\n"
     bob.run("share", "sync")
     assert "The pool has 20" in bob.run("list").stdout
+    time.sleep(0.002)  # the next millisecond
+    ada.run("forget", noted)
+    assert "deleted by" not in ada.run("share", "status").stdout
+
+
+def test_what_a_colleague_has_erased_of_ones_own_is_said_to_be_gone_for_good(ada: Person, bob: Person) -> None:
+    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    bob.run("forget", noted, "--everywhere", "--as-user")
+    ada.run("share", "sync")
+    ada.run("edit", noted, "--status", "active")
+    ada.run("share", "sync")
+    status = ada.run("share", "status")
+    assert f"erased for all by bob: {noted} The pool" in status.stdout
+    assert "remember it anew to keep it" in status.stderr
+    assert "--status active" not in status.stderr
+
+
+def test_what_one_has_deleted_on_another_machine_is_no_colleagues_doing(ada: Person, team: Team, tmp_path: Path) -> None:
+    (tmp_path / "second").mkdir()
+    second = Person(team, "ada", tmp_path / "second")
+    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
+    ada.begin()
+    second.begin()
+    second.run("forget", noted, "--as-user")
+    second.run("share", "sync")
+    assert ada.run("share", "sync").stdout == "sent 0, fetched 0, deleted here 1\n"
+    assert "deleted by" not in ada.run("share", "status").stdout
 
 
 def test_a_role_or_a_database_that_is_not_there_is_not_to_be_tried_again(ada: Person, team: Team) -> None:
     for wrong in (team.server.url("nobody", team.database), team.server.url("ada", "nowhere")):
         refused = ada.run("share", "init", wrong, code=5).stderr
         assert "does not exist; correct the role or the database in the address" in refused
+    address = "postgresql://ada@127.0.0.1:1/team?sslmode=verify-full&sslrootcert=/no/such.crt"
+    assert "correct the role" not in ada.run("share", "init", address, code=5).stderr
 
 
 def test_an_empty_name_is_refused(ada: Person) -> None:

@@ -35,19 +35,15 @@ def raise_repeated(
     places: "Places",
     report: LearningReport,
     pace: "Pace",
-    *,
-    was_compared: bool,
 ) -> list[learned.Heard]:
     """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning.
 
-    Return what was heard and is no longer there. was_compared: no run before this one was ended between reading and comparing.
-    Then nothing comes of what was only heard before: it has been proposed already, and where it is gone the person has erased
-    it.
+    Nothing comes of what is compared already: it has been proposed, and where it is gone the person has erased it. Return what
+    was heard and is no longer there.
     """
     heard = [*report.heard, *(learned.find_heard(state, MOST_HEARD) if state else [])]
     latest = sorted(heard, key=lambda one: (-one.at, one.path, one.place))[:MOST_HEARD]
-    again, gone = _hear_again(latest, options, places, pace)
-    unsure = {one.id: one for one in again}
+    unsure, uncompared, gone = _hear_again(latest, options, places, pace)
     for erased in store.purged_sections(list(unsure)) if store else ():
         del unsure[erased]
     new = {one.id: one for one in report.proposed}
@@ -72,7 +68,7 @@ def raise_repeated(
             continue
         one = new.get(first) or unsure.get(first)
         if one and first not in new:
-            if was_compared and not any(_is_heard_now(unsure.get(other.key), report) for other in group.said):
+            if not any(other.key in uncompared for other in group.said):
                 continue
             one = _in_context(one, options)
             one.known_at = group.repeated_at
@@ -105,9 +101,10 @@ def _said_before(store: "Store | None") -> "dict[str, Memory]":
 
 def _hear_again(
     heard: "Sequence[learned.Heard]", options: LearningOptions, places: "Places", pace: "Pace"
-) -> tuple[list[Proposal], list[learned.Heard]]:
-    """Return what was heard, out of the transcripts that are still there; and what of it is not."""
-    found, gone = [], []
+) -> tuple[dict[str, Proposal], set[str], list[learned.Heard]]:
+    """Return what was heard, by id, out of the transcripts that are still there; what is not compared yet; and what is gone."""
+    found: dict[str, Proposal] = {}
+    uncompared, gone = set(), []
     for one in heard:
         pace.pause()
         try:
@@ -122,13 +119,10 @@ def _hear_again(
             again = None if places.is_left_out(turn.folder, owner) else proposals.propose(turn, one.path, owner, options.fit)
             if again and again.kind not in options.never:
                 again.certainty = one.certainty  # with what stood before it
-                found.append(again)
-    return found, gone
-
-
-def _is_heard_now(one: Proposal | None, report: LearningReport) -> bool:
-    """Return whether this run has read what was said."""
-    return one is not None and (one.path, one.turn.offset) in report.heard_now
+                found[again.id] = again
+                if not one.is_compared:
+                    uncompared.add(again.id)
+    return found, uncompared, gone
 
 
 def _in_context(one: Proposal, options: LearningOptions) -> Proposal:

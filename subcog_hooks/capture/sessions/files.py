@@ -18,14 +18,17 @@ _COMPARED = 4_096  # bytes at the beginning, and before the end, by which a file
 
 
 class TranscriptFile:
-    """A transcript. size: bytes; changed: when its last row was written, milliseconds since the epoch."""
+    """A transcript. size: bytes; changed: when its last row was written, milliseconds since the epoch; latest: the same, where
+    its own time and the file's disagree the later of them.
+    """
 
-    __slots__ = ("changed", "path", "size")
+    __slots__ = ("changed", "latest", "path", "size")
 
-    def __init__(self, path: str, size: int, changed: int) -> None:
+    def __init__(self, path: str, size: int, changed: int, latest: int) -> None:
         self.path = path
         self.size = size
         self.changed = changed
+        self.latest = latest
 
 
 def find(folder: str, tell: "Callable[[OSError], None]" = lambda _: None) -> list[TranscriptFile]:
@@ -45,11 +48,11 @@ def at_path(path: str) -> TranscriptFile | None:
         return None
     if not os.path.isfile(path):
         return None
-    return TranscriptFile(path, status.st_size, _last_change(path, status))
+    return TranscriptFile(path, status.st_size, *_last_change(path, status))
 
 
-def _last_change(path: str, status: os.stat_result) -> int:
-    """Return when the last row was written: by its own time where the file was copied since then."""
+def _last_change(path: str, status: os.stat_result) -> tuple[int, int]:
+    """Return when the last row was written: by its own time where the file was copied since then; and the later of the two."""
     changed = status.st_mtime_ns // 1_000_000
     try:
         with open(path, "rb") as file:
@@ -59,8 +62,8 @@ def _last_change(path: str, status: os.stat_result) -> int:
                 times = times or _TIME.findall(file.read(tail))
         said = int(datetime.fromisoformat(times[-1].decode()).timestamp() * 1000) if times else changed
     except (OSError, ValueError, OverflowError):
-        return changed
-    return min(changed, said)
+        return changed, changed
+    return min(changed, said), max(changed, said)
 
 
 def digest_before(path: str, end: int) -> str:

@@ -44,7 +44,6 @@ def learn(
     Raises StoreError; what was stored before stays.
     """
     run = _Run(store, state, options, pace)
-    was_compared = learned.is_compared(state) if state else True
     for file in found:
         try:
             run.read(file)
@@ -56,7 +55,7 @@ def learn(
             return run.report
         progress(file.size)
     if run.report.turns or (state and not options.dry_run and not learned.is_compared(state)):
-        run.compare(was_compared=was_compared)
+        run.compare()
     run.report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
     return run.report
 
@@ -76,26 +75,29 @@ class _Run:
 
     def read(self, file: "TranscriptFile") -> None:
         """Read what is new in a transcript, and store what it proposes: one reading after the other."""
-        try:
-            start = start_of(file, learned.find_read(self._state, file.path) if self._state else None)
-            if start is None:
-                self.report.unchanged += 1
+        is_noted, is_first = not self._options.dry_run, True
+        start: int | None = 0
+        while start is not None:
+            if not self._pace.goes_on():
+                self.report.is_cut_short = True
                 return
-            is_noted, is_first = not self._options.dry_run, True
-            while start is not None:
-                if not self._pace.goes_on():
-                    self.report.is_cut_short = True
+            try:
+                if is_first:
+                    start = start_of(file, learned.find_read(self._state, file.path) if self._state else None)
+                    self.report.unchanged += start is None
+                if start is None:
                     return
                 reading = transcript.read(file.path, start, self._pace)
                 digest = files.digest_before(file.path, reading.end)
-                self.report.read += is_first
-                # what is too old for this run is read by one that goes further back, with all behind it
-                is_noted = is_noted and all(not turn.at or turn.at >= self._options.since for turn in reading.turns)
-                size = reading.end if reading.has_more else file.size
-                self._take(reading, file.path, learned.ReadSoFar(size, reading.end, digest), is_noted=is_noted)
-                start, is_first = reading.end if reading.has_more else None, False
-        except OSError as error:
-            self.report.problems.append(f"{file.path} can not be read: {error.strerror}")
+            except OSError as error:
+                self.report.problems.append(f"{file.path} can not be read: {error.strerror}")
+                return
+            self.report.read += is_first
+            # what is too old for this run is read by one that goes further back, with all behind it
+            is_noted = is_noted and all(not turn.at or turn.at >= self._options.since for turn in reading.turns)
+            size = reading.end if reading.has_more else file.size
+            self._take(reading, file.path, learned.ReadSoFar(size, reading.end, digest), is_noted=is_noted)
+            start, is_first = reading.end if reading.has_more else None, False
 
     def _take(self, reading: transcript.TranscriptReading, path: str, read: learned.ReadSoFar, *, is_noted: bool) -> None:
         """Store what a reading proposes. is_noted: then so much of the transcript has been read."""
@@ -116,7 +118,6 @@ class _Run:
         repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
         listened_to = (*unsure, *rest, *repeats)
         heard = [learned.Heard(path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
-        report.heard_now.update((one.path, one.place) for one in heard)
         if not is_noted:
             report.heard += heard
         if state := None if options.dry_run else self._state:
@@ -140,15 +141,13 @@ class _Run:
                 if one and one.kind not in self._options.never:
                     yield one
 
-    def compare(self, *, was_compared: bool) -> None:
+    def compare(self) -> None:
         """Propose what was heard in several sessions, in this run or before it."""
         if not self._pace.goes_on():
             self.report.is_cut_short = True
             return
         state = None if self._options.dry_run else self._state
-        gone = comparing.raise_repeated(
-            self._store, self._state, self._options, self._places, self.report, self._pace, was_compared=was_compared
-        )
+        gone = comparing.raise_repeated(self._store, self._state, self._options, self._places, self.report, self._pace)
         if state:
             state.begin()
             for one in gone:  # not before: what is heard then is the same when a run that was killed is done again

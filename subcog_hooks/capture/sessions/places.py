@@ -18,7 +18,8 @@ class Places:
         named = [project.identity_of(os.path.expanduser(name)) for name in left_out]
         self._left_out = {*named, *(os.path.realpath(name) for name in named if os.path.isabs(name))}
         # a project's name may have been meant as the end of a path
-        self._ends = [os.path.join(os.sep, os.path.normpath(name), "") for name in named if not os.path.isabs(name)]
+        ends = [os.path.normpath(name).casefold() for name in left_out if not os.path.isabs(os.path.expanduser(name))]
+        self._ends = [os.path.join(os.sep, end, "") for end in ends]
         self._found: dict[str, project.Project | None] = {}
         self._is_left_out: dict[tuple[str, str | None], bool] = {}
 
@@ -65,7 +66,7 @@ class Places:
             return bool(names & self._left_out)
         paths = [os.path.join(path, "") for path in (os.path.normpath(folder), os.path.realpath(folder))]
         is_below = any(path.startswith(os.path.join(name, "")) for name in self._left_out for path in paths)
-        return is_below or any(end in path for end in self._ends for path in paths)
+        return is_below or any(end in path.casefold() for end in self._ends for path in paths)
 
     def _project(self, folder: str) -> project.Project | None:
         if folder not in self._found:

@@ -68,7 +68,6 @@ class LearningReport:
         "fixes",
         "fixes_seen",
         "heard",
-        "heard_now",
         "is_cut_short",
         "left_out",
         "problems",
@@ -91,7 +90,6 @@ class LearningReport:
         self.fixes_seen: dict[str, Seen] = {}  # which sessions have shown each, by its key
         self.removed: Removed = ()
         self.heard: list[learned.Heard] = []  # in a run that notes nothing
-        self.heard_now: set[tuple[str, int]] = set()  # the places of what was heard in this run
         self.is_cut_short = False
 
 

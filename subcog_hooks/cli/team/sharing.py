@@ -37,9 +37,7 @@ PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", 
 SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
 FAILURE = "failure"  # the note of why the last synchronisation ended early, or what of it was refused
 SYNCED = "synced"  # of when the last one ended well
-DELETED = "deleted"  # and of which of one's own memories a colleague has deleted, by id
 LEFT = "left"  # and of how many memories of which colleague were left out so far
-MOST_DELETED = 1_000  # that are kept in that note, the latest
 MOST_LOST = 100_000  # versions that lost a conflict, which are looked through
 CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
 
@@ -239,8 +237,6 @@ def note_outcome(home: Home, outcome: SyncOutcome) -> str:
         state.note(FAILURE, refusal)
         if not refusal:
             state.note(SYNCED, str(now_ms()))
-        if outcome.deleted_by:
-            state.note(DELETED, json.dumps(dict([*{**deleted_of(state), **outcome.deleted_by}.items()][-MOST_DELETED:])))
         if outcome.left:
             counts = left_of(state)
             counts |= {name: counts.get(name, 0) + count for name, count in outcome.left.items()}
@@ -252,12 +248,6 @@ def note_failure(home: Home, failure: str) -> None:
     """Note why a synchronisation ended early, for `share status`."""
     with ShareState.open(home) as state:
         state.note(FAILURE, failure)
-
-
-def deleted_of(state: ShareState) -> dict[str, str]:
-    """Return which of one's own memories colleagues have deleted: the colleague's role, by id."""
-    by: dict[str, str] = json.loads(state.noted(DELETED) or "{}")
-    return by
 
 
 def left_of(state: ShareState) -> dict[str, int]:

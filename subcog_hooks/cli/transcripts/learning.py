@@ -302,7 +302,7 @@ def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int, folde
     folder: where they were looked for.
     """
     if not transcripts and not waiting:
-        terminal.say(f"no session that is to be read lies in {safe(folder)}")
+        terminal.say(f"{safe(folder)} has no session, or none of that time")
         return
     folders = {os.path.dirname(one.path) for one in transcripts}
     size = sum(one.size for one in transcripts)
