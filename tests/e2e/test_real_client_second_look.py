@@ -17,7 +17,7 @@ from tests.e2e.subcog_client import assert_silent, initialised
 PAYROLL = "Payroll goes out on the 25th; expense reports handed in later are paid a month after."
 WAGES = "When do employees receive their salary?"  # has no word of it
 LOOK_S = 20.0  # a second look takes half a second of an idle processor
-CALLS = 4  # behind it: on a busy machine the hook may have no time at the first
+CALLS = 8  # behind it: on a busy machine the hook may have no time at the first ones
 SHORT_S = 6.0  # no client waits so long for one
 # as a command: until no process of a look is there; the brackets keep it from finding itself
 UNTIL_LOOKED = "while cat /proc/[0-9]*/cmdline 2>/dev/null | grep -q -- '[-]-second-look'; do sleep 0.05; done; echo slept"
@@ -57,7 +57,7 @@ def test_it_stands_behind_the_result_of_the_tool_call_after_it_was_found_and_onc
     client: str, model: str, sandbox: Sandbox
 ) -> None:
     with conversation(client, sandbox, model, "--allowedTools", "Bash") as talk:
-        turn = talk.say(WAGES, run(UNTIL_LOOKED), *[run(f"echo {number}") for number in range(CALLS)])
+        turn = talk.say(WAGES, run(UNTIL_LOOKED), *[run(f"sleep 0.2; echo {number}") for number in range(CALLS)])
         again = talk.say("go on", run("echo again"))
     assert_silent(turn)
     first, *_, last = [request.model_text for request in turn.requests]
