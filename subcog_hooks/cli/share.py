@@ -1,7 +1,7 @@
 """`subcog share`: a team's memory on PostgreSQL. psycopg is loaded by these commands alone."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -9,19 +9,16 @@ import typer
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import author, completion, embedding, ownership, progress, session
 from subcog_hooks.cli.support.output import counted, day, safe, terminal
-from subcog_hooks.cli.team import preview, sharing
+from subcog_hooks.cli.team import preview, share_status, sharing
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
-from subcog_hooks.memory.model import TEAM, Memory
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, documents, leaving, schema
-from subcog_hooks.sharing.known import NOTHING, DeletedBy, Known, ShareState
-from subcog_hooks.sharing.schema import LOST
+from subcog_hooks.sharing.known import ShareState
 from subcog_hooks.sharing.sync import SyncOutcome
 
 SHOWN = 5  # problems
-COUNTED_AT_ONCE = 2_000  # memories that are looked at to count those that wait
 
 commands = typer.Typer(
     help="Share the memories of chosen projects with a team, on its own PostgreSQL server. `subcog help sharing` tells all.",
@@ -208,9 +205,9 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         held = [known for name in projects for known in state.held_back(name)]
         deleted = state.deleted_by()
         left = {documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
-    lost, waiting = _lost_and_waiting(projects, agreed)
-    kept = _own_fields_kept(held)
-    gone = _own_deleted(deleted)
+    lost, waiting = share_status.lost_versions(projects), share_status.count_waiting(projects, agreed)
+    kept = share_status.own_fields_kept(held)
+    gone = share_status.own_deleted(deleted)
     if as_json:
         rows = [
             {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
@@ -316,58 +313,6 @@ def _tell(outcome: SyncOutcome) -> None:
         terminal.say(f"left out: {safe(problem)}")
     if len(outcome.problems) > SHOWN:
         terminal.say(f"and {len(outcome.problems) - SHOWN} more were left out")
-
-
-def _lost_and_waiting(projects: Sequence[str], agreed: Sequence[str]) -> tuple[list[Memory], dict[str, int]]:
-    """Return the versions that lost a conflict, and how many memories would be sent, or their end.
-
-    agreed: the projects of which the server that is set has something.
-    """
-    waiting = dict.fromkeys(projects, 0)
-    with session.reading() as store, ShareState.open(session.home()) as state:
-        if store is None:
-            return [], waiting
-        for name in projects:
-            looked = state.progress(name)[1] if name in agreed else NOTHING
-            changed, at = store.changes(looked, store.revision(), 0, COUNTED_AT_ONCE), 0
-            while changed:
-                known = state.find(name, [memory.id for memory in changed]) if name in agreed else {}
-                waiting[name] += sum(preview.is_waiting(memory, known.get(memory.id), name) for memory in changed)
-                at = changed[-1].seq + 1
-                changed = store.changes(looked, store.revision(), at, COUNTED_AT_ONCE)
-            if name in agreed:
-                purged = state.of_seqs(store.purged_after(looked))
-                waiting[name] += sum(one.project == name and not one.is_deleted for one in purged)
-        lost = [
-            memory
-            for memory in store.newest_with_prefix(LOST, 1_000)
-            if memory.status == "superseded" and memory.project in projects
-        ]
-    return lost, waiting
-
-
-def _own_deleted(deleted: Mapping[str, DeletedBy]) -> list[tuple[Memory, str, bool]]:
-    """Return the memories of one's own that colleagues have deleted, each with the colleague and whether it is erased there.
-
-    What was brought back, or forgotten here since then, is settled.
-    """
-    with session.reading() as store:
-        there = store.by_ids([*deleted]) if store and deleted else {}
-    found = [(memory, deleted[memory.id]) for memory in there.values() if memory.status == "deleted"]
-    return [
-        (memory, documents.shown_author(one.by), one.is_erased)
-        for memory, one in found
-        if one.is_erased or memory.updated_at == one.at
-    ]
-
-
-def _own_fields_kept(held: Sequence[Known]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return the memories of one's own of which a colleague's changes do not count: id, colleague, fields."""
-    with session.reading() as store:
-        there = store.by_ids([known.id for known in held]) if store and held else {}
-    own = [known for known in held if known.id in there and there[known.id].trust != TEAM]
-    rows = [(one.id, one.author, tuple(name for name in sorted(one.withheld) if name != "updated_at")) for one in own]
-    return [(id_, documents.shown_author(by) if by else "a colleague", fields) for id_, by, fields in rows if fields]
 
 
 def _shareable(name: str) -> str:
