@@ -97,7 +97,9 @@ def _tell_what_is_read(found: Sequence[TranscriptFile], folder: str, listed: str
     """Say, before anything is read, what will be."""
     sessions.tell_what_is_read(found, 0, folder)
     if listed and os.path.isfile(listed):
-        terminal.say(f"and the list of your prompts, {safe(listed)}, {os.path.getsize(listed) / 1e6:,.1f} MB")
+        terminal.say(
+            f"{'and' if found else 'reading'} the list of your prompts, {safe(listed)}, {os.path.getsize(listed) / 1e6:,.1f} MB"
+        )
 
 
 def _read_typed(found: Sequence[TranscriptFile], listed: str, first: int) -> Typed:

@@ -310,7 +310,7 @@ class Sync:
             else:
                 self._put_here(row, one, memory, changed)
         self._state.put(changed.about_to_arrive())
-        self._state.note_deleted_by(changed.deleted_by)
+        self._state.note_deleted_by(changed.deleted_by)  # before they are: who does it again finds them deleted already
         changed.write(self.store)
         self._state.put([*changed.noted(), *changed.kept])
         self.outcome.fetched += len(changed.new) + len(changed.changed)

@@ -304,6 +304,10 @@ def test_a_projects_url_is_taken_apart_on_the_way_in(subcog: Run) -> None:
     assert json.loads(subcog("show", "a", "--json").out)["project"] == "github.com/acme/shop"
 
 
+def test_an_empty_name_is_no_file_to_import(subcog: Run) -> None:
+    assert subcog("import", "").err.startswith("subcog: an empty name does not exist")
+
+
 def test_an_export_of_nothing_leaves_an_older_one_alone(subcog: Run) -> None:
     Path("backup.jsonl").write_text("precious")
     done = subcog("export", "backup.jsonl")

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import comparing, files, learning, transcript, weights
+from subcog_hooks.capture.sessions import files, learning, transcript
 from subcog_hooks.capture.sessions.storing import LearningOptions
-from subcog_hooks.capture.sessions.turns import ANSWER
-from subcog_hooks.capture.sessions.worth import Fit
 from subcog_hooks.cli.transcripts import learning as support
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks import session_start
@@ -21,25 +19,18 @@ from subcog_hooks.paths import Home
 from subcog_hooks.state import learned
 from subcog_hooks.state.connection import State
 from tests.cli.conftest import Run
+from tests.cli.learned import RULE, STAGING, waiting
 from tests.transcripts import Writer, session
 
 pytestmark = pytest.mark.usefixtures("hooks_are_over")
 
-RULE = "Don't use npm here, we're on pnpm"
-STAGING = "remember that staging is read-only from CI"
-AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
 LATELY = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 3 * 86_400))
-UNSURE = LearningOptions(fit=Fit(weights.WEIGHTS, weights.LINES, (0.99, 0.99)))  # nothing is proposed by itself
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 
 def touched_lately(written: Writer) -> None:
     at = time.time() - 3 * 86_400
     os.utime(written.path, (at, at))
-
-
-def waiting(subcog: Run) -> list[dict[str, object]]:
-    return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
 
 
 def test_what_was_typed_waits_for_review_and_is_proposed_once(subcog: Run, sessions: Path) -> None:
@@ -142,24 +133,6 @@ def test_one_file_that_can_not_be_understood_does_not_cost_the_others(
     assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
 
 
-def test_what_was_dropped_is_not_proposed_in_other_words(subcog: Run, sessions: Path) -> None:
-    session(sessions, "one", RULE)
-    subcog("learn")
-    subcog("review", "--reject", *(str(memory["id"]) for memory in waiting(subcog)))
-    session(sessions, "two", AGAIN, day="2026-03-05")
-    subcog("learn")
-    assert subcog("review", "--list").code == 1
-
-
-def test_what_was_taken_back_does_not_come_back_from_another_session(subcog: Run, sessions: Path) -> None:
-    session(sessions, "one", RULE)
-    session(sessions, "two", RULE, day="2026-03-05")
-    subcog("learn")
-    subcog("learn", "--forget", "--yes")
-    subcog("learn")
-    assert subcog("review", "--list").code == 1
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
 def test_the_place_of_an_imported_memory_is_no_path_to_be_opened(subcog: Run, home: Home, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -171,137 +144,6 @@ def test_the_place_of_an_imported_memory_is_no_path_to_be_opened(subcog: Run, ho
         (stored,) = store.by_ids([str(memory["id"])]).values()
     assert support.turn_of(stored) is None
     assert subcog("learn", "--forget", "--yes").code == 1
-    assert len(waiting(subcog)) == 1
-
-
-def test_what_two_sessions_said_is_one_proposal_and_the_first(subcog: Run, sessions: Path) -> None:
-    session(sessions, "zero", STAGING)
-    session(sessions, "one", RULE, day="2026-03-02")
-    session(sessions, "two", AGAIN, day="2026-03-05")
-    done = subcog("learn")
-    assert "said 2 times since 2026-03-02" in done.out.splitlines()[0]
-    assert len(waiting(subcog)) == 2
-    assert waiting(subcog)[0]["content"] in (RULE, AGAIN)
-
-
-def test_the_same_words_in_a_later_run_are_counted(subcog: Run, sessions: Path) -> None:
-    session(sessions, "one", RULE)
-    subcog("learn")
-    session(sessions, "two", RULE, day="2026-03-05")
-    subcog("learn")
-    assert len(waiting(subcog)) == 1
-    assert [said.sessions for said in support.how_said().values()] == [2]
-
-
-def test_what_was_said_in_other_words_still_counts_when_it_is_said_again(subcog: Run, sessions: Path) -> None:
-    for name, text, day in (("one", RULE, "02"), ("two", AGAIN, "05"), ("three", AGAIN, "07")):
-        session(sessions, name, text, day=f"2026-03-{day}")
-        subcog("learn")
-    assert len(waiting(subcog)) == 1
-    assert max(said.sessions for said in support.how_said().values()) == 3
-
-
-@pytest.mark.parametrize("is_stopped", [True, False])
-def test_what_only_repetition_has_raised_goes_on_waiting_whatever_is_read_later(
-    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch, is_stopped: bool
-) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with Store.writer(home) as store:
-        state = State.open(home, 1_000)
-
-        def read() -> list[str]:
-            learning.learn(files.find(str(sessions)), store, state, UNSURE, lambda _: None)
-            return [memory.content for memory in store.all(("pending",))]
-
-        session(sessions, "one", RULE)
-        assert read() == []
-        session(sessions, "two", AGAIN, day="2026-03-05")
-        if is_stopped:
-            with monkeypatch.context() as patch:
-                patch.setattr(learned, "note_compared", stop)
-                with pytest.raises(KeyboardInterrupt):
-                    read()
-            state.roll_back()
-        (raised,) = read()
-        session(sessions, "three", "hello there", day="2026-03-06")
-        assert read() == [raised]
-        session(sessions, "four", AGAIN, day="2026-03-07")
-        assert read() == [raised]
-        assert [said.sessions for said in learned.find_proposed(state).values()] == [3]
-        state.close()
-
-
-def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
-    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session(sessions, "one", AGAIN)
-    session(sessions, "two", RULE, day="2026-03-03")
-    gone = session(sessions, "gone", STAGING, day="2026-03-04")
-    monkeypatch.setattr(comparing, "MOST_HEARD", 2)  # the first is not among them, while the last is still heard
-
-    def stop(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    with Store.writer(home) as store:
-        state = State.open(home, 1_000)
-
-        def read() -> list[str]:
-            learning.learn(files.find(str(sessions)), store, state, UNSURE, lambda _: None)
-            return [memory.content for memory in store.all(("pending",))]
-
-        for step in ("raise_repeated", "note_compared"):  # it is killed before and after the comparison
-            with monkeypatch.context() as patch:
-                patch.setattr(comparing if step == "raise_repeated" else learned, step, stop)
-                with pytest.raises(KeyboardInterrupt):
-                    read()
-            state.roll_back()
-            gone.path.write_text("")
-        assert read() == []
-        assert [Path(one.path).stem for one in learned.find_heard(state, 9)] == ["two", "one"]
-        state.close()
-
-
-def test_who_reads_session_by_session_is_as_sure_as_who_reads_all_at_once(sessions: Path, home: Home, tmp_path: Path) -> None:
-    for number in range(3):
-        session(sessions, f"s{number}", "never apply from here.", day=f"2026-03-0{number + 2}")
-    found = files.find(str(sessions))
-    told = []
-    for at, portions in ((home, [[one] for one in found]), (Home(str(tmp_path / "at-once")), [found])):
-        with Store.writer(at) as store:
-            state = State.open(at, 1_000)
-            for portion in portions:
-                learning.learn(portion, store, state, LearningOptions(), lambda _: None)
-            (first,) = store.all(("pending",))
-            said = learned.find_said(state, first.id)
-            assert said
-            told.append((first.content, said.sessions, said.since, said.certainty))
-            state.close()
-    assert told[0] == told[1]
-    assert told[0][1] == len(found)
-
-
-def test_what_is_said_when_calls_are_refused_counts_though_each_is_unsure(
-    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(learning.BARS, ANSWER, 0.99)
-    for name, text in (("one", RULE), ("two", AGAIN)):
-        written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", session=name)
-        written.typed("set the project up")
-        written.call("Bash", command="npm install")
-        written.refused(text)
-    with Store.writer(home) as store:
-        state = State.open(home, 1_000)
-        learning.learn(files.find(str(sessions)), store, state, UNSURE, lambda _: None)
-        assert [said.sessions for said in learned.find_proposed(state).values()] == [2]
-        state.close()
-
-
-def test_a_fork_that_repeats_a_prompt_proposes_nothing_new(subcog: Run, sessions: Path) -> None:
-    written = session(sessions, "one", RULE)
-    (written.path.parent / "fork.jsonl").write_text(written.path.read_text())
-    subcog("learn")
     assert len(waiting(subcog)) == 1
 
 
@@ -560,43 +402,6 @@ def test_five_refusals_in_a_row_of_a_kind_are_told_and_what_is_kept_begins_the_r
     told = subcog("review", *rejecting([str(memory["id"]) for memory in waiting(subcog)])).err
     assert "5 times in a row you refused each preference that is said in sessions" in told
     assert "`subcog config set capture.sessions_never preference`" in told
-
-
-def test_what_was_erased_comes_again_only_when_it_is_said_again(subcog: Run, sessions: Path) -> None:
-    for name, day in (("one", "2026-03-02"), ("two", "2026-03-04"), ("three", "2026-03-06"), ("more", "2026-03-07")):
-        session(sessions, name, RULE if name == "one" else AGAIN, day=day)
-    subcog("learn")
-    listed = subcog("list", "--all-projects", "--status", "all", "--jsonl").out.splitlines()
-    assert len(listed) == 2  # of which one stands for the other
-    subcog("forget", "--purge", "--yes", *(json.loads(line)["id"] for line in listed))
-    session(sessions, "four", STAGING, day="2026-03-08")
-    subcog("learn")
-    assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
-    session(sessions, "five", AGAIN, day="2026-03-10")
-    subcog("learn")
-    assert len(waiting(subcog)) == 2
-
-
-def test_what_was_erased_does_not_come_back_when_a_run_was_cut_short(
-    subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, day in (("one", "2026-03-02"), ("two", "2026-03-04"), ("three", "2026-03-06")):
-        session(sessions, name, AGAIN, day=day)
-    subcog("learn")
-    listed = subcog("list", "--all-projects", "--status", "all", "--ids").out.split()
-    subcog("forget", "--purge", "--yes", *listed)
-    session(sessions, "four", "hello there", day="2026-03-08")
-    found, _ = support.found(None, None)
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with support.opened(dry_run=False) as (store, state), monkeypatch.context() as patch:
-        patch.setattr(comparing, "raise_repeated", stop)  # killed between reading and comparing
-        with pytest.raises(KeyboardInterrupt):
-            learning.learn(found, store, state, LearningOptions(), lambda _: None)
-    subcog("learn")
-    assert subcog("review", "--list").code == 1
 
 
 def test_a_session_is_as_new_as_its_file_or_its_last_row_whichever_is_later(subcog: Run, sessions: Path) -> None:

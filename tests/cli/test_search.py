@@ -200,7 +200,7 @@ def test_the_list_is_newest_first_in_pages(filled: Run) -> None:
     assert (behind.code, behind.err) == (1, "of 13 memories none is that far\n")
 
 
-def test_a_memory_that_is_not_active_says_so(filled: Run) -> None:
+def test_a_memory_that_is_not_active_says_so(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     filled("edit", "pkce", "--status", "archived")
     filled("forget", "m12")
     for command in (["list", "-n", "3"], ["search", "PKCE berth note mooring lines", "-n", "20", "--fast"]):
@@ -208,6 +208,9 @@ def test_a_memory_that_is_not_active_says_so(filled: Run) -> None:
         assert shown["pkce"].rpartition("  (")[2].startswith("archived")
         assert not any(status in shown["m11"] for status in STATUSES)
     assert "(deleted" in filled("list", "-n", "3", "--status", "deleted").out
+    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
+    for drawn in (["list"], ["search", "PKCE", "--fast"]):
+        assert "archived" in filled(*drawn, "--status", "archived").out
 
 
 def test_a_memory_is_shown_by_id_prefix_or_urn(filled: Run) -> None:

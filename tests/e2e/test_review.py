@@ -117,8 +117,9 @@ def test_in_a_terminal_each_is_shown_and_settled_by_a_key_that_can_be_undone(bar
     assert statuses(bare) == {OLD: "active", NEW: "deleted", APART: "pending"}
     (kept,) = [json.loads(line) for line in bare.run("list", "--jsonl").stdout.splitlines()]
     assert (kept["tags"], kept["questions"]) == (["crane"], [{"text": QUESTION, "by": "agent"}])
-    asked.type("xd")
+    asked.type("éxd")  # the first is no key, in two bytes
     assert asked.end() == 0
+    assert asked.written.count("q quit") == 3  # in the beginning, for é and for x
     assert "all 2 are settled" in asked.written
     assert statuses(bare) == {OLD: "active", NEW: "deleted", APART: "deleted"}
 

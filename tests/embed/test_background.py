@@ -33,6 +33,11 @@ def pending(store: Store, make: Maker, following: Open) -> None:
     following()
 
 
+def test_before_anything_is_remembered_nothing_is_due_and_nothing_is_wrong(home: Home) -> None:
+    assert not background.is_due(home)
+    assert not (Path(home.log) / "hook.log").exists()
+
+
 def test_what_is_pending_is_due_until_it_is_embedded(home: Home, pending: None, following: Open) -> None:
     assert background.is_due(home)
     assert background.run(home) == 1

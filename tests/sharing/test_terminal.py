@@ -216,6 +216,18 @@ def test_a_role_or_a_database_that_is_not_there_is_not_to_be_tried_again(ada: Pe
     assert "correct the role" not in ada.run("share", "init", address, code=5).stderr
 
 
+def test_who_may_not_is_told_who_can_change_that(ada: Person, team: Team) -> None:
+    ada.begin()
+    if not team.server.run("SELECT 1 FROM pg_roles WHERE rolname = 'nobodys'"):
+        team.server.run("CREATE ROLE nobodys LOGIN")
+    refused = ada.run("share", "init", team.server.url("nobodys", team.database), "--yes", code=5).stderr
+    assert "does not allow it: permission denied for" in refused
+    assert "their owner lets you: `subcog share init --grant ROLE`" in refused
+    refused = ada.run("share", "init", team.server.url("nobodys", team.server.new_database()), "--yes", code=5).stderr
+    assert "permission denied for database" in refused
+    assert "--grant" not in refused
+
+
 def test_an_empty_name_is_refused(ada: Person) -> None:
     assert "an empty name is no role" in ada.run("share", "init", ada.url, "--grant", "", "--yes", code=2).stderr
     assert "an empty name is no project" in ada.run("share", "init", ada.url, "--project", "", "--yes", code=2).stderr

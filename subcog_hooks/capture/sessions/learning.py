@@ -74,30 +74,37 @@ class _Run:
         self.report = LearningReport()
 
     def read(self, file: "TranscriptFile") -> None:
-        """Read what is new in a transcript, and store what it proposes: one reading after the other."""
-        is_noted, is_first = not self._options.dry_run, True
-        start: int | None = 0
-        while start is not None:
-            if not self._pace.goes_on():
-                self.report.is_cut_short = True
-                return
-            try:
-                if is_first:
-                    start = start_of(file, learned.find_read(self._state, file.path) if self._state else None)
-                    self.report.unchanged += start is None
-                if start is None:
-                    return
-                reading = transcript.read(file.path, start, self._pace)
-                digest = files.digest_before(file.path, reading.end)
-            except OSError as error:
-                self.report.problems.append(f"{file.path} can not be read: {error.strerror}")
-                return
-            self.report.read += is_first
+        """Read what is new in a transcript, and store what it proposes."""
+        is_noted = not self._options.dry_run
+        for number, (reading, read) in enumerate(self._readings(file)):
+            self.report.read += not number
             # what is too old for this run is read by one that goes further back, with all behind it
             is_noted = is_noted and all(not turn.at or turn.at >= self._options.since for turn in reading.turns)
-            size = reading.end if reading.has_more else file.size
-            self._take(reading, file.path, learned.ReadSoFar(size, reading.end, digest), is_noted=is_noted)
-            start, is_first = reading.end if reading.has_more else None, False
+            self._take(reading, file.path, read, is_noted=is_noted)
+
+    def _readings(self, file: "TranscriptFile") -> "Iterator[tuple[transcript.TranscriptReading, learned.ReadSoFar]]":
+        """Yield what is new in a transcript, as much at a time as one reading takes, and how far it is read then.
+
+        The report says where that ends early: the pace ended it, or the file can not be read.
+        """
+        if not self._goes_on():
+            return
+        try:
+            start = start_of(file, learned.find_read(self._state, file.path) if self._state else None)
+            self.report.unchanged += start is None
+            while start is not None:
+                reading = transcript.read(file.path, start, self._pace)
+                digest = files.digest_before(file.path, reading.end)
+                size = reading.end if reading.has_more else file.size
+                yield reading, learned.ReadSoFar(size, reading.end, digest)
+                start = reading.end if reading.has_more and self._goes_on() else None
+        except OSError as error:
+            self.report.problems.append(f"{file.path} can not be read: {error.strerror}")
+
+    def _goes_on(self) -> bool:
+        """Return whether the pace lets it go on; the report has it where not."""
+        self.report.is_cut_short = not self._pace.goes_on()
+        return not self.report.is_cut_short
 
     def _take(self, reading: transcript.TranscriptReading, path: str, read: learned.ReadSoFar, *, is_noted: bool) -> None:
         """Store what a reading proposes. is_noted: then so much of the transcript has been read."""
@@ -143,8 +150,7 @@ class _Run:
 
     def compare(self) -> None:
         """Propose what was heard in several sessions, in this run or before it."""
-        if not self._pace.goes_on():
-            self.report.is_cut_short = True
+        if not self._goes_on():
             return
         state = None if self._options.dry_run else self._state
         gone = comparing.raise_repeated(self._store, self._state, self._options, self._places, self.report, self._pace)

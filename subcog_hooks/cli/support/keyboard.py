@@ -59,16 +59,16 @@ def next_key() -> str:
     if pressed == b"\x1b":  # an arrow, say: what follows at once belongs to it
         _skip_sequence()
         return ""
-    if pressed[0] >= 0xC0:  # of a letter that is no key: the bytes that follow at once belong to it
-        _skip_letter()
+    if pressed[0] >= 0xC0:  # of a letter that is no key: bytes that follow at once belong to it
+        _skip_bytes(1 + (pressed[0] >= 0xE0) + (pressed[0] >= 0xF0))
     return pressed.decode("ascii", "ignore")
 
 
-def _skip_letter() -> None:
+def _skip_bytes(count: int) -> None:
     import select  # as below
 
-    if select.select([sys.stdin.fileno()], [], [], 0.05)[0]:
-        os.read(sys.stdin.fileno(), 3)
+    while count and select.select([sys.stdin.fileno()], [], [], 0.05)[0]:
+        count -= len(os.read(sys.stdin.fileno(), 1)) or count
 
 
 def _skip_sequence() -> None:
