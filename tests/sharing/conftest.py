@@ -15,13 +15,16 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from subcog_hooks.memory.model import IdMaker, Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
+
+if TYPE_CHECKING:
+    from tests.sharing.person import Person
 
 SHOP = "github.com/acme/shop"
 ROLES = ("ada", "bob", "eve", "reader", "stranger")
@@ -214,3 +217,19 @@ class Team:
 @pytest.fixture
 def team(server: Server, tmp_path: Path) -> Team:
     return Team(server, tmp_path)
+
+
+@pytest.fixture
+def ada(team: Team, tmp_path: Path) -> "Person":
+    return _person(team, "ada", tmp_path)
+
+
+@pytest.fixture
+def bob(team: Team, tmp_path: Path) -> "Person":
+    return _person(team, "bob", tmp_path)
+
+
+def _person(team: Team, role: str, folder: Path) -> "Person":
+    from tests.sharing.person import Person  # which needs what is above
+
+    return Person(team, role, folder)
