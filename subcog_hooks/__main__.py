@@ -28,6 +28,10 @@ def main() -> None:
         os._exit(one_prompt.run(*asked))  # as the hook does: nothing is left to tidy up
     if command == "hook":
         try:
+            if not sys.flags.isolated and any(name.startswith("PYTHON") for name in os.environ):
+                from subcog_hooks import child_environment  # where a variable may lead the interpreter
+
+                child_environment.restart_isolated()
             _make_light()
             from subcog_hooks.hooks import runner
 

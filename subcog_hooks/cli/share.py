@@ -75,6 +75,7 @@ def init(
     settings = session.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
     projects = [_shareable(ownership.names_of(name)[0]) for name in project or ([ownership.HERE] if session.here() else [])]
+    sharing.say_ignored_variables()
     with connection.opened(address) as server, connection.translated(address):
         parameters = connection.settings_of(address)
         found = schema.look(server)

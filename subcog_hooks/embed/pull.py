@@ -178,6 +178,9 @@ def _download(entry: CatalogueEntry, target: str, progress: "Progress | None") -
 
 def _opened(url: str) -> "HTTPResponse | None":
     """Return the answer to a request, None when there is no such thing. Raises ModelError."""
+    from subcog_hooks import project_variables
+
+    project_variables.drop_set_variables(*project_variables.FOR_TLS)
     import ssl
     import urllib.error
     import urllib.request  # 30 ms with ssl, for a pull only

@@ -3,6 +3,8 @@
 import os
 import sys
 
+from subcog_hooks import child_environment
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +30,8 @@ def start(home: "Home", words: "Sequence[str]", told: bytes = b"") -> None:
     """
     if len(told) > MAX_TOLD:
         raise ValueError(f"{len(told)} bytes are more than a pipe takes at once")
-    command = [sys.executable, "-P", "-m", "subcog_hooks", *words]
-    environment = {**os.environ, "SUBCOG_HOME": home.root}
+    command = child_environment.own_command(words)
+    environment = {**child_environment.environment_of_own_work(), "SUBCOG_HOME": home.root}
     reads = _pipe_with(told) if told else os.open(os.devnull, os.O_RDONLY)
     try:
         if hasattr(os, "posix_spawn"):

@@ -6,7 +6,6 @@ flags are those of `claude --help` of 2.1.197 and 2.1.329; `--bare`, which start
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,12 +13,10 @@ import tempfile
 import threading
 from typing import IO, Any
 
+from subcog_hooks import child_environment
 from subcog_hooks.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
-from subcog_hooks.homes import places_at_hand
-from subcog_hooks.llm import project_variables
 from subcog_hooks.llm.lifeline import NOT_RUN, Lifeline
 from subcog_hooks.llm.question import Question
-from subcog_hooks.memory import project
 from subcog_hooks.paths import Home
 
 PROGRAM = "claude"
@@ -30,33 +27,23 @@ FLAGS = (
     *("-p", "--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence"),
     *("--output-format", "json"),
 )
-# of a session that started us: they would make it a part of that session
-_OF_A_SESSION = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_CHILD")
-_LEADS_ELSEWHERE = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CONFIG_DIR")  # whom is asked
 
 
 def find_program(named: str) -> str:
     """Return the client's executable. named: by the settings, "" for the one on the PATH. Raises ConfigError."""
-    program = os.path.expanduser(named) if named else shutil.which(PROGRAM)
+    program = os.path.expanduser(named) if named else child_environment.find_program(PROGRAM)
     if not program or not os.access(program, os.X_OK):
-        what = named or f"{PROGRAM} on the PATH"
+        what = named or f"{PROGRAM} on the PATH outside of this repository"
         raise ConfigError(f"there is no {what}", "install Claude Code, or name its executable by llm.client")
-    here = next(filter(None, map(project.find, places_at_hand())), None)
-    real = os.path.realpath(program)
-    if here and not named and real.startswith(os.path.join(here.root, "")):
-        raise ConfigError(f"{program} lies in the repository at hand", "name the client by llm.client")
     return os.path.abspath(program)
 
 
 def ask(program: str, model: str, question: Question, seconds: float) -> str:
     """Return the answer as JSON that follows the question's schema, within `seconds`.
 
-    It runs in our own folder, where no project has settings for it. Raises ProviderTimeout, ProviderGone, or ProviderError for
-    everything else.
+    It runs in our own folder, where no project has settings for it, with the variables that no project sets. Raises
+    ProviderTimeout, ProviderGone, or ProviderError for everything else.
     """
-    for variable in _LEADS_ELSEWHERE:
-        if variable in os.environ and (setter := project_variables.find_setter(variable)):
-            raise ProviderError(f"{variable} is set by {setter}", "a repository says nobody whom to ask; run it elsewhere")
     words = [
         program,
         *FLAGS,
@@ -80,7 +67,6 @@ def ask(program: str, model: str, question: Question, seconds: float) -> str:
 
 def _run(words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, seconds: float) -> tuple[bytes, int, bool]:
     """Run the client; return what it printed, its exit code, and whether it was ended for being late."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OF_A_SESSION)}
     with Lifeline() as lifeline:
         try:
             process = subprocess.Popen(
@@ -89,7 +75,7 @@ def _run(words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, 
                 stdout=subprocess.PIPE,
                 stderr=complaint,
                 cwd=folder,
-                env=kept,
+                env=child_environment.environment_of_client(),
                 start_new_session=True,
                 pass_fds=lifeline.inherited,
             )

@@ -61,6 +61,9 @@ def _posted(
 def _connection(address: Address, seconds: float) -> HTTPConnection:
     if not address.is_secure:
         return HTTPConnection(address.host, address.port, timeout=seconds)
+    from subcog_hooks import project_variables  # where a connection is encrypted
+
+    project_variables.drop_set_variables(*project_variables.FOR_TLS)
     import ssl
 
     os.environ.pop("SSLKEYLOGFILE", None)  # ssl would write the connection's keys there, wherever that is

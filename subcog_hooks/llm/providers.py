@@ -118,7 +118,7 @@ def _may_be_about_llm(name: str) -> bool:
 def _from_environment(variable: str) -> str:
     """Return the key in a variable, "" when it is not set. Raises ConfigError, also when it is not the user who has set it."""
     if variable in os.environ:
-        from subcog_hooks.llm import project_variables  # only where an LLM is asked
+        from subcog_hooks import project_variables  # only where an LLM is asked
 
         if setter := project_variables.find_setter(variable):
             remedy = "set llm.key_file to a file that holds yours"

@@ -1,6 +1,7 @@
 """The connection to the team's server: whose settings count, how it is encrypted, how long it is waited for.
 
-libpq's own ways hold: a service file, a password file, its environment, its TLS settings. No password passes through here.
+libpq's own ways hold: a service file, a password file, its environment, its TLS settings. Variables that a repository at hand
+sets do not count. No password passes through here.
 """
 
 import os
@@ -8,6 +9,7 @@ import re
 import time
 from contextlib import contextmanager
 
+from subcog_hooks import project_variables
 from subcog_hooks.errors import ConfigError, ServerError
 
 TYPE_CHECKING = False
@@ -39,8 +41,14 @@ _PASSWORD = re.compile(r"(password|passwd|pwd)\s*=\s*\S+", re.IGNORECASE)
 _LOGIN = re.compile(r"(postgres(?:ql)?://[^\s:/@]*):[^\s@]*@", re.IGNORECASE)
 
 
+def drop_project_variables() -> list[str]:
+    """Remove the variables of libpq and TLS that a repository at hand sets, and return a line for each."""
+    return project_variables.drop_set_variables("PG", "KRB5", *project_variables.FOR_TLS)
+
+
 def require_library() -> None:
     """Raise ServerError with what to install where psycopg is missing or finds no libpq."""
+    drop_project_variables()  # before libpq and its TLS library read them
     try:
         import psycopg  # noqa: F401 - 90 ms, and an extra: only commands that share have it
     except ImportError as error:

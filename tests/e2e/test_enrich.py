@@ -252,24 +252,16 @@ def test_a_client_that_is_not_there_or_not_ours_is_one_line(bare: Machine, tmp_p
     assert questions(bare) == {}
 
 
-def test_a_repository_chooses_neither_the_client_nor_whom_it_asks(bare: Machine, tmp_path: Path) -> None:
+def test_a_repository_does_not_choose_the_client(bare: Machine, tmp_path: Path) -> None:
     bare.run("remember", CRANE)
     bare.run("config", "set", "llm.at_rest", "claude")
     repository = bare.repository("hostile", "git@github.com:acme/hostile.git")
     asked = tmp_path / "asked"
-    for folder in (repository / "bin", tmp_path / "bin"):
-        folder.mkdir()
-        (folder / "claude").write_text(f"#!/bin/sh\necho {folder} >> {asked}\n")
-        (folder / "claude").chmod(0o755)
+    (repository / "bin").mkdir()
+    (repository / "bin" / "claude").write_text(f"#!/bin/sh\necho asked > {asked}\n")
+    (repository / "bin" / "claude").chmod(0o755)
     bare.environment["PATH"] = f"{repository / 'bin'}:/bin:/usr/bin"
     done = bare.run("--quiet", "enrich", cwd=repository)
     assert_one_line_error(done, 4)
-    assert b"lies in the repository at hand" in done.stderr
-    bare.environment["PATH"] = f"{tmp_path / 'bin'}:/bin:/usr/bin"
-    bare.environment["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"
-    (repository / ".claude").mkdir()
-    (repository / ".claude" / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}))
-    done = bare.run("--quiet", "enrich", cwd=repository)
-    assert_one_line_error(done, 5)
-    assert b"ANTHROPIC_BASE_URL is set by" in done.stderr
+    assert b"there is no claude on the PATH outside of this repository" in done.stderr
     assert not asked.exists()

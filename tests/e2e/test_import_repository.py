@@ -235,7 +235,7 @@ def test_a_git_that_lies_in_the_repository_is_not_run(bare: Machine, shop: Path)
     program.chmod(0o755)
     for path in (str(shop), "."):
         bare.environment["PATH"] = f"{path}:{os.environ['PATH']}"
-        assert_one_line_error(bare.run("import", "--from", "git", cwd=shop), 2)
+        assert bare.run("import", "--from", "git", cwd=shop).code == 0
     assert not ran.exists()
 
 

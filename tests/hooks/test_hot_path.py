@@ -81,7 +81,7 @@ OF_TOOLS = OF_ANY | {
 }
 OF_STARTS = OF_ANY | {
     "hooks.session_start",
-    "hooks.detached",  # work at rest is due
+    *("hooks.detached", "child_environment", "project_variables", "accepted_homes"),  # work at rest is due
     "recall",
     "recall.eligibility",
     "recall.hits",

@@ -1,6 +1,7 @@
 """Servers that are not who they seem to be or say nothing, and passwords."""
 
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ from subcog_hooks.errors import ConfigError, ServerError
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.sharing import connection
 from tests.sharing.conftest import Member, Team, greeting
+from tests.sharing.person import Person
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be stopped here")
@@ -199,3 +201,31 @@ def test_a_password_in_the_address_is_refused_and_not_shown(team: Team) -> None:
 def test_no_password_gets_into_a_settings_file(said: str) -> None:
     with pytest.raises(ConfigError, match="has a password in it"):
         KEYS[SHARE_URL].from_text(f"postgresql://{said}")
+
+
+# ---- variables of a repository ---------------------------------------------------------------------------------------------
+
+
+def test_a_repository_does_not_weaken_the_proof_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = {"PGSSLMODE": "require", "PGREQUIREAUTH": "none", "PGCHANNELBINDING": "disable", "PGSSLROOTCERT": "/theirs.pem"}
+    theirs |= {"SSL_CERT_FILE": "/theirs.pem", "OPENSSL_CONF": "/theirs.cnf"}
+    for name, value in {**theirs, "PGAPPNAME": "mine"}.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / ".claude").mkdir()
+    (tmp_path / "shop" / ".claude" / "settings.json").write_text(json.dumps({"env": theirs}))
+    monkeypatch.chdir(tmp_path / "shop")
+    connection.require_library()
+    parameters = connection.settings_of("postgresql://ada@db.example.com/team")
+    assert not {"require_auth", "sslrootcert"} & parameters.keys()
+    kept = (connection.tls_mode(parameters), parameters["channel_binding"], parameters["application_name"])
+    assert kept == ("verify-full", "prefer", "mine")
+    assert not theirs.keys() & os.environ.keys()
+
+
+def test_share_goes_on_without_a_repositorys_variables_and_names_them(ada: Person) -> None:
+    ada.begin()
+    (ada.folder / ".claude").mkdir()
+    (ada.folder / ".claude" / "settings.json").write_text('{"env": {"PGREQUIREAUTH": "gss"}}')
+    done = ada.run_apart("share", "sync", PGREQUIREAUTH="gss")
+    assert "PGREQUIREAUTH is ignored" in done.stderr

@@ -1,17 +1,16 @@
 """The history of a repository, read from `git log` piece by piece. Nothing that the repository names is run.
 
 A repository's configuration can name programs for pages, signatures, differences, hooks and missing objects: each is switched
-off. The variables by which a hook or a person points git elsewhere are not passed on.
+off. git gets no variables but those that a program needs to start.
 """
 
-import os
-import shutil
 import subprocess
 import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import IO, NamedTuple
 
+from subcog_hooks import child_environment
 from subcog_hooks.errors import UsageError
 from subcog_hooks.regular_files import leads_out
 
@@ -71,10 +70,9 @@ def commits(root: str, since: str | None, environment: Mapping[str, str]) -> Gen
 @contextmanager
 def _started(root: str, since: str | None, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """Start `git log`, and end it. Raises UsageError where it fails or takes too long."""
-    program = shutil.which("git")
-    if program is None or not os.path.isabs(program) or not leads_out(program, root):  # a repository can hold a program, too
+    program = child_environment.find_program("git")
+    if program is None or not leads_out(program, root):  # a repository can hold a program, too
         raise UsageError("git is not installed outside of this folder", "install it, or put it into PATH")
-    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
     words = [program, *_GIT, "-C", root, *_LOG, f"--max-count={MAX_COMMITS}", *([f"--since={since}"] if since else []), "HEAD"]
     try:
         process = subprocess.Popen(
@@ -82,7 +80,7 @@ def _started(root: str, since: str | None, environment: Mapping[str, str]) -> It
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**kept, **_ENVIRONMENT},
+            env={**child_environment.environment_of_git(environment), **_ENVIRONMENT},
         )
     except OSError as error:
         raise UsageError(f"git can not be run: {error.strerror}", "look whether `git log` works here") from error

@@ -3,6 +3,7 @@
 import hashlib
 import os
 
+from subcog_hooks import project_variables
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_report import Options, Report
 from subcog_hooks.capture.sources import claude_memory
@@ -10,7 +11,6 @@ from subcog_hooks.capture.sources.reading import SourceReading
 from subcog_hooks.cli.claude_code import client
 from subcog_hooks.cli.support import author, session
 from subcog_hooks.errors import ConfigError
-from subcog_hooks.llm import project_variables
 from subcog_hooks.memory.model import AGENT, PENDING
 from subcog_hooks.pace import Pace
 from subcog_hooks.paths import PRIVATE_FILE, Home

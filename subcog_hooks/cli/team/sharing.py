@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 
 from subcog_hooks import log
 from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.errors import (
@@ -47,10 +48,17 @@ class _CalledOff(Exception):
 
 
 def url_of(settings: Settings) -> str:
-    """Return the address of the team's server. Raises ConfigError where none is set."""
+    """Return the address of the team's server, and say which variables do not count. Raises ConfigError where none is set."""
+    say_ignored_variables()
     if url := str(settings[SHARE_URL]):
         return url
     raise ConfigError("no team's server is set", "`subcog share init postgresql://USER@HOST/DATABASE` sets it")
+
+
+def say_ignored_variables() -> None:
+    """Drop the variables of libpq that the repository at hand sets, and name them."""
+    for line in connection.drop_project_variables():
+        terminal.say(line)
 
 
 def names_in(settings: Settings, key: str) -> tuple[str, ...]:
