@@ -347,6 +347,16 @@ def check_id(value: str, field: str = "id") -> None:
         raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -")
 
 
+def is_unnamable(identifier: str) -> bool:
+    """Return whether no command can name a legal id: it would be an option, or a folder.
+
+    >>> is_unnamable("--help"), is_unnamable(".."), is_unnamable("-/x"), is_unnamable("a-1..2")
+    (True, True, False, False)
+    """
+    is_legal = 0 < len(identifier) <= 64 and set(identifier) <= _ID_CHARACTERS
+    return is_legal and (identifier.startswith("-") or not identifier.strip("."))
+
+
 def _check_choice(field: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise InvalidMemory(f"{field} is {value!r}", "expected one of " + ", ".join(allowed))

@@ -109,7 +109,7 @@ def arriving(project: str, id: str, author: str, document: "Document", *, brings
     """Return what a colleague wrote as it is stored here: of trust `team`, redacted, without what nobody sees.
 
     brings_cues: the user lets this author's memories have triggers and conditions, and be standing. None is pinned. Raises
-    InvalidMemory for a document that holds no memory.
+    InvalidMemory for a document that holds no memory, and for an id that no memory of a colleague may have.
     """
     given = {name: _told(value, _UNSEEN, "") for name, value in document.items() if name not in _APART}
     row = jsonl.parse(json.dumps({**given, "id": id, "project": project}), str, now, trusted=True)
@@ -127,7 +127,7 @@ def arriving(project: str, id: str, author: str, document: "Document", *, brings
         changes |= {"triggers": (), "when": {}, "standing": False}
     memory = cleaned(said.replaced(**changes))[0]
     if memory.id != id:
-        raise InvalidMemory("its id looks like a secret", "it is left out")
+        raise InvalidMemory("its id cannot be used here", "it is left out")
     here = _document(memory)
     fields = _ALWAYS_WITHHELD if brings_cues else (*_ALWAYS_WITHHELD, *_CUES)
     return Arrived(memory, {name: (given.get(name), here.get(name)) for name in fields if given.get(name) != here.get(name)})

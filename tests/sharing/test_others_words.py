@@ -1,0 +1,80 @@
+"""A colleague's words before the agent: no file and no date brings them, their ids can be named, and the head says whose."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.sharing.conftest import SHOP, Team
+from tests.sharing.person import SUBCOG, Done, Person
+
+ROW = "INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, %s)"
+ATTEMPTS = 10  # of a hook that a busy machine has cut off
+FAR = "9999-12-31T00:00:00Z"
+
+
+def insert(team: Team, id_: str, **document: object) -> None:
+    team.run(ROW, "bob", (SHOP, id_, json.dumps(document)))
+
+
+def hook(person: Person, session: str, **payload: object) -> str:
+    """Return what a hook hands over, "" for nothing."""
+    given = json.dumps({"session_id": session, "cwd": str(person.folder), **payload})
+    environment = {"SUBCOG_HOME": str(person.home), "SUBCOG_BACKGROUND": "0", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [SUBCOG, "hook"], input=given, cwd=person.folder, env=environment, capture_output=True, text=True, check=True
+    )
+    return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]) if done.stdout else ""
+
+
+def touch(person: Person, file: str) -> str:
+    """Return what comes at a file for which the person has a note of their own."""
+    edit = {"file_path": str(person.folder / file), "old_string": "a", "new_string": "b"}
+    for attempt in range(ATTEMPTS):
+        told = hook(person, f"{file}{attempt}", hook_event_name="PreToolUse", tool_name="Edit", tool_input=edit)
+        if told:
+            return told
+    pytest.fail("the hook is silent")
+
+
+def exported(person: Person) -> dict[str, dict[str, object]]:
+    return {memory["id"]: memory for memory in map(json.loads, person.run("export").stdout.splitlines())}
+
+
+UNNAMABLE = ["--help", "-n", ".", "..", "...", "-"]
+
+
+def test_an_id_that_no_command_can_name_stays_away(ada: Person, team: Team) -> None:
+    ada.begin()
+    for id_ in (*UNNAMABLE, "v1..2"):
+        insert(team, id_, content="Asked for by its id.")
+    done = ada.run_apart("share", "sync")
+    assert done.stdout == "sent 0, fetched 1\n"
+    assert "left out: --help by bob: its id cannot be used here" in done.stderr
+    assert list(exported(ada)) == ["v1..2"]
+    found = ada.run("search", "--team", "--mode", "lexical", "--ids", "asked for by its id").stdout
+    assert found == "v1..2\n"
+    file = ada.folder / "team.jsonl"
+    ada.run("share", "export", str(file))
+    for _ in range(2):  # the second time nothing is new
+        done = ada.run_apart("import", str(file), code=2)
+    assert done.stdout == "already there 7\n" or "already there 7" in done.stdout
+    assert "no command can name the id --help; it is renamed-" in done.stderr
+    names = [id_ for id_ in exported(ada) if id_ != "v1..2"]
+    assert len(names) == len(UNNAMABLE)
+    assert all(re.fullmatch(r"renamed-\w{12}", id_) for id_ in names)
+    assert "Asked for by its id." in ada.run_apart("show", names[0]).stdout
+
+
+def test_what_replaces_an_id_that_was_renamed_is_found_under_its_name(ada: Person) -> None:
+    lines = [
+        {"id": "old", "content": "Old.", "status": "superseded", "superseded_by": "--new"},
+        {"id": "--new", "content": "New."},
+    ]
+    file = ada.folder / "some.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    ada.run_apart("import", str(file), code=2)
+    there = {json.loads(line)["content"]: json.loads(line) for line in ada.run("export").stdout.splitlines()}
+    assert there["Old."]["superseded_by"] == there["New."]["id"]
