@@ -222,7 +222,7 @@ def fitting(
 
 def block_units(memories: "Sequence[Memory]") -> int:
     """Return the UTF-16 units of the block that gives these memories."""
-    return frame_units(len(memories)) + sum(map(units_of, memories))
+    return frame_units(len(memories), [memory.noted for memory in memories]) + sum(map(units_of, memories))
 
 
 def text_units(memory: "Outline | Memory") -> int:

@@ -38,6 +38,7 @@ NOTED = {  # by trust: who noted a memory, where that was not the user
 SECTION = "md-"  # begins the ids of what was imported, which follow from its place
 FROM_SESSION = "session:"  # begins the source of what came from a session
 WRITTEN_BY_MODEL = "written by a model"  # what came from one, and has the trust of an agent
+_COLLEAGUE, _UNNAMED = ", a colleague", "somebody"  # ends what is told of a colleague; the name of one without
 _FROM_TEAM = "team:"  # begins the source of what a colleague wrote: the colleague follows
 FROM_CLAUDE, IN_CONTEXT = "claude:", ":context:"  # begins, and is in, the source of what the client itself loads
 
@@ -74,6 +75,17 @@ def team_source(author: str) -> str:
     return _FROM_TEAM + author
 
 
+def colleague_in(noted: str) -> str:
+    """Return the colleague's name in a phrase of `told_author`, "" where no colleague noted it.
+
+    >>> colleague_in("by ada, a colleague"), colleague_in("by a colleague"), colleague_in("from a file")
+    ('ada', 'somebody', '')
+    """
+    if noted == NOTED[TEAM]:
+        return _UNNAMED
+    return noted[len("by ") : -len(_COLLEAGUE)] if noted.endswith(_COLLEAGUE) else ""
+
+
 def told_author(trust: str, source: str) -> str:
     """Return who noted a memory of this trust and source, in a few words; "" for the user.
 
@@ -84,7 +96,7 @@ def told_author(trust: str, source: str) -> str:
     """
     if trust == TEAM and source.startswith(_FROM_TEAM):  # a file that was imported may say this, too
         author = "".join([letter for letter in source[len(_FROM_TEAM) :][:MAX_AUTHOR] if letter in _ID_CHARACTERS])
-        return f"by {author or 'somebody'}, a colleague"
+        return f"by {author or _UNNAMED}{_COLLEAGUE}"
     if trust == AGENT and source.startswith(FROM_SESSION):
         return WRITTEN_BY_MODEL
     return NOTED.get(trust, "")

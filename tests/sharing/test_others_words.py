@@ -43,6 +43,29 @@ def exported(person: Person) -> dict[str, dict[str, object]]:
     return {memory["id"]: memory for memory in map(json.loads, person.run("export").stdout.splitlines())}
 
 
+def test_the_head_of_a_block_names_the_colleagues_who_wrote_it(ada: Person, team: Team) -> None:
+    ada.begin()
+    insert(team, "b1", content="The pool has 20 connections.", namespace="patterns")
+    ada.run("share", "sync")
+    assert head(ada.run_apart("brief")) == "notes by bob, a colleague, recalled by subcog; 1 now, others when they matter"
+    team.run(ROW, "eve", (SHOP, "e1", '{"content": "The queue is drained at the end."}'))
+    ada.run("share", "sync")
+    assert head(ada.run_apart("brief")).startswith("notes by eve and bob, colleagues, recalled")
+    ada.run("remember", "The cache is warmed at start.")
+    assert head(ada.run_apart("brief")).startswith("the user's own notes and notes by eve and bob, colleagues, recalled")
+    team.run(ROW, "stranger", (SHOP, "s1", '{"content": "The lift is checked in May."}'))
+    ada.run("share", "sync")
+    assert head(ada.run_apart("brief")).startswith("the user's own notes and notes by 3 colleagues, recalled")
+    question = {"prompt": "How many connections does the pool have?", "hook_event_name": "UserPromptSubmit"}
+    told = next(filter(None, (hook(ada, str(attempt), **question) for attempt in range(ATTEMPTS))))
+    assert told.startswith('<subcog-memories source="notes by bob, a colleague, recalled by subcog"')
+
+
+def head(done: Done) -> str:
+    [source] = re.findall(r'<subcog-memories source="([^"]+)"', done.stdout)
+    return str(source)
+
+
 UNNAMABLE = ["--help", "-n", ".", "..", "...", "-"]
 
 
