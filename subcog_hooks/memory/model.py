@@ -53,6 +53,7 @@ MODEL = "model"  # written by one
 ORIGINS = (PERSON, AGENT, MODEL, LEARNED)  # of a question
 MAX_AUTHOR = 40  # characters of a colleague's name that are shown
 FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # milliseconds: the years 1 to 9999, what ISO 8601 can write
+MAX_SKEW_MS = 60_000  # by which several changes in one millisecond, and clocks, may differ
 PINNING_PRIORITY = 90  # and more pin a memory: only the user's own word does that (DESIGN 7.9)
 MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
 
@@ -242,6 +243,12 @@ class Memory:
 def now_ms() -> int:
     """Return the wall clock in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
+
+
+def move_date(changed_at: int) -> int:
+    """Return the date of a change made now: later than the date of the last change, unless that lies ahead."""
+    now = now_ms()
+    return max(now, changed_at + 1) if changed_at < now + MAX_SKEW_MS else now
 
 
 def hash_content(content: str) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _APART = ("id", "project", "scope", "source")  # columns, or nobody else's matter
 _ALWAYS_WITHHELD = ("priority", "trust")
+_TIMES = ("created_at", "updated_at")  # of which one in the future is withheld
 _DEEPEST = 40  # lists and objects in each other, of a document; a memory has fewer
 _CUES = ("triggers", "when", "standing")
 _NUL = re.compile("\x00")  # which PostgreSQL does not keep
@@ -122,6 +123,7 @@ def arriving(project: str, id: str, author: str, document: "Document", *, brings
         "project": project,
         "priority": min(said.priority, MAX_UNPINNED_PRIORITY),
         "questions": tuple([one for one in said.questions if one.by != LEARNED]),
+        **{name: min(getattr(said, name), now) for name in _TIMES},
     }
     if not brings_cues:
         changes |= {"triggers": (), "when": {}, "standing": False}
@@ -129,7 +131,8 @@ def arriving(project: str, id: str, author: str, document: "Document", *, brings
     if memory.id != id:
         raise InvalidMemory("its id cannot be used here", "it is left out")
     here = _document(memory)
-    fields = _ALWAYS_WITHHELD if brings_cues else (*_ALWAYS_WITHHELD, *_CUES)
+    cues = () if brings_cues else _CUES
+    fields = (*_ALWAYS_WITHHELD, *cues, *(name for name in _TIMES if getattr(said, name) > now))
     return Arrived(memory, {name: (given.get(name), here.get(name)) for name in fields if given.get(name) != here.get(name)})
 
 
@@ -154,19 +157,23 @@ def merged(arrived: Arrived, local: Memory) -> Arrived:
     """Return what takes the place of a memory here: learned questions stay, and of an unchanged text all that is one's own.
 
     Where one's own comes by itself (`cues_of`), a colleague can retire it and change nothing else: files, questions and labels
-    would decide when it comes.
+    would decide when it comes. What is dated in the future keeps the date on which it came.
     """
     learned = tuple([one for one in local.questions if one.by == LEARNED])
     known = {one.text for one in arrived.memory.questions}
     questions = (*arrived.memory.questions, *(one for one in learned if one.text not in known))[:MAX_QUESTIONS]
-    memory = arrived.memory.replaced(questions=questions)
-    if local.trust == TEAM or is_anothers(memory, local):
-        return Arrived(memory, arrived.withheld)
+    is_ahead = not arrived.withheld.keys().isdisjoint(_TIMES)
+    dates = {name: min(getattr(local, name), getattr(arrived.memory, name)) for name in _TIMES} if is_ahead else {}
+    memory = arrived.memory.replaced(questions=questions, **dates)
     said = {**_document(arrived.memory), **{name: pair[0] for name, pair in arrived.withheld.items()}}
-    if cues_of(local):
-        memory = local.replaced(status=memory.status, superseded_by=memory.superseded_by)
-    else:
-        memory = memory.replaced(source=local.source, **{name: getattr(local, name) for name in (*_ALWAYS_WITHHELD, *_CUES)})
+    if local.trust != TEAM and not is_anothers(memory, local):
+        if cues_of(local):
+            memory = local.replaced(status=memory.status, superseded_by=memory.superseded_by)
+        else:
+            own = {name: getattr(local, name) for name in (*_ALWAYS_WITHHELD, *_CUES)}
+            memory = memory.replaced(source=local.source, **own)
+    elif not dates:
+        return Arrived(memory, arrived.withheld)
     here = _document(memory.replaced(questions=tuple([one for one in memory.questions if one.by != LEARNED])))
     names = dict.fromkeys((*said, *here))
     return Arrived(memory, {name: (said.get(name), here.get(name)) for name in names if said.get(name) != here.get(name)})

@@ -43,6 +43,45 @@ def exported(person: Person) -> dict[str, dict[str, object]]:
     return {memory["id"]: memory for memory in map(json.loads, person.run("export").stdout.splitlines())}
 
 
+def test_a_date_ahead_is_that_of_the_day_on_which_it_came(ada: Person, team: Team) -> None:
+    ada.begin()
+    insert(team, "ahead", content="Bob is to be asked first.", namespace="patterns", created_at=FAR, updated_at=FAR)
+    ada.run_apart("share", "sync")
+    arrived = exported(ada)["ahead"]["created_at"]
+    ada.run("remember", "The cache is warmed at start.", "--namespace", "patterns")
+    lines = ada.run_apart("brief").stdout.splitlines()
+    own, others = (next(at for at, line in enumerate(lines) if text in line) for text in ("cache", "Bob"))
+    assert own < others
+    assert re.search(rf"\[patterns {str(arrived)[:10]} ahead, by bob, a colleague\]", lines[others])
+    assert ada.run_apart("share", "sync").stdout == "sent 1, fetched 0\n"
+    assert team.run("SELECT doc ->> 'created_at' FROM subcog.memories WHERE id = 'ahead'") == [(FAR,)]
+    for file in Path(ada.home).glob("team.db*"):
+        file.unlink()
+    ada.run("share", "sync", "--yes")
+    assert exported(ada)["ahead"]["created_at"] == arrived  # it comes again, and is no newer
+    assert not [id_ for id_ in exported(ada) if id_.startswith("lost-")]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "md"])
+def test_a_date_ahead_in_an_imported_file_is_todays(ada: Person, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / f"ahead.{kind}"
+    text = "The harbour is closed in May."
+    file.write_text(
+        json.dumps({"id": "ahead", "content": text, "created_at": FAR})
+        if kind == "jsonl"
+        else f"---\ndate: {FAR[:10]}\n---\n{text}\n",
+        encoding="utf-8",
+    )
+    ada.run_apart("import", str(file))
+    [(id_, memory)] = exported(ada).items()
+    assert str(memory["created_at"]) < "2900"
+    ada.run("edit", id_, "--tag", "harbour")  # its date can be moved
+    before = exported(ada)[id_]["created_at"]
+    assert "already there 1" in ada.run_apart("import", str(file)).stdout
+    ada.run_apart("import", str(file), "--replace")
+    assert exported(ada)[id_]["created_at"] == before
+
+
 def test_the_head_of_a_block_names_the_colleagues_who_wrote_it(ada: Person, team: Team) -> None:
     ada.begin()
     insert(team, "b1", content="The pool has 20 connections.", namespace="patterns")
