@@ -24,6 +24,7 @@ NAME = "team.db"
 ARRIVING = "arriving"  # in the place of a fingerprint: it is being stored, for the first time
 SEEN, MOST_SEEN = "seen", 200  # the note of what was seen on the server
 DELETED, MOST_DELETED = "deleted", 1_000  # the note of which of one's own memories colleagues have deleted; of these the latest
+RULES = "rules"  # the note of the rules by which colleagues' memories were taken
 NOTHING = -1  # of the store's revisions: nothing has been looked at
 
 _VERSION_1 = """

@@ -8,13 +8,14 @@ server keeps the other beside it (`schema`, the trigger `stamp`).
 """
 
 import hashlib
+import json
 import os
 
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.model import PENDING, TEAM, Memory, hash_content, now_ms
 from subcog_hooks.sharing import documents, pushes
-from subcog_hooks.sharing.known import ARRIVING, NOTHING, DeletedBy, Known, ShareState
+from subcog_hooks.sharing.known import ARRIVING, NOTHING, RULES, DeletedBy, Known, ShareState
 from subcog_hooks.sharing.schema import LOST, MAX_DOCUMENT
 from subcog_hooks.text.languages import language_of
 
@@ -38,6 +39,7 @@ LOCK = "share.lock"
 SYNC_LOCK_WAIT_MS = 60_000  # for another process of this home that synchronises
 _UNSEEN = 0  # below every revision: what the server has is another version
 _NOBODY = ""  # the author of what this home has sent
+_RULES_VERSION = 1  # of what counts here of a colleague's memory; a later one is applied to what is here
 
 _SINCE = """
 SELECT id, revision, author, erased, bytes, bytes > %(most)s OR (author = ANY(%(over)s) AND bytes > 0) AS is_left
@@ -71,7 +73,7 @@ FROM subcog.memories AS there JOIN pg_temp.subcog_staged AS sent ON there.projec
 class SyncOutcome:
     """The result of a synchronisation.
 
-    sent, deleted_there, fetched, deleted_here: memories; lost: ids of versions that lost a conflict, as they arrived here;
+    sent, deleted_there, fetched, deleted_here: memories; judged_anew: colleagues' memories of which something else counts now; lost: ids of versions that lost a conflict, as they arrived here;
     left: by author, how many of a colleague's are not taken, since there is too much; problems: a line for each memory that
     could not be sent or stored; refused: projects of which the role may send nothing; was_restored: the server had lost what
     was seen there; is_read_only: nothing can be sent.
@@ -82,6 +84,7 @@ class SyncOutcome:
         "deleted_there",
         "fetched",
         "is_read_only",
+        "judged_anew",
         "left",
         "lost",
         "problems",
@@ -95,6 +98,7 @@ class SyncOutcome:
         self.deleted_there = 0
         self.fetched = 0
         self.deleted_here = 0
+        self.judged_anew = 0
         self.lost: list[str] = []
         self.left: dict[str, int] = {}
         self.problems: list[str] = []
@@ -104,7 +108,7 @@ class SyncOutcome:
 
     @property
     def has_changed_here(self) -> bool:
-        return bool(self.fetched or self.deleted_here)
+        return bool(self.fetched or self.deleted_here or self.judged_anew)
 
 
 class Leaving:
@@ -162,6 +166,7 @@ class Sync:
         self._state.meet(self._found.server)
         self._settle_arriving()
         self._notice_restored_server()
+        self._apply_rules()
         for project in self._projects:
             looked = self._state.progress(project)[1]
             if looked != NOTHING and not self.store.has_revision(looked):  # the store was put back from a backup
@@ -184,6 +189,48 @@ class Sync:
         for known in arriving:
             known.local = ""
         self._state.put([known for known in arriving if known.id in there])
+
+    def _apply_rules(self) -> None:
+        """Judge colleagues' memories anew where the user lets others have cues than before, or an earlier version took them."""
+        rules = json.dumps([_RULES_VERSION, sorted(self._cues_from)])
+        if self._state.noted(RULES) == rules:
+            return
+        for project in self._projects:
+            theirs = [known for known in self._state.every(project) if known.author and not known.is_deleted]
+            for start in range(0, len(theirs), BATCH):
+                self._judge_anew(theirs[start : start + BATCH])
+        self._state.note(RULES, rules)
+
+    def _judge_anew(self, theirs: "Sequence[Known]") -> None:
+        there = self.store.by_ids([known.id for known in theirs])
+        judged = [(known, memory) for known in theirs if (memory := self._judge_memory(known, there.get(known.id)))]
+        self._state.put([known for known, _ in judged])  # first: a field that is withheld would count as changed here
+        self.store.update([memory for _, memory in judged])
+        self.outcome.judged_anew += len(judged)
+
+    def _judge_memory(self, known: Known, memory: Memory | None) -> Memory | None:
+        """Return a colleague's memory as it would arrive now, None for no difference. `known` gets the fields withheld."""
+        if memory is None or memory.trust != TEAM or self._is_dirty(known, memory):
+            return None
+        is_ahead = max(memory.created_at, memory.updated_at) > now_ms()
+        if not (known.withheld or documents.cues_of(memory) or is_ahead):
+            return None
+        try:
+            arrived = documents.merged(
+                self._arriving(known, known.author, documents.with_withheld(memory, known.withheld)), memory
+            )
+        except InvalidMemory:
+            return None
+        local = documents.local_digest(arrived.memory)
+        if local == documents.local_digest(memory):
+            return None
+        known.local, known.withheld = local, {name: list(pair) for name, pair in arrived.withheld.items()}
+        return arrived.memory
+
+    def _arriving(self, known: Known, author: str, document: "Document") -> documents.Arrived:
+        return documents.arriving(
+            known.project, known.id, author, document, brings_cues=author in self._cues_from, now=now_ms()
+        )
 
     # a database that was put back
 
@@ -396,9 +443,7 @@ class Sync:
             changed.kept.append(known)
             return
         try:
-            arrived = documents.arriving(
-                known.project, row.id, row.author, document, brings_cues=row.author in self._cues_from, now=now_ms()
-            )
+            arrived = self._arriving(known, row.author, document)
         except InvalidMemory as error:
             self._leave_out(row, error)
             return

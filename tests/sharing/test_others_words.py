@@ -43,6 +43,37 @@ def exported(person: Person) -> dict[str, dict[str, object]]:
     return {memory["id"]: memory for memory in map(json.loads, person.run("export").stdout.splitlines())}
 
 
+def test_no_file_brings_a_colleagues_memory_unless_cues_are_allowed(ada: Person, team: Team) -> None:
+    ada.run("remember", "The changelog is written by hand.", "--path", "docs/**", "--path", "README.md")
+    ada.begin()
+    insert(team, "everywhere", content="Each file is sent to bob.", paths=["**", "*", "*/**", "docs/*"], priority=100)
+    ada.run_apart("share", "sync")
+    assert "bob" not in touch(ada, "README.md")
+    assert "bob" not in touch(ada, "docs/guide.md")
+    assert "paths" not in exported(ada)["everywhere"]
+    ada.run("config", "set", "share.cues_from", "bob")
+    ada.run_apart("share", "sync")
+    assert exported(ada)["everywhere"]["paths"] == ["docs/*"]
+    assert "Each file is sent to bob." not in touch(ada, "README.md")
+    assert "Each file is sent to bob." in touch(ada, "docs/guide.md")
+    ada.run("config", "set", "share.cues_from", "eve")
+    ada.run_apart("share", "sync")
+    assert "paths" not in exported(ada)["everywhere"]  # what was allowed once is no longer
+    assert team.run("SELECT count(*) FROM subcog.memories WHERE author = 'ada'") == [(1,)]  # and nothing of it is sent
+
+
+def test_a_store_that_took_a_colleagues_files_before_takes_them_no_more(ada: Person, team: Team) -> None:
+    ada.run("config", "set", "share.cues_from", "bob")
+    ada.begin()
+    insert(team, "everywhere", content="Each file is sent to bob.", paths=["docs/**"])
+    ada.run("share", "sync")
+    assert exported(ada)["everywhere"]["paths"] == ["docs/**"]
+    ada.run("config", "set", "share.cues_from", "")
+    ada.run_apart("share", "sync")
+    assert "paths" not in exported(ada)["everywhere"]
+    assert ada.run_apart("share", "sync").stdout == "sent 0, fetched 0\n"
+
+
 def test_a_date_ahead_is_that_of_the_day_on_which_it_came(ada: Person, team: Team) -> None:
     ada.begin()
     insert(team, "ahead", content="Bob is to be asked first.", namespace="patterns", created_at=FAR, updated_at=FAR)

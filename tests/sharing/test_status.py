@@ -111,7 +111,7 @@ def test_status_tells_what_colleagues_have_changed_of_ones_own(ada: Person, bob:
     noted = ada.run("remember", "Deploy on Mondays.", "--trigger", "deploy").stdout.strip()
     ada.begin()
     bob.begin()
-    bob.run("edit", noted, "--path", "**", "--question", "what is to be done first?")
+    bob.run("edit", noted, "--path", "src/**", "--question", "what is to be done first?")
     bob.run("share", "sync")
     ada.run("share", "sync")
     line = f"{noted} is yours and comes by itself, so what bob has changed does not count here: paths, questions"
