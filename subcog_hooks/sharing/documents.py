@@ -23,7 +23,7 @@ from subcog_hooks.memory.model import (
     Memory,
     team_source,
 )
-from subcog_hooks.sharing.schema import MAX_DOCUMENT
+from subcog_hooks.sharing.schema import KEPT_OWN, MAX_DOCUMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ class Arrived:
 
 
 def may_leave(memory: Memory, projects: "frozenset[str]") -> bool:
-    """Return whether a memory is shared: one of these projects, and confirmed by a person."""
-    return memory.scope == "project" and memory.project in projects and memory.status not in (PENDING, "deleted")
+    """Return whether a memory is shared: of one of these projects, confirmed by a person, not kept on this machine alone."""
+    is_of_them = memory.scope == "project" and memory.project in projects
+    return is_of_them and memory.status not in (PENDING, "deleted") and not memory.id.startswith(KEPT_OWN)
 
 
 def leaving(memory: Memory, withheld: "dict[str, list[object]] | None" = None) -> "Document":
