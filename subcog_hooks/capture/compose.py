@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory.model import AnsweredQuestion, Memory, check, hash_content
+from subcog_hooks.memory.model import AnsweredQuestion, Memory, check, hash_content, is_unnamable
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.questions import distinct
 from subcog_hooks.redaction.redact import holds_known_secret, redact
@@ -12,7 +12,8 @@ from subcog_hooks.redaction.redact import holds_known_secret, redact
 Removed = tuple[tuple[str, int], ...]
 
 _PATTERNS = {"triggers": "trigger", "paths": "path"}  # without its secret such an entry would match something else
-_RENAMED = "redacted-"  # begins an id that takes the place of one with a secret
+_REDACTED = "redacted-"  # begins an id that takes the place of one with a secret
+_RENAMED = "renamed-"  # begins an id that takes the place of one that no command can name
 _DEEPEST = 20  # lists and objects in each other, of a condition; `check` allows fewer
 
 
@@ -55,7 +56,7 @@ def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Remov
         names = {field: safe_id(value) for field in ("id", "superseded_by") if (value := getattr(memory, field))}
         renamed = {field: name for field, name in names.items() if name != getattr(memory, field)}
         changes |= renamed
-        removed["id"] += len(renamed)
+        removed["id"] += sum(name.startswith(_REDACTED) for name in renamed.values())
     for field in ("source", "branch"):
         value = getattr(memory, field)
         if value and (kept_text := clean(value)) != value:
@@ -72,13 +73,17 @@ def _cleaned_questions(memory: Memory, clean: Callable[[str], str]) -> dict[str,
 
 
 def safe_id(identifier: str) -> str:
-    """Return an id that holds no secret: `identifier`, or a name that follows from it, so that importing it again finds it.
+    """Return an id that holds no secret and that a command can name, which follows from the given one.
 
-    Ids are drawn by lot themselves, so only what a vendor's token looks like counts.
+    Importing the same id again so finds the same memory. Ids are drawn by lot themselves, so only what a vendor's token looks
+    like counts as a secret.
+
+    >>> safe_id("1m7x59"), safe_id("v1..2"), safe_id("--help")[:8], safe_id("..")[:8]
+    ('1m7x59', 'v1..2', 'renamed-', 'renamed-')
     """
-    if not holds_known_secret(identifier):
-        return identifier
-    return _RENAMED + hash_content(identifier)[:12]
+    if holds_known_secret(identifier):
+        return _REDACTED + hash_content(identifier)[:12]
+    return _RENAMED + hash_content(identifier)[:12] if is_unnamable(identifier) else identifier
 
 
 def _clean_project(project: str, clean: Callable[[str], str]) -> str:

@@ -6,7 +6,7 @@ from subcog_hooks.capture.import_report import Options, Problem
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.cue_tables import Room
-from subcog_hooks.memory.model import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION, USER, Memory, hash_content
+from subcog_hooks.memory.model import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION, USER, Memory, hash_content, now_ms
 from subcog_hooks.memory.store import Store, audience_of
 from subcog_hooks.redaction.redact import redact
 
@@ -38,6 +38,7 @@ def changes_by(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, option
     may_return = options.replace and not options.keeps_users
     forgotten = _forgotten(unseen, store) if store and unseen and not may_return else frozenset()
     room = store.room() if store else Room(used=0)
+    now = now_ms()
     found = Changes()
     hashes: set[tuple[str, str]] = set()
     for place, row in chunk:
@@ -47,6 +48,7 @@ def changes_by(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, option
             found.removed.append(gone)
             found.problems += [Problem(place, f"{error}; the rest of it is kept", is_entry=True) for error in left_out]
             before = found.new.get(memory.id) or found.changed.get(memory.id) or existing.get(memory.id)
+            memory = _clamp_dates(memory, before, now)
             if before is None:
                 if memory.id in forgotten or (not row.has_id and _is_known(memory, hashes, store)):
                     found.skipped += 1
@@ -107,6 +109,15 @@ def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
         if not faults or is_wider:
             raise
         return (*cleaned(kept), faults)
+
+
+def _clamp_dates(memory: Memory, before: Memory | None, now: int) -> Memory:
+    """Return the memory with today in place of dates that lie ahead, or the date on which it came before."""
+    if max(memory.created_at, memory.updated_at) <= now:
+        return memory
+    created = memory.created_at if memory.created_at <= now else min(now, before.created_at if before else now)
+    updated = created if is_untouched(memory) else min(now, memory.updated_at)
+    return memory.replaced(created_at=created, updated_at=updated)
 
 
 def _without_faults(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:

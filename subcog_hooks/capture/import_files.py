@@ -8,6 +8,7 @@ from subcog_hooks.capture.compose import safe_id, total
 from subcog_hooks.capture.import_report import Options, Problem, Report
 from subcog_hooks.errors import InvalidMemory, UsageError
 from subcog_hooks.memory.model import FILE, SECTION, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.redaction.redact import holds_known_secret
 from subcog_hooks.regular_files import NotRegular, leads_out, read_regular
 
 TYPE_CHECKING = False
@@ -90,7 +91,7 @@ def _lines(path: str, options: Options, report: Report) -> "Iterator[tuple[str, 
                     if len(line) > MAX_LINE:
                         raise InvalidMemory(f"the line has more than {MAX_LINE:,} characters", "split it")
                     _check_utf8(line)
-                    yield place, _with_safe_id(jsonl.parse(line, ids.new, now, trusted=options.trusted), report)
+                    yield place, _with_safe_id(jsonl.parse(line, ids.new, now, trusted=options.trusted), place, report)
                 except InvalidMemory as error:
                     report.problems.append(Problem(place, str(error)))
     except OSError as error:
@@ -111,11 +112,15 @@ def _whole_lines(file: "TextIO", name: str) -> "Iterator[str]":
         yield line
 
 
-def _with_safe_id(row: jsonl.Row, report: Report) -> jsonl.Row:
-    """Return the row with an id that holds no secret: it is looked up before the rest of the memory is redacted."""
-    if row.has_id and (name := safe_id(row.memory.id)) != row.memory.id:
+def _with_safe_id(row: jsonl.Row, place: str, report: Report) -> jsonl.Row:
+    """Return the row with an id that can be used here: it is looked up before the rest of the memory is redacted."""
+    given = row.memory.id
+    if row.has_id and (name := safe_id(given)) != given:
         row.memory = row.memory.replaced(id=name)
-        report.removed = total([report.removed, (("id", 1),)])
+        if holds_known_secret(given):
+            report.removed = total([report.removed, (("id", 1),)])
+        else:
+            report.problems.append(Problem(place, f"no command can name the id {given}; it is {name} here", is_entry=True))
     return row
 
 

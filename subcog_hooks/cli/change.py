@@ -15,8 +15,12 @@ from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.memory import questions, sync
 from subcog_hooks.memory.model import AGENT, PENDING, STATUSES, Memory, now_ms
+from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.redaction.redact import describe
+from subcog_hooks.sharing.schema import KEPT_OWN, LOST
+
+MAX_VERSIONS = 100_000  # beside others, which are looked through
 
 
 def register(app: typer.Typer) -> None:
@@ -209,18 +213,20 @@ def forget(
     """
     with session.writing() as store:
         memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
-        versions: list[Memory] = []
+        lost: list[Memory] = []
         if everywhere:
             from subcog_hooks.cli.team import sharing  # psycopg comes with what it does
 
             sharing.require_shared(memories)
-            versions = sharing.lost_to(store, memories)
-        author.require_consent([*memories, *versions], as_user=as_user)
-        if (purge or everywhere) and len(memories) > 1 and not yes:
-            _confirm_purge(memories)
-        memories += versions
+            lost = _versions_beside(store, memories, LOST)
+        kept = _versions_beside(store, [*memories, *lost], KEPT_OWN) if purge or everywhere else []
+        author.require_consent([*memories, *lost, *kept], as_user=as_user)
+        if (purge or everywhere) and len(memories) + len(kept) > 1 and not yes:
+            _confirm_purge([*memories, *kept])
+        memories += lost
         if everywhere:
             sharing.erase(memories)  # first there: what can not be reached stays here, so that it can be erased again
+        memories += kept
         if purge or everywhere:
             store.purge([memory.id for memory in memories])
             with ExitStack() as then:  # from the last to the first, each whatever becomes of the others
@@ -235,6 +241,13 @@ def forget(
             session.follow(store)
     for memory in memories:
         terminal.say(f"{'purged' if purge or everywhere else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
+
+
+def _versions_beside(store: Store, memories: list[Memory], prefix: str) -> list[Memory]:
+    """Return the versions that are kept beside these memories under ids that begin so: they may have the same text."""
+    ids = {memory.id for memory in memories}
+    versions = store.newest_with_prefix(prefix, MAX_VERSIONS)
+    return [version for version in versions if version.superseded_by in ids and version.id not in ids]
 
 
 def _confirm_purge(memories: list[Memory]) -> None:

@@ -9,16 +9,17 @@ import typer
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import author, completion, embedding, ownership, progress, session
 from subcog_hooks.cli.support.output import counted, day, safe, terminal
-from subcog_hooks.cli.team import preview, share_status, sharing
+from subcog_hooks.cli.team import preview, restoring, share_status, sharing
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.settings.keys import KEYS, SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, documents, leaving, schema
-from subcog_hooks.sharing.known import ShareState
-from subcog_hooks.sharing.sync import SyncOutcome
+from subcog_hooks.sharing.known import CHANGED, ERASED, ShareState
+from subcog_hooks.sharing.sync import SyncOutcome, locked
 
 SHOWN = 5  # problems
+SHOWN_CHANGES = 50  # of one's own memories, by colleagues
 
 commands = typer.Typer(
     help="Share the memories of chosen projects with a team, on its own PostgreSQL server. `subcog help sharing` tells all.",
@@ -204,11 +205,13 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
         held = [known for name in projects for known in state.held_back(name)]
-        deleted = state.deleted_by()
+        with session.reading() as store:
+            changes = share_status.own_changes(store, state) if store else []
         left = {documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
     lost, waiting = share_status.lost_versions(projects), share_status.count_waiting(projects, agreed)
     kept = share_status.own_fields_kept(held)
-    gone = share_status.own_deleted(deleted)
+    gone = [change for change in changes if change.kind != CHANGED]
+    other = [change for change in changes if change.kind == CHANGED]
     if as_json:
         rows = [
             {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
@@ -223,7 +226,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
             "projects": rows,
             "lost": conflicts,
         }
-        told |= {"left": left, "deleted": [{"id": memory.id, "by": by, "erased": is_erased} for memory, by, is_erased in gone]}
+        told |= {"left": left, "deleted": [{"id": one.id, "by": one.by, "erased": one.kind == ERASED} for one in gone]}
+        told["changed"] = [{"id": o.id, "by": o.by, "fields": list(o.fields), "kept": o.before.id} for o in other]
         terminal.json({**told, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept]})
         return
     terminal.result(f"server: {url}")
@@ -242,15 +246,74 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         terminal.result(f"lost to {memory.superseded_by}: {said}")
     for id_, by, fields in kept:
         names = ", ".join(fields)
-        terminal.result(f"{id_} is yours and comes by itself, so what {by} has changed does not count here: {names}")
-    for memory, by, is_erased in gone:
-        terminal.result(f"{'erased for all' if is_erased else 'deleted'} by {by}: {memory.id} {safe(memory.content)[:80]}")
-    if not all(is_erased for _, _, is_erased in gone):
-        terminal.say("`subcog edit ID --status active` brings a deleted one back; `subcog forget --purge ID` settles it")
-    if any(is_erased for _, _, is_erased in gone):
-        terminal.say("what is erased does not come back: remember it anew to keep it; `subcog forget --purge ID` settles it")
+        terminal.result(f"{id_} is yours, so what {by} has changed does not count here: {names}")
+    _tell_own_changes(changes)
     if lost:
         terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
+
+
+def _tell_own_changes(changes: Sequence[share_status.OwnChange]) -> None:
+    """Name colleagues' changes and deletions of one's own memories: of a lot the first."""
+    for change in changes[:SHOWN_CHANGES]:
+        text = safe(change.before.content)[:80]
+        if change.kind == CHANGED:
+            fields = ", ".join(change.fields)
+            terminal.result(f"changed by {change.by}: {change.id} ({fields}), before: {text} [kept as {change.before.id}]")
+        else:
+            terminal.result(f"{'erased for all' if change.kind == ERASED else 'deleted'} by {change.by}: {change.id} {text}")
+    if len(changes) > SHOWN_CHANGES:
+        terminal.result(f"and {len(changes) - SHOWN_CHANGES} more that colleagues changed or deleted; --json has all")
+    if changes:
+        terminal.say("`subcog share restore ID` takes such a change or deletion back, `--by NAME` all of a colleague's")
+        terminal.say("`subcog forget ID` of what is kept, and `subcog forget --purge ID` of what is deleted, settles it")
+
+
+@commands.command()
+def restore(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID...", help="Memories that `subcog share status` names as changed, deleted or erased."),
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="All changes and deletions by this colleague.")] = None,
+    as_user: _AsUser = False,
+) -> None:
+    """Take back colleagues' changes and deletions of your own memories: each is as it was before.
+
+    `subcog share sync` sends them again. What was erased for all gets another id.
+
+    Example: subcog share restore --by eve
+    """
+    _require_person("takes back colleagues' changes", as_user=as_user)
+    if bool(ids) == bool(by):
+        raise UsageError("no memory is named", "name memories, or a colleague by --by")
+    with locked(session.home()), session.writing() as store, ShareState.open(session.home()) as state:
+        changes = share_status.own_changes(store, state)
+        if by:
+            chosen = [change for change in changes if change.by == documents.shown_author(by)]
+        else:
+            chosen = [_own_change(id_, changes) for id_ in dict.fromkeys(ids or ())]
+        if not chosen:
+            terminal.say(f"{safe(by or '')} has changed or deleted nothing of yours")
+            raise typer.Exit(EXIT_NOTHING_FOUND)
+        restored = restoring.take_back(chosen, store, state)
+        session.follow(store)
+    for change, memory in zip(chosen, restored, strict=True):
+        terminal.result(memory.id)
+        if memory.id != change.id:
+            terminal.say(f"{change.id} was erased for all; it is {memory.id} from now on")
+    terminal.say(f"{counted(len(restored), 'memory is', 'memories are')} as before; `subcog share sync` sends that")
+    embedding.afterwards()
+
+
+def _own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> share_status.OwnChange:
+    """Return the change of the memory whose id is this or begins so, or of the version kept beside it. Raises UsageError."""
+    named = [(name, change) for change in changes for name in (change.id, change.before.id) if name.startswith(id_)]
+    found = {change.id: change for name, change in named if name == id_} or {change.id: change for _, change in named}
+    if not found or not id_:
+        raise UsageError(f"no colleague has changed or deleted {safe(id_)!r}", "`subcog share status` names what was changed")
+    if len(found) > 1:
+        raise UsageError(f"{safe(id_)} begins several ids ({', '.join(found)})", "give more of it")
+    return next(iter(found.values()))
 
 
 @commands.command()
@@ -306,6 +369,9 @@ def _tell(outcome: SyncOutcome) -> None:
         terminal.say("the server was put back from a backup: what it had lost was sent again")
     if outcome.is_read_only:
         terminal.say("your role may only read there: nothing was sent")
+    if outcome.overruled:
+        whose = counted(outcome.overruled, "memory of yours was", "memories of yours were")
+        terminal.say(f"{whose} changed or deleted by colleagues; `subcog share status` names them")
     if outcome.lost:
         terminal.say(f"{counted(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
     for name, count in outcome.left.items():

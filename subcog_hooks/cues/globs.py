@@ -15,6 +15,12 @@ MAX_GLOB = 500  # characters
 MAX_PATH = 4_096  # characters, Linux' PATH_MAX; what is longer matches nothing
 MAX_ALTERNATIVES = 64  # that braces give
 
+# files of many kinds, in folders of many names
+_ANY_FILES = (
+    *("README.md", "src/app/main.py", "lib/net/http/client.ts", "docs/guide/intro.html", "tests/unit/cart_test.go", "Makefile"),
+    *("config/prod/settings.yaml", "web/public/css/site.css", "api/v1/Order.java", "db/migrations/0001_init.sql", "go.mod"),
+    *("crates/core/src/lib.rs", "packages/ui/package.json"),
+)
 _HINT = "for instance src/db/**, *.sql or docs/*.md"
 _WILD = frozenset("*?[")
 
@@ -78,6 +84,19 @@ def matches(glob: str, path: str) -> bool:
     if len(path) > MAX_PATH or not path or path.endswith("/"):
         return False
     return any(_is_met(one, path) for one in _normalised(glob))
+
+
+def means_everything(glob: str) -> bool:
+    """Return whether `glob` matches most files of any project, so that it is no cue.
+
+    >>> [means_everything(glob) for glob in ("**", "*", "**/*", "*.*", "*/**", "{**,x}", "**/[!x]*", "/**", "~/**")]
+    [True, True, True, True, True, True, True, True, True]
+    >>> [means_everything(glob) for glob in ("src/**", "*.py", "**/test_*", "{src,lib}/**", "/etc/*.conf")]
+    [False, False, False, False, False]
+    """
+    folder = os.path.expanduser("~").replace("\\", "/") + "/work/shop/" if is_absolute(glob) else ""
+    expanded = absolute(glob)
+    return sum(matches(expanded, folder + path) for path in _ANY_FILES) * 2 > len(_ANY_FILES)
 
 
 def key_of(glob: str) -> str:

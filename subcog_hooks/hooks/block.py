@@ -4,6 +4,7 @@ import time
 from _collections_abc import Sequence  # collections.abc is the same class, but loads collections (2 ms)
 
 from subcog_hooks.hooks.sanitise import cut, disarm, neutralise, one_line, utf16_units
+from subcog_hooks.memory.model import colleague_in
 from subcog_hooks.redaction.leaks import mask
 from subcog_hooks.wire import quote
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB
 MIN_TEXT_UNITS = 80  # less of a longer memory says nothing
 
+MAX_NAMED = 2  # colleagues in the first line; each line names its own
+
+_OWN = "the user's own notes"
 _END = "</subcog-memories>"
 _LABEL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST_LABEL = 64
@@ -73,7 +77,8 @@ def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_un
     HARD_CAP_UNITS holds over `max_units`. is_brief: the block says how many there are, and that others come later.
     """
     told = "".join(f' {name}="{_label(value)}"' for name, value in about.items())
-    begin = _begin(len(entries) if is_brief else 0, told)
+    notes = [entry.noted for entry in entries]
+    begin = _begin(len(entries) if is_brief else 0, told, _longest_source(notes))
     room = min(max_units, HARD_CAP_UNITS) - len(begin) - len(_END) - 1
     placed, room = _place(entries, room)
     share = _fair_share([line.units for line in placed], room)
@@ -89,15 +94,15 @@ def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_un
             ids.append(line.id)
     if not ids:
         return Rendered("", ())
-    if is_brief:
-        rows[0] = _begin(len(ids), told)
+    source = _source([entry.noted for entry in entries if entry.id in ids])
+    rows[0] = _begin(len(ids) if is_brief else 0, told, source)
     rows.append(_END)
     return Rendered("\n".join(rows), tuple(ids))
 
 
-def frame_units(entries: int) -> int:
-    """Return the UTF-16 units that a brief of so many entries has around them."""
-    return len(_begin(entries, "")) + len(_END) + 1
+def frame_units(entries: int, notes: Sequence[str] = ()) -> int:
+    """Return the UTF-16 units that a brief of so many entries has around them. notes: who noted them, as an entry has it."""
+    return len(_begin(entries, "", _longest_source(notes))) + len(_END) + 1
 
 
 def shown_units(content: str, most: int) -> int:
@@ -110,10 +115,32 @@ def head_units(entry: Entry) -> int:
     return len(_head(entry)) + 1
 
 
-def _begin(entries: int, told: str) -> str:
+def _begin(entries: int, told: str, source: str) -> str:
     """Return the first line. entries: of a brief, 0 for what was asked for."""
     more = f"; {entries} now, others when they matter" if entries else ""
-    return f'<subcog-memories source="the user\'s own notes, recalled by subcog{more}"{told}>'
+    return f'<subcog-memories source="{source}, recalled by subcog{more}"{told}>'
+
+
+def _source(notes: Sequence[str]) -> str:
+    """Return a phrase for the authors of a block's notes: the user, colleagues by name, or both. notes: who noted each.
+
+    >>> _source(["", "noted by an agent"]), _source(["by ada, a colleague"])
+    ("the user's own notes", 'notes by ada, a colleague')
+    >>> _source(["", "by ada, a colleague", "by bob, a colleague"])
+    "the user's own notes and notes by ada and bob, colleagues"
+    """
+    names = list(dict.fromkeys(filter(None, map(colleague_in, notes))))
+    if not names:
+        return _OWN
+    by = f"{' and '.join(names)}, {'colleagues' if len(names) > 1 else 'a colleague'}"
+    theirs = f"notes by {by if len(names) <= MAX_NAMED else f'{len(names)} colleagues'}"
+    return theirs if all(map(colleague_in, notes)) else f"{_OWN} and {theirs}"
+
+
+def _longest_source(notes: Sequence[str]) -> str:
+    """Return the longest phrase that `_source` can give for some of these notes."""
+    theirs = sorted(set(filter(colleague_in, notes)), key=len)[-MAX_NAMED:]
+    return _source([*theirs, *(note for note in notes if not colleague_in(note))])
 
 
 def to_hook_output(event: str, context: str) -> bytes:

@@ -120,6 +120,8 @@ def weighed(occasion: "Occasion") -> "list[Worth]":
     """
     weights = sought.of_project(occasion.state, occasion.project, MOST_SOUGHT)
     found = occasion.store.outlines(occasion.eligible.audiences, MOST_LOOKED_AT, occasion.at, tuple(weights))
+    for memory in found:
+        memory.created_at = min(memory.created_at, occasion.at)  # what is dated ahead is as new as today
     found.sort(key=lambda memory: (-memory.created_at, memory.id))
     last = max(1, len(found) - 1)
     named = _branch_shares(occasion, found)
@@ -222,7 +224,7 @@ def fitting(
 
 def block_units(memories: "Sequence[Memory]") -> int:
     """Return the UTF-16 units of the block that gives these memories."""
-    return frame_units(len(memories)) + sum(map(units_of, memories))
+    return frame_units(len(memories), [memory.noted for memory in memories]) + sum(map(units_of, memories))
 
 
 def text_units(memory: "Outline | Memory") -> int:

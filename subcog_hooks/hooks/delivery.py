@@ -75,7 +75,7 @@ def deliver(
         if has_lock and (left := _units_left(occasion, is_brief=offer.is_brief)) < LEAST_UNITS:  # as above
             occasion.state.roll_back()
             return Delivery(SPENT, judged)
-        block = _render(offer, judged, min(offer.units, left))
+        block = _render(offer, judged, min(offer.units, left), occasion.at)
         if block.ids:
             write(to_hook_output(event, block.text))
     except BaseException:
@@ -100,7 +100,7 @@ def _units_left(occasion: "Occasion", *, is_brief: bool) -> int:
 def preview(occasion: "Occasion", offer: "Offer") -> Delivery:
     """Return what `deliver` would do now; nothing is written or locked. Raises StoreError."""
     judged = offer.judge(occasion.given())
-    block = _render(offer, judged, min(offer.units, int(occasion.settings[ACCOUNT])))
+    block = _render(offer, judged, min(offer.units, int(occasion.settings[ACCOUNT])), occasion.at)
     outcome = SPOKE if block.ids else offer.silence(judged)
     return Delivery(outcome, judged, block.ids, utf16_units(block.text), block.text)
 
@@ -134,12 +134,15 @@ def _commit(
         occasion.state.roll_back()
 
 
-def _render(offer: "Offer", judged: "Sequence[Judged]", units: int) -> Rendered:
-    """Return the block of what was chosen, in so many UTF-16 units; what does not fit into it is judged anew."""
+def _render(offer: "Offer", judged: "Sequence[Judged]", units: int, now: int) -> Rendered:
+    """Return the block of what was chosen, in so many UTF-16 units; what does not fit into it is judged anew.
+
+    now: in milliseconds since the epoch; a date that lies ahead is shown as today's.
+    """
     wanted = chosen(judged)
     is_late = any(one.hit.is_judged for one in wanted)
     block = render_block(
-        [_entry(one.hit, tells_relevance=offer.tells_relevance and not one.hit.is_judged) for one in wanted],
+        [_entry(one.hit, now, tells_relevance=offer.tells_relevance and not one.hit.is_judged) for one in wanted],
         about={**offer.about, "look": "second"} if is_late else offer.about,
         max_units=units,
         is_brief=offer.is_brief,
@@ -150,7 +153,7 @@ def _render(offer: "Offer", judged: "Sequence[Judged]", units: int) -> Rendered:
     return block
 
 
-def _entry(hit: "Hit", *, tells_relevance: bool) -> Entry:
+def _entry(hit: "Hit", now: int, *, tells_relevance: bool) -> Entry:
     memory = hit.memory
     relevance = hit.relevance if tells_relevance else None
-    return Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.noted, relevance)
+    return Entry(memory.namespace, min(memory.created_at, now), memory.id, memory.content, memory.noted, relevance)

@@ -38,6 +38,7 @@ NOTED = {  # by trust: who noted a memory, where that was not the user
 SECTION = "md-"  # begins the ids of what was imported, which follow from its place
 FROM_SESSION = "session:"  # begins the source of what came from a session
 WRITTEN_BY_MODEL = "written by a model"  # what came from one, and has the trust of an agent
+_COLLEAGUE, _UNNAMED = ", a colleague", "somebody"  # ends what is told of a colleague; the name of one without
 _FROM_TEAM = "team:"  # begins the source of what a colleague wrote: the colleague follows
 FROM_CLAUDE, IN_CONTEXT = "claude:", ":context:"  # begins, and is in, the source of what the client itself loads
 
@@ -52,6 +53,7 @@ MODEL = "model"  # written by one
 ORIGINS = (PERSON, AGENT, MODEL, LEARNED)  # of a question
 MAX_AUTHOR = 40  # characters of a colleague's name that are shown
 FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # milliseconds: the years 1 to 9999, what ISO 8601 can write
+MAX_SKEW_MS = 60_000  # by which several changes in one millisecond, and clocks, may differ
 PINNING_PRIORITY = 90  # and more pin a memory: only the user's own word does that (DESIGN 7.9)
 MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
 
@@ -74,6 +76,17 @@ def team_source(author: str) -> str:
     return _FROM_TEAM + author
 
 
+def colleague_in(noted: str) -> str:
+    """Return the colleague's name in a phrase of `told_author`, "" where no colleague noted it.
+
+    >>> colleague_in("by ada, a colleague"), colleague_in("by a colleague"), colleague_in("from a file")
+    ('ada', 'somebody', '')
+    """
+    if noted == NOTED[TEAM]:
+        return _UNNAMED
+    return noted[len("by ") : -len(_COLLEAGUE)] if noted.endswith(_COLLEAGUE) else ""
+
+
 def told_author(trust: str, source: str) -> str:
     """Return who noted a memory of this trust and source, in a few words; "" for the user.
 
@@ -84,7 +97,7 @@ def told_author(trust: str, source: str) -> str:
     """
     if trust == TEAM and source.startswith(_FROM_TEAM):  # a file that was imported may say this, too
         author = "".join([letter for letter in source[len(_FROM_TEAM) :][:MAX_AUTHOR] if letter in _ID_CHARACTERS])
-        return f"by {author or 'somebody'}, a colleague"
+        return f"by {author or _UNNAMED}{_COLLEAGUE}"
     if trust == AGENT and source.startswith(FROM_SESSION):
         return WRITTEN_BY_MODEL
     return NOTED.get(trust, "")
@@ -232,6 +245,12 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def move_date(changed_at: int) -> int:
+    """Return the date of a change made now: later than the date of the last change, unless that lies ahead."""
+    now = now_ms()
+    return max(now, changed_at + 1) if changed_at < now + MAX_SKEW_MS else now
+
+
 def hash_content(content: str) -> str:
     """Return the key of a content in every cache: 32 hexadecimal characters of BLAKE2b."""
     import hashlib  # 2 ms; the hook reads stored hashes and never makes one
@@ -345,6 +364,16 @@ def check_id(value: str, field: str = "id") -> None:
     """Raise InvalidMemory unless `value` is a legal id."""
     if not 0 < len(value) <= 64 or not set(value) <= _ID_CHARACTERS:
         raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -")
+
+
+def is_unnamable(identifier: str) -> bool:
+    """Return whether no command can name a legal id: it would be an option, or a folder.
+
+    >>> is_unnamable("--help"), is_unnamable(".."), is_unnamable("-/x"), is_unnamable("a-1..2")
+    (True, True, False, False)
+    """
+    is_legal = 0 < len(identifier) <= 64 and set(identifier) <= _ID_CHARACTERS
+    return is_legal and (identifier.startswith("-") or not identifier.strip("."))
 
 
 def _check_choice(field: str, value: str, allowed: tuple[str, ...]) -> None:

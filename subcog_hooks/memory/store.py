@@ -182,10 +182,11 @@ class Store:
         return {str(row[0]) for row in self._run(sql, tuple(ids))} if self._has(PENDING_SINCE) else set()
 
     def select(self, wanted: Filter, limit: int = -1, offset: int = 0) -> list[Memory]:
-        """Return the wanted memories, newest first (by creation, then id)."""
-        condition, values = _condition(wanted, now_ms())
-        order = "ORDER BY created_at DESC, id LIMIT ? OFFSET ?"
-        return list(self._memories(f"WHERE {condition} {order}", (*values, limit, offset)))
+        """Return the wanted memories, newest first (by creation, then id); what is dated ahead is as new as today."""
+        now = now_ms()
+        condition, values = _condition(wanted, now)
+        order = "ORDER BY min(created_at, ?) DESC, id LIMIT ? OFFSET ?"
+        return list(self._memories(f"WHERE {condition} {order}", (*values, now, limit, offset)))
 
     def all(self, statuses: "Sequence[str]") -> "Iterator[Memory]":
         """Return every memory of these statuses, by id: the order of an export."""

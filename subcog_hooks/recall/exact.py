@@ -163,7 +163,8 @@ def _first(
         had = set(store.seqs_of(eligible.given))
         wanted = [seq for seq in wanted if seq not in had][:MAX_MATCHING]
     live = [memory for memory in store.by_seqs(wanted).values() if is_wanted(memory)]
-    live.sort(key=lambda memory: (memory.id in eligible.given, -memory.priority, -memory.created_at, memory.id))
+    now = eligible.now_ms  # what is dated ahead is no newer
+    live.sort(key=lambda memory: (memory.id in eligible.given, -memory.priority, -min(memory.created_at, now), memory.id))
     return live[:most]
 
 

@@ -273,6 +273,15 @@ class ListKey(NameKey):
         return text.isprintable() and len(text) <= MAX_PATH
 
 
+class RolesKey(ListKey):
+    """A setting that is several roles of a server, with commas between them."""
+
+    __slots__ = ()
+
+    def from_text(self, text: str) -> str:
+        return NameKey.from_text(self, text)
+
+
 def names_no_place(name: str) -> bool:
     """Return whether a text is neither a path that means the same everywhere, nor a project's name.
 
@@ -693,11 +702,11 @@ KEYS = {
             "projects, with commas between them",
             "Projects whose memories are shared with the team; nothing else ever leaves",
         ),
-        ListKey(
+        RolesKey(
             "share.cues_from",
             "",
             "names of roles on the server, with commas between them",
-            "Colleagues whose memories may have triggers and conditions, and may be standing",
+            "Colleagues whose memories may have triggers, files and conditions, and may be standing",
         ),
         Key(
             SHARE_AT_REST,

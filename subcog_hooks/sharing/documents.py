@@ -11,6 +11,7 @@ import re
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
+from subcog_hooks.cues import globs, triggers
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import (
     LEARNED,
@@ -22,7 +23,7 @@ from subcog_hooks.memory.model import (
     Memory,
     team_source,
 )
-from subcog_hooks.sharing.schema import MAX_DOCUMENT
+from subcog_hooks.sharing.schema import KEPT_OWN, MAX_DOCUMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
 _APART = ("id", "project", "scope", "source")  # columns, or nobody else's matter
 _ALWAYS_WITHHELD = ("priority", "trust")
+_TIMES = ("created_at", "updated_at")  # of which one in the future is withheld
 _DEEPEST = 40  # lists and objects in each other, of a document; a memory has fewer
-_CUES = ("triggers", "when", "standing")
+_CUES = ("triggers", "paths", "when", "standing")
 _NUL = re.compile("\x00")  # which PostgreSQL does not keep
 # controls but tabs and line ends, marks that turn the direction of writing, characters of no width: nothing that is read
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
@@ -50,8 +52,9 @@ class Arrived:
 
 
 def may_leave(memory: Memory, projects: "frozenset[str]") -> bool:
-    """Return whether a memory is shared: one of these projects, and confirmed by a person."""
-    return memory.scope == "project" and memory.project in projects and memory.status not in (PENDING, "deleted")
+    """Return whether a memory is shared: of one of these projects, confirmed by a person, not kept on this machine alone."""
+    is_of_them = memory.scope == "project" and memory.project in projects
+    return is_of_them and memory.status not in (PENDING, "deleted") and not memory.id.startswith(KEPT_OWN)
 
 
 def leaving(memory: Memory, withheld: "dict[str, list[object]] | None" = None) -> "Document":
@@ -108,8 +111,9 @@ def _is_deeper(value: object, levels: int) -> bool:
 def arriving(project: str, id: str, author: str, document: "Document", *, brings_cues: bool, now: int) -> Arrived:
     """Return what a colleague wrote as it is stored here: of trust `team`, redacted, without what nobody sees.
 
-    brings_cues: the user lets this author's memories have triggers and conditions, and be standing. None is pinned. Raises
-    InvalidMemory for a document that holds no memory.
+    brings_cues: the user lets this author's memories have triggers, files and conditions, and be standing. None is pinned, and
+    none has a cue that is always there. Raises InvalidMemory for a document that holds no memory, and for an id that no memory
+    of a colleague may have.
     """
     given = {name: _told(value, _UNSEEN, "") for name, value in document.items() if name not in _APART}
     row = jsonl.parse(json.dumps({**given, "id": id, "project": project}), str, now, trusted=True)
@@ -122,14 +126,20 @@ def arriving(project: str, id: str, author: str, document: "Document", *, brings
         "project": project,
         "priority": min(said.priority, MAX_UNPINNED_PRIORITY),
         "questions": tuple([one for one in said.questions if one.by != LEARNED]),
+        **{name: min(getattr(said, name), now) for name in _TIMES},
     }
     if not brings_cues:
-        changes |= {"triggers": (), "when": {}, "standing": False}
+        changes |= {"triggers": (), "paths": (), "when": {}, "standing": False}
     memory = cleaned(said.replaced(**changes))[0]
     if memory.id != id:
-        raise InvalidMemory("its id looks like a secret", "it is left out")
+        raise InvalidMemory("its id cannot be used here", "it is left out")
+    if memory.triggers or memory.paths:
+        memory = memory.replaced(
+            triggers=tuple(filter(triggers.literals, memory.triggers)),
+            paths=tuple([glob for glob in memory.paths if not globs.means_everything(glob)]),
+        )
     here = _document(memory)
-    fields = _ALWAYS_WITHHELD if brings_cues else (*_ALWAYS_WITHHELD, *_CUES)
+    fields = (*_ALWAYS_WITHHELD, *_CUES, *(name for name in _TIMES if getattr(said, name) > now))
     return Arrived(memory, {name: (given.get(name), here.get(name)) for name in fields if given.get(name) != here.get(name)})
 
 
@@ -153,20 +163,24 @@ def is_anothers(arrived: Memory, local: Memory) -> bool:
 def merged(arrived: Arrived, local: Memory) -> Arrived:
     """Return what takes the place of a memory here: learned questions stay, and of an unchanged text all that is one's own.
 
-    Where one's own comes by itself (`cues_of`), a colleague can retire it and change nothing else: files, questions and labels
-    would decide when it comes.
+    Where one's own comes by itself (`cues_of`), a colleague can retire it and change nothing else: questions and labels would
+    decide when it comes. What is dated in the future keeps the date on which it came.
     """
     learned = tuple([one for one in local.questions if one.by == LEARNED])
     known = {one.text for one in arrived.memory.questions}
     questions = (*arrived.memory.questions, *(one for one in learned if one.text not in known))[:MAX_QUESTIONS]
-    memory = arrived.memory.replaced(questions=questions)
-    if local.trust == TEAM or is_anothers(memory, local):
-        return Arrived(memory, arrived.withheld)
+    is_ahead = not arrived.withheld.keys().isdisjoint(_TIMES)
+    dates = {name: min(getattr(local, name), getattr(arrived.memory, name)) for name in _TIMES} if is_ahead else {}
+    memory = arrived.memory.replaced(questions=questions, **dates)
     said = {**_document(arrived.memory), **{name: pair[0] for name, pair in arrived.withheld.items()}}
-    if cues_of(local):
-        memory = local.replaced(status=memory.status, superseded_by=memory.superseded_by)
-    else:
-        memory = memory.replaced(source=local.source, **{name: getattr(local, name) for name in (*_ALWAYS_WITHHELD, *_CUES)})
+    if local.trust != TEAM and not is_anothers(memory, local):
+        if cues_of(local):
+            memory = local.replaced(status=memory.status, superseded_by=memory.superseded_by)
+        else:
+            own = {name: getattr(local, name) for name in (*_ALWAYS_WITHHELD, *_CUES)}
+            memory = memory.replaced(source=local.source, **own)
+    elif not dates:
+        return Arrived(memory, arrived.withheld)
     here = _document(memory.replaced(questions=tuple([one for one in memory.questions if one.by != LEARNED])))
     names = dict.fromkeys((*said, *here))
     return Arrived(memory, {name: (said.get(name), here.get(name)) for name in names if said.get(name) != here.get(name)})

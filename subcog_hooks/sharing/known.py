@@ -6,6 +6,7 @@ memory, the one here is kept beside it as superseded.
 
 import json
 import os
+from typing import NamedTuple
 
 import apsw
 
@@ -14,7 +15,7 @@ from subcog_hooks.database import Schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, Self
 
     from subcog_hooks.paths import Home
@@ -23,7 +24,8 @@ STATE_OPEN_WAIT_MS = 10_000  # for another process; only one synchronises at a t
 NAME = "team.db"
 ARRIVING = "arriving"  # in the place of a fingerprint: it is being stored, for the first time
 SEEN, MOST_SEEN = "seen", 200  # the note of what was seen on the server
-DELETED, MOST_DELETED = "deleted", 1_000  # the note of which of one's own memories colleagues have deleted; of these the latest
+CHANGED, DELETED, ERASED = "changed", "deleted", "erased"  # kinds of a colleague's change of one's own memory
+RULES = "rules"  # the note of the rules by which colleagues' memories were taken
 NOTHING = -1  # of the store's revisions: nothing has been looked at
 
 _VERSION_1 = """
@@ -68,7 +70,23 @@ CREATE TABLE agreements (
 ) STRICT, WITHOUT ROWID;
 """
 
-SHARE_SCHEMA = Schema(migrations=(_VERSION_1, _VERSION_2), synchronous="FULL")
+# colleagues' changes of one's own memories; version 2 noted deletions as one text of JSON
+_VERSION_3 = """
+CREATE TABLE overruled (
+  id TEXT PRIMARY KEY,
+  author TEXT NOT NULL,  -- the colleague
+  kind TEXT NOT NULL CHECK (kind IN ('changed', 'deleted', 'erased')),
+  updated_at INTEGER NOT NULL,  -- of the memory as it was left: an edit since then settles it
+  status TEXT NOT NULL,  -- the memory's before
+  superseded_by TEXT
+) STRICT, WITHOUT ROWID;
+INSERT INTO overruled
+SELECT one.value ->> 0, one.value ->> 1, iif(one.value ->> 2, 'erased', 'deleted'), one.value ->> 3, 'active', NULL
+FROM notes, json_each(notes.value) AS one WHERE name = 'deleted';
+DELETE FROM notes WHERE name = 'deleted';
+"""
+
+SHARE_SCHEMA = Schema(migrations=(_VERSION_1, _VERSION_2, _VERSION_3), synchronous="FULL")
 _FIELDS = (
     *("project", "id", "seq", "revision", "local", "shared", "sending", "missed", "author", "withheld", "bytes", "vectors"),
 )
@@ -76,18 +94,19 @@ _COLUMNS = ", ".join(_FIELDS)
 _PUT = f"INSERT OR REPLACE INTO known ({_COLUMNS}) VALUES ({', '.join('?' * len(_FIELDS))})"  # noqa: S608 - constants
 
 
-class DeletedBy:
-    """Who has deleted a memory of one's own on the server, and when it was deleted here, milliseconds since the epoch.
+class Overruling(NamedTuple):
+    """A change or deletion of one's own memory by a colleague.
 
-    is_erased: for good, so that it does not come back there.
+    kind: CHANGED, DELETED or ERASED, after which its id does not come back to the server.
+    updated_at: of the memory as the colleague left it; status, superseded_by: the memory's before.
     """
 
-    __slots__ = ("at", "by", "is_erased")
-
-    def __init__(self, by: str, *, is_erased: bool, at: int) -> None:
-        self.by = by
-        self.is_erased = is_erased
-        self.at = at
+    id: str
+    author: str
+    kind: str
+    updated_at: int
+    status: str
+    superseded_by: str | None
 
 
 class Known:
@@ -183,17 +202,23 @@ class ShareState:
         """Return revisions and tokens that were seen on servers, the latest last: what a backup has of them, it has whole."""
         return [(revision, token) for revision, token in json.loads(self.noted(SEEN) or "[]")]
 
-    def note_deleted_by(self, deleted: "Mapping[str, DeletedBy]") -> None:
-        """Note who has deleted memories of one's own, by id: of a lot the latest."""
-        if deleted:
-            rows = {**self.deleted_by(), **deleted}
-            latest = [(id_, one.by, one.is_erased, one.at) for id_, one in rows.items()][-MOST_DELETED:]
-            self.note(DELETED, json.dumps(latest))
+    # colleagues' changes of one's own memories
 
-    def deleted_by(self) -> "dict[str, DeletedBy]":
-        """Return who has deleted memories of one's own, by id."""
-        rows = json.loads(self.noted(DELETED) or "[]")
-        return {id_: DeletedBy(by, is_erased=is_erased, at=at) for id_, by, is_erased, at in rows}
+    def note_overruled(self, overrulings: "Iterable[Overruling]") -> None:
+        with self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO overruled VALUES (?, ?, ?, ?, ?, ?)", overrulings)
+
+    def overrulings(self, ids: "Sequence[str] | None" = None) -> dict[str, Overruling]:
+        """Return the changes of one's own memories by colleagues, by id. ids: these alone, None for all."""
+        sql = "SELECT * FROM overruled WHERE ?1 IS NULL OR id IN (SELECT value FROM json_each(?1))"
+        rows = self.run(sql, (None if ids is None else json.dumps(list(ids)),))
+        return {row[0]: Overruling(*row) for row in rows}
+
+    def settle(self, ids: "Sequence[str]") -> None:
+        """Forget the changes of these memories by colleagues."""
+        self.run("DELETE FROM overruled WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
+
+    # what is known
 
     def forget_all(self) -> None:
         """Forget all that is known, so that all is fetched and compared anew."""
@@ -202,7 +227,7 @@ class ShareState:
             self.run("UPDATE projects SET fetched = 0, looked = ?", (NOTHING,))
 
     def forget_everything(self) -> None:
-        """Forget the server, all that is known of it, and what the person agreed to."""
+        """Forget the server, all that is known of it, and what the person agreed to; not colleagues' changes."""
         with self._connection:
             for table in ("server", "projects", "agreements", "known", "notes"):
                 self.run(f"DELETE FROM {table}")  # noqa: S608 - constants

@@ -19,6 +19,7 @@ MANY_VECTORS = 150_000  # of projects that are asked together: as many are compa
 LINKS, LINKS_LOOKED_AT = 24, 100  # of the graph; of the nearest ten of 100,000 hard texts 24 and 64 find .990, these .995
 BYTES_TO_BUILD = 2_000  # of memory, of a vector, to make the graph at once
 LOST = "lost-"  # begins the id of a version that lost a conflict
+KEPT_OWN = "kept-"  # and of a version of one's own that a colleague replaced, which stays on this machine
 
 _VERSION_1 = f"""
 CREATE TABLE subcog.server (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), version int NOT NULL);

@@ -5,17 +5,21 @@ noted, and what is noted is never ahead of what is stored.
 
 Of a memory that was changed on both sides the version here gives way to nothing: it is sent, and so is the later one. The
 server keeps the other beside it (`schema`, the trigger `stamp`).
+
+A memory of one's own that a colleague changes is kept beside the new version, on this machine alone. Nothing of one's own is
+purged by others.
 """
 
-import hashlib
+import json
 import os
 
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.model import PENDING, TEAM, Memory, hash_content, now_ms
+from subcog_hooks.memory.model import TEAM, Memory, hash_content, now_ms, team_source
 from subcog_hooks.sharing import documents, pushes
-from subcog_hooks.sharing.known import ARRIVING, NOTHING, DeletedBy, Known, ShareState
-from subcog_hooks.sharing.schema import LOST, MAX_DOCUMENT
+from subcog_hooks.sharing.batch import Batch
+from subcog_hooks.sharing.known import NOTHING, RULES, Known, ShareState
+from subcog_hooks.sharing.schema import KEPT_OWN, LOST, MAX_DOCUMENT
 from subcog_hooks.text.languages import language_of
 
 TYPE_CHECKING = False
@@ -38,6 +42,7 @@ LOCK = "share.lock"
 SYNC_LOCK_WAIT_MS = 60_000  # for another process of this home that synchronises
 _UNSEEN = 0  # below every revision: what the server has is another version
 _NOBODY = ""  # the author of what this home has sent
+_RULES_VERSION = 1  # of what counts here of a colleague's memory; a later one is applied to what is here
 
 _SINCE = """
 SELECT id, revision, author, erased, bytes, bytes > %(most)s OR (author = ANY(%(over)s) AND bytes > 0) AS is_left
@@ -71,10 +76,11 @@ FROM subcog.memories AS there JOIN pg_temp.subcog_staged AS sent ON there.projec
 class SyncOutcome:
     """The result of a synchronisation.
 
-    sent, deleted_there, fetched, deleted_here: memories; lost: ids of versions that lost a conflict, as they arrived here;
-    left: by author, how many of a colleague's are not taken, since there is too much; problems: a line for each memory that
-    could not be sent or stored; refused: projects of which the role may send nothing; was_restored: the server had lost what
-    was seen there; is_read_only: nothing can be sent.
+    sent, deleted_there, fetched, deleted_here: memories; overruled: of these the user's own, which a colleague has changed or
+    deleted; judged_anew: colleagues' memories of which something else counts now; lost: ids of versions that lost a conflict,
+    as they arrived here; left: by author, how many of a colleague's are not taken, since there is too much; problems: a line
+    for each memory that could not be sent or stored; refused: projects of which the role may send nothing; was_restored: the
+    server had lost what was seen there; is_read_only: nothing can be sent.
     """
 
     __slots__ = (
@@ -82,8 +88,10 @@ class SyncOutcome:
         "deleted_there",
         "fetched",
         "is_read_only",
+        "judged_anew",
         "left",
         "lost",
+        "overruled",
         "problems",
         "refused",
         "sent",
@@ -95,6 +103,8 @@ class SyncOutcome:
         self.deleted_there = 0
         self.fetched = 0
         self.deleted_here = 0
+        self.overruled = 0
+        self.judged_anew = 0
         self.lost: list[str] = []
         self.left: dict[str, int] = {}
         self.problems: list[str] = []
@@ -104,7 +114,7 @@ class SyncOutcome:
 
     @property
     def has_changed_here(self) -> bool:
-        return bool(self.fetched or self.deleted_here)
+        return bool(self.fetched or self.deleted_here or self.judged_anew)
 
 
 class Leaving:
@@ -162,6 +172,7 @@ class Sync:
         self._state.meet(self._found.server)
         self._settle_arriving()
         self._notice_restored_server()
+        self._apply_rules()
         for project in self._projects:
             looked = self._state.progress(project)[1]
             if looked != NOTHING and not self.store.has_revision(looked):  # the store was put back from a backup
@@ -184,6 +195,48 @@ class Sync:
         for known in arriving:
             known.local = ""
         self._state.put([known for known in arriving if known.id in there])
+
+    def _apply_rules(self) -> None:
+        """Judge colleagues' memories anew where the user lets others have cues than before, or an earlier version took them."""
+        rules = json.dumps([_RULES_VERSION, sorted(self._cues_from)])
+        if self._state.noted(RULES) == rules:
+            return
+        for project in self._projects:
+            theirs = [known for known in self._state.every(project) if known.author and not known.is_deleted]
+            for start in range(0, len(theirs), BATCH):
+                self._judge_anew(theirs[start : start + BATCH])
+        self._state.note(RULES, rules)
+
+    def _judge_anew(self, theirs: "Sequence[Known]") -> None:
+        there = self.store.by_ids([known.id for known in theirs])
+        judged = [(known, memory) for known in theirs if (memory := self._judge_memory(known, there.get(known.id)))]
+        self._state.put([known for known, _ in judged])  # first: a field that is withheld would count as changed here
+        self.store.update([memory for _, memory in judged])
+        self.outcome.judged_anew += len(judged)
+
+    def _judge_memory(self, known: Known, memory: Memory | None) -> Memory | None:
+        """Return a colleague's memory as it would arrive now, None for no difference. `known` gets the fields withheld."""
+        if memory is None or memory.trust != TEAM or self._is_dirty(known, memory):
+            return None
+        is_ahead = max(memory.created_at, memory.updated_at) > now_ms()
+        if not (known.withheld or documents.cues_of(memory) or is_ahead):
+            return None
+        try:
+            arrived = documents.merged(
+                self._arriving(known, known.author, documents.with_withheld(memory, known.withheld)), memory
+            )
+        except InvalidMemory:
+            return None
+        local = documents.local_digest(arrived.memory)
+        if local == documents.local_digest(memory):
+            return None
+        known.local, known.withheld = local, {name: list(pair) for name, pair in arrived.withheld.items()}
+        return arrived.memory
+
+    def _arriving(self, known: Known, author: str, document: "Document") -> documents.Arrived:
+        return documents.arriving(
+            known.project, known.id, author, document, brings_cues=author in self._cues_from, now=now_ms()
+        )
 
     # a database that was put back
 
@@ -294,9 +347,12 @@ class Sync:
         ids = [row.id for row in rows]
         local = self.store.by_ids(ids)
         elsewhere = self._state.elsewhere(project, ids)
-        changed = _Changes()
+        changed = Batch(self._state.overrulings(ids))
         for row in rows:
             if row.is_stale:  # it comes once more, with its later revision
+                continue
+            if row.id.startswith(KEPT_OWN):  # such a version is on this machine alone
+                self._leave_out(row, InvalidMemory("its id cannot be used here"))
                 continue
             one = known.get(row.id) or Known(project, row.id)
             memory = local.get(row.id)
@@ -310,11 +366,12 @@ class Sync:
             else:
                 self._put_here(row, one, memory, changed)
         self._state.put(changed.about_to_arrive())
-        self._state.note_deleted_by(changed.deleted_by)  # before they are: who does it again finds them deleted already
+        self._state.note_overruled(changed.overruled.values())  # before it is: who does it again finds it done already
         changed.write(self.store)
         self._state.put([*changed.noted(), *changed.kept])
         self.outcome.fetched += len(changed.new) + len(changed.changed)
         self.outcome.deleted_here += len(changed.deleted) + len(changed.purged)
+        self.outcome.overruled += changed.count
         self.outcome.lost += [memory.id for memory in changed.new.values() if memory.id.startswith(LOST)]
         self.arrived += [*changed.new.values(), *changed.changed.values()]
         return True
@@ -344,7 +401,7 @@ class Sync:
         except InvalidMemory:
             return True
 
-    def _delete_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:
+    def _delete_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: Batch) -> None:
         is_here = memory is not None and memory.status != "deleted" and memory.project == known.project
         if known.revision is not None and is_here and self._is_dirty(known, memory) and not row.is_erased:
             known.missed = True
@@ -355,16 +412,17 @@ class Sync:
         if known.seq == 0 and memory is None:  # it never was here: a colleague could fill the disk with deletions
             return
         if memory is not None and memory.project == known.project:
-            if row.is_erased and memory.trust == TEAM:
+            is_theirs = row.author != self._found.role
+            if row.is_erased and memory.trust == TEAM and not (is_theirs and self._is_own(memory)):
                 changed.purged.append(memory.id)
             elif is_here:
-                now = now_ms()
-                changed.deleted[memory.id] = memory.replaced(status="deleted", updated_at=now)
-                if memory.trust != TEAM and row.author != self._found.role:
-                    changed.deleted_by[memory.id] = DeletedBy(row.author, is_erased=row.is_erased, at=now)
+                changed.deleted[memory.id] = memory.replaced(status="deleted", updated_at=now_ms())
+            if is_theirs:
+                is_own = is_here and self._is_own(memory)
+                changed.note_deleted(memory, row.author, is_erased=row.is_erased, is_own=is_own)
         changed.kept.append(known)
 
-    def _put_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: "_Changes") -> None:
+    def _put_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: Batch) -> None:
         assert row.document is not None
         try:
             document = documents.read(row.document)
@@ -396,19 +454,13 @@ class Sync:
             changed.kept.append(known)
             return
         try:
-            arrived = documents.arriving(
-                known.project, row.id, row.author, document, brings_cues=row.author in self._cues_from, now=now_ms()
-            )
+            arrived = self._arriving(known, row.author, document)
         except InvalidMemory as error:
             self._leave_out(row, error)
             return
         if memory is not None:
-            is_lost = memory.trust != TEAM and documents.cues_of(memory) and documents.is_anothers(arrived.memory, memory)
-            is_moved = memory.project != known.project
             arrived = documents.merged(arrived, memory)
-            is_unknown = is_here and known.revision is None and not documents.says_the_same(arrived.memory, memory)
-            if is_unknown or (is_lost and (memory.status != "deleted" or is_moved)):
-                changed.put_aside(memory)  # nothing says which of the two is later, or what its person had come by itself
+            self._keep_beside(row, known, memory, arrived.memory, changed)
         known.revision, known.sending, known.missed = row.revision, "", False
         known.author, known.bytes, known.vectors = row.author, row.bytes, ""
         known.withheld = {name: list(pair) for name, pair in arrived.withheld.items()}
@@ -419,6 +471,26 @@ class Sync:
             changed.kept.append(known)
         else:
             changed.take(arrived.memory, known, is_new=memory is None)
+
+    def _is_own(self, memory: Memory) -> bool:
+        """Return whether a memory is the user's word: as this home has it, or by the user's role from another machine."""
+        return memory.trust != TEAM or memory.source == team_source(documents.shown_author(self._found.role))
+
+    def _keep_beside(self, row: "_ServerRow", known: Known, memory: Memory, after: Memory, changed: Batch) -> None:
+        """Keep a memory beside `after`, which takes its place, where it may be the later version or is the user's own."""
+        is_moved, is_deleted = after.project != memory.project, memory.status == "deleted"
+        is_same = not is_moved and documents.says_the_same(after, memory)
+        is_unknown = known.revision is None and not (is_moved or is_deleted or is_same)
+        if is_unknown:
+            changed.put_aside(memory)
+        if not self._is_own(memory):
+            return
+        if row.author != self._found.role:
+            changed.take_over(memory, after, row.author, self.store, is_same=is_same, is_kept=is_unknown)
+            return
+        comes_no_more = memory.trust != TEAM and documents.cues_of(memory) and documents.is_anothers(after, memory)
+        if comes_no_more and not is_unknown and (is_moved or not is_deleted):  # by the user, on another machine
+            changed.keep(memory)
 
     def _leave_out(self, row: "_ServerRow", error: InvalidMemory) -> None:
         self.outcome.problems.append(f"{row.id} by {documents.shown_author(row.author)}: {error.message}")
@@ -531,56 +603,6 @@ class _ServerRow:
         self.is_left = is_left
         self.is_stale = False
         self.document: str | None = None  # as JSON; None: it is deleted
-
-
-class _Changes:
-    """The changes of a batch here. kept: what is known of memories that stay as they are."""
-
-    __slots__ = ("_known", "changed", "deleted", "deleted_by", "kept", "new", "purged")
-
-    def __init__(self) -> None:
-        self.new: dict[str, Memory] = {}
-        self.changed: dict[str, Memory] = {}
-        self.deleted: dict[str, Memory] = {}
-        self.deleted_by: dict[str, DeletedBy] = {}
-        self.purged: list[str] = []
-        self.kept: list[Known] = []
-        self._known: list[Known] = []
-
-    def take(self, memory: Memory, known: Known, *, is_new: bool) -> None:
-        (self.new if is_new else self.changed)[memory.id] = memory
-        self._known.append(known)
-
-    def put_aside(self, memory: Memory) -> None:
-        """Keep a version beside the one that takes its place: it is sent like any other memory."""
-        text = f"{memory.project}\n{memory.id}\n{documents.local_digest(memory)}"
-        id_ = LOST + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-        status = PENDING if memory.status == PENDING else "superseded"  # what waits for the person's word does not leave so
-        self.new[id_] = memory.replaced(id=id_, status=status, superseded_by=memory.id, seq=0)
-
-    def write(self, store: "Store") -> None:
-        """Store it. What is there already, since a run before this one was cut off, is written over."""
-        there = store.by_ids(list(self.new))
-        self.changed.update({id_: self.new.pop(id_) for id_ in there})
-        store.add(self.new.values())
-        store.update([*self.changed.values(), *self.deleted.values()])
-        if self.purged:
-            store.purge(self.purged)
-
-    def about_to_arrive(self) -> "list[Known]":
-        """Return what is known of new memories until they are stored. To be called before `write`."""
-        for known in self._known:
-            memory = self.new.get(known.id) or self.changed[known.id]
-            known.local = ARRIVING
-            known.shared = documents.digest(documents.with_withheld(memory, known.withheld))
-        return [known for known in self._known if known.id in self.new]
-
-    def noted(self) -> "list[Known]":
-        """Return what is known of the memories that were written."""
-        for known in self._known:
-            memory = self.new.get(known.id) or self.changed[known.id]
-            known.seq, known.local = memory.seq, documents.local_digest(memory)
-        return self._known
 
 
 def _staged(one: Leaving) -> "tuple[object, ...]":

@@ -115,14 +115,15 @@ fused AS (
   FROM together
 ),
 aged AS (
-  SELECT fused.*, there.author, there.doc, 1 + %(agreement)s * CASE WHEN %(strategies)s > 1 THEN agreement ELSE 0 END AS lift,
+  SELECT fused.*, there.author, there.doc, least({created}, now() AT TIME ZONE 'UTC') AS made_at,
+    1 + %(agreement)s * CASE WHEN %(strategies)s > 1 THEN agreement ELSE 0 END AS lift,
     CASE WHEN %(decay)s > 0 THEN %(floor)s + (1 - %(floor)s) * exp(-%(decay)s * greatest(0, floor(
       coalesce(extract(epoch FROM now() AT TIME ZONE 'UTC' - {created}), 0) / 86400))) ELSE 1 END AS age
   FROM fused JOIN subcog.memories AS there USING (project, id)
 )
 SELECT project, id, author, doc::text, round(((by_word + by_cosine) * lift * age)::numeric, 9)::float8 AS score,
   by_word, by_cosine, word_rank, word_score, meaning_rank, cosine, agreement, lift, age
-FROM aged ORDER BY score DESC, doc ->> 'created_at' DESC, id LIMIT %(limit)s OFFSET %(offset)s
+FROM aged ORDER BY score DESC, made_at DESC, id LIMIT %(limit)s OFFSET %(offset)s
 """
 
 

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 from subcog_hooks import sharing
 from subcog_hooks.errors import ServerError
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.sharing.schema import KEPT_OWN
 from tests.sharing.conftest import Server, Team
 
 SYNCED_CODE = str(Path(sharing.__file__).parent)
@@ -114,6 +116,8 @@ class Story:
         self.count = 0
         self.texts: dict[str, str] = {}  # by text, the id of the memory that got it
         self.replaced: set[str] = set()  # texts that somebody who saw them has replaced or deleted
+        self.erased: set[str] = set()  # ids
+        self.own: tuple[set[str], set[str]] = set(), set()  # of each home: texts of its person that it has not replaced itself
         for _ in range(2):  # that both have, so that both change them
             self.step("remember", 0, 0, 0)
         for member in self.homes:
@@ -125,25 +129,11 @@ class Story:
             self.count += 1
             text = f"text {self.count}"
             self.texts[text] = member.remember(text).id
-        elif kind in ("edit", "delete", "purge", "tag"):
+            self.own[at].add(text)
+        elif kind in ("edit", "delete", "purge", "erase", "tag"):
             seen = [memory for memory in member.memories().values() if memory.status == "active"]
-            if not seen:
-                return
-            memory = seen[which % len(seen)]
-            if kind == "tag":
-                self.count += 1
-                member.change(memory.id, tags=(f"tag{self.count}",))
-                return
-            self.replaced.add(memory.content)
-            if kind == "edit":
-                self.count += 1
-                text = f"text {self.count}"
-                member.change(memory.id, content=text)
-                self.texts[text] = memory.id
-            elif kind == "delete":
-                member.change(memory.id, status="deleted")
-            else:
-                member.purge(memory.id)
+            if seen:
+                self.touch(kind, at, seen[which % len(seen)])
         elif kind == "author":  # a third author works at the second home, and has all of it before
             role = "eve" if member.role == "bob" else "bob"
             self.homes[1].role, self.homes[1].url = role, self.team.server.url(role, self.team.database)
@@ -156,6 +146,32 @@ class Story:
         else:
             member.sync()
 
+    def touch(self, kind: str, at: int, memory: Memory) -> None:
+        """Let the person of a home change a memory, or the other one erase it there, whatever has been seen."""
+        member = self.homes[at]
+        if kind == "tag":
+            self.count += 1
+            member.change(memory.id, tags=(f"tag{self.count}",))
+            return
+        if kind == "erase":
+            role = self.homes[1 - at].role
+            self.team.run("UPDATE subcog.memories SET doc = NULL, erased = true WHERE id = %s", role, (memory.id,))
+            self.erased.add(memory.id)
+            return
+        self.replaced.add(memory.content)
+        self.own[at].discard(memory.content)
+        if kind == "edit":
+            self.count += 1
+            text = f"text {self.count}"
+            member.change(memory.id, content=text)
+            self.texts[text] = memory.id
+            if memory.trust == "user":
+                self.own[at].add(text)
+        elif kind == "delete":
+            member.change(memory.id, status="deleted")
+        else:
+            member.purge(memory.id)
+
     def end(self) -> None:
         """Let everybody come to rest, and look."""
         for _ in range(PATIENCE):
@@ -165,20 +181,27 @@ class Story:
         else:
             pytest.fail("it does not come to rest")
         assert not any(outcome.problems for outcome in outcomes)
-        one, two = ({m.id: shown(m) for m in member.memories().values() if m.status != "deleted"} for member in self.homes)
+        homes = [member.memories() for member in self.homes]
+        one, two = ({m.id: shown(m) for m in there.values() if is_shared(m)} for there in homes)
         assert one == two
         sql = "SELECT id, doc ->> 'content', status FROM subcog.memories WHERE doc IS NOT NULL AND project = %s"
         there = self.team.run(sql, values=(self.project,))
         assert sorted(there) == sorted((id_, content, status) for id_, (content, status, *_) in one.items())
         kept = {content for content, *_ in one.values()}
-        assert {text for text in self.texts if text not in self.replaced} <= kept
+        assert {text for text, id_ in self.texts.items() if text not in self.replaced and id_ not in self.erased} <= kept
+        for here, own in zip(homes, self.own, strict=True):  # whatever others did, and erased
+            assert own <= {memory.content for memory in here.values()}
+
+
+def is_shared(memory: Any) -> bool:
+    return memory.status != "deleted" and not memory.id.startswith(KEPT_OWN)
 
 
 def shown(memory: Any) -> tuple[str, str, tuple[str, ...], str | None]:
     return memory.content, memory.status, memory.tags, memory.superseded_by
 
 
-KINDS = (*("edit",) * 4, *("sync",) * 4, *("kill", "partition") * 2, "remember", "tag", "delete", "purge", "author")
+KINDS = ("erase", *("edit",) * 4, *("sync",) * 4, *("kill", "partition") * 2, "remember", "tag", "delete", "purge", "author")
 pytestmark = [  # a connection of a process that was killed is closed by nobody
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

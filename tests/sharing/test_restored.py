@@ -26,6 +26,7 @@ def test_a_database_that_was_put_back_gets_what_it_lost(team: Team) -> None:
     assert outcomes[1].was_restored
     for member in (ada, bob):
         there = {memory.content: memory.status for memory in member.memories().values()}
+        assert (there.pop("edited: before", "") == "superseded") == (member is ada)  # what was hers stays beside it
         assert there == {
             "old": "active",
             "edited: after": "active",

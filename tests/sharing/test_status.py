@@ -70,8 +70,7 @@ def test_what_a_colleague_has_erased_of_ones_own_is_said_to_be_gone_for_good(ada
     ada.run("share", "sync")
     status = ada.run("share", "status")
     assert f"erased for all by bob: {noted} The pool" in status.stdout
-    assert "remember it anew to keep it" in status.stderr
-    assert "--status active" not in status.stderr
+    assert "`subcog share restore ID` takes such a change or deletion back" in status.stderr
 
 
 def test_what_one_has_deleted_on_another_machine_is_no_colleagues_doing(ada: Person, team: Team, tmp_path: Path) -> None:
@@ -111,10 +110,10 @@ def test_status_tells_what_colleagues_have_changed_of_ones_own(ada: Person, bob:
     noted = ada.run("remember", "Deploy on Mondays.", "--trigger", "deploy").stdout.strip()
     ada.begin()
     bob.begin()
-    bob.run("edit", noted, "--path", "**", "--question", "what is to be done first?")
+    bob.run("edit", noted, "--path", "src/**", "--question", "what is to be done first?")
     bob.run("share", "sync")
     ada.run("share", "sync")
-    line = f"{noted} is yours and comes by itself, so what bob has changed does not count here: paths, questions"
+    line = f"{noted} is yours, so what bob has changed does not count here: paths, questions"
     assert line in ada.run("share", "status").stdout
     told = json.loads(ada.run("share", "status", "--json").stdout)
     assert told["kept"] == [{"id": noted, "by": "bob", "fields": ["paths", "questions"]}]
@@ -123,7 +122,9 @@ def test_status_tells_what_colleagues_have_changed_of_ones_own(ada: Person, bob:
     ada.run("share", "sync")
     after = ada.run("share", "status").stdout
     assert line not in after
-    assert re.search(rf"^lost to {noted}: lost-\w+ .*, triggers: Deploy on Mondays\.$", after, re.MULTILINE)
+    assert re.search(
+        rf"^changed by bob: {noted} \(content.*\), before: Deploy on Mondays\. \[kept as kept-\w+\]$", after, re.MULTILINE
+    )
 
 
 def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ def test_a_memory_arrives_as_its_authors_word(team: Team) -> None:
         "The keys rotate by a monthly job.",
         "decisions",
         ("keys",),
-        ("ops/**",),
+        (),
     )
     assert (arrived.trust, arrived.noted, arrived.project) == ("team", "by ada, a colleague", SHOP)
 
@@ -62,11 +62,12 @@ def test_what_leaves_is_redacted_once_more(team: Team) -> None:
 def test_nothing_is_pinned_or_cued_by_a_colleague_unless_the_user_lets_them(team: Team) -> None:
     ada, bob, eve = team.member("ada"), team.member("bob"), team.member("eve")
     bob.cues_from = frozenset(("ada",))
-    pinned = ada.remember("Pin me.", priority=95, triggers=("deploy",), when={"branch": "main"}, standing=True)
+    cues = {"triggers": ("deploy",), "paths": ("ops/**",), "when": {"branch": "main"}, "standing": True}
+    pinned = ada.remember("Pin me.", priority=95, **cues)
     ada.sync(), bob.sync(), eve.sync()
     let, withheld = bob.memories()[pinned.id], eve.memories()[pinned.id]
-    assert (let.priority, let.triggers, let.when, let.standing) == (89, ("deploy",), {"branch": "main"}, True)
-    assert (withheld.priority, withheld.triggers, withheld.when, withheld.standing) == (89, (), {}, False)
+    assert (let.priority, {name: getattr(let, name) for name in cues}) == (89, cues)
+    assert (withheld.priority, documents.cues_of(withheld)) == (89, [])
     assert not let.is_pinnable
     eve.change(pinned.id, content="Pin me not.")
     eve.sync(), ada.sync()
@@ -76,14 +77,14 @@ def test_nothing_is_pinned_or_cued_by_a_colleague_unless_the_user_lets_them(team
     assert team.run(sql, values=(pinned.id,)) == [("95", "user", ["deploy"])]
 
 
-def test_a_colleagues_labels_and_files_count_where_ones_own_text_does_not_come_by_itself(team: Team) -> None:
+def test_a_colleagues_labels_count_where_ones_own_text_does_not_come_by_itself(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     own = ada.remember("Noted by me.", priority=50)
     ada.sync(), bob.sync()
     bob.change(own.id, tags=("release",), paths=("src/**",), triggers=("deploy",))
     bob.sync(), ada.sync()
     after = ada.memories()[own.id]
-    assert (after.tags, after.paths, after.trust, after.triggers) == (("release",), ("src/**",), "user", ())
+    assert (after.tags, after.paths, after.trust, after.triggers) == (("release",), (), "user", ())
 
 
 STEERED: dict[str, object] = {
@@ -111,7 +112,7 @@ def test_what_comes_by_itself_is_steered_by_nobody_else(team: Team, cue: dict[st
     assert (ada.sync().sent, bob.sync().fetched) == (0, 0)
     ada.change(own.id, tags=("mine",))  # and what one changes oneself leaves the rest of theirs
     ada.sync(), bob.sync()
-    assert (bob.memories()[own.id].tags, bob.memories()[own.id].paths) == (("mine",), ("**",))
+    assert (bob.memories()[own.id].tags, bob.memories()[own.id].keywords) == (("mine",), ("shop",))
     bob.change(own.id, status="archived")
     bob.sync(), ada.sync()
     assert ada.memories()[own.id].status == "archived"
@@ -130,7 +131,7 @@ def test_what_a_colleague_has_written_into_a_pinned_memory_is_not_pinned(team: T
     assert (changed.content, changed.trust, changed.priority) == ("Deploy now, and with force.", "team", 89)
     assert documents.cues_of(changed) == []
     [kept] = there.values()
-    assert (kept.content, kept.status, kept.superseded_by) == ("Deploy on Mondays.", "superseded", own.id)
+    assert (kept.content, kept.status, kept.trust, kept.superseded_by) == ("Deploy on Mondays.", "superseded", "user", own.id)
     assert documents.cues_of(kept) == ["pinned", "triggers", "standing"]
     assert ada.sync().sent == 0
 
@@ -169,9 +170,8 @@ def test_of_two_edits_the_later_wins_and_the_other_is_kept(team: Team) -> None:
     for member in (ada, bob):
         there = member.memories()
         assert there.pop(shared.id).content == "bob's"
-        [lost] = there.values()
+        [lost] = [memory for id_, memory in there.items() if id_.startswith("lost-")]
         assert (lost.content, lost.status, lost.superseded_by) == ("ada's", "superseded", shared.id)
-        assert lost.id.startswith("lost-")
 
 
 def test_a_deletion_travels_and_an_edit_brings_it_back(team: Team) -> None:

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support.amendment import changed, joined
 from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
-from subcog_hooks.memory.model import NOTED, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
+from subcog_hooks.memory.model import NOTED, PENDING, WRITTEN_BY_MODEL, Memory, move_date, now_ms
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
@@ -146,7 +146,7 @@ def undo(store: Store, change: Settlement) -> None:
         if jsonl.dump(store.get(after.id)) != jsonl.dump(after):
             raise UsageError(f"{after.id} was changed since then, elsewhere", "it stays as it is")
     were = {before.id: before for before in change.before}
-    store.modify(list(were), lambda stored: were[stored.id].replaced(updated_at=_later(stored)))
+    store.modify(list(were), lambda stored: were[stored.id].replaced(updated_at=move_date(stored.updated_at)))
     session.follow(store)
 
 
@@ -166,10 +166,8 @@ def _require_live(store: Store, memory: Memory) -> Memory:
 def _apply(store: Store, changes: Mapping[str, Mapping[str, object]], said: str) -> Settlement:
     """Make the changes of several memories, by id, at once."""
     before = tuple(store.get(id_) for id_ in changes)
-    after = store.modify(list(changes), lambda stored: changed(stored, changes[stored.id]).replaced(updated_at=_later(stored)))
+    after = store.modify(
+        list(changes), lambda stored: changed(stored, changes[stored.id]).replaced(updated_at=move_date(stored.updated_at))
+    )
     session.follow(store)
     return Settlement(said, before, tuple(after))
-
-
-def _later(stored: Memory) -> int:
-    return max(now_ms(), stored.updated_at + 1)

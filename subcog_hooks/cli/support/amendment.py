@@ -7,7 +7,7 @@ from subcog_hooks.capture.compose import Removed, cleaned
 from subcog_hooks.capture.import_changes import adds_to_section
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import MAX_UNPINNED_PRIORITY, Memory, now_ms
+from subcog_hooks.memory.model import MAX_UNPINNED_PRIORITY, Memory, move_date
 from subcog_hooks.memory.store import Store
 
 
@@ -22,7 +22,7 @@ def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, remo
         removed.append(gone)
         if adds_to_section(stored, after):
             return after
-        return after.replaced(updated_at=max(now_ms(), stored.updated_at + 1))
+        return after.replaced(updated_at=move_date(stored.updated_at))
 
     wanted, as_it_is = change(before), jsonl.dump(before)
     if jsonl.dump(wanted) == as_it_is or jsonl.dump(cleaned(wanted, before)[0]) == as_it_is:

@@ -23,7 +23,6 @@ from subcog_hooks.errors import (
 from subcog_hooks.hooks import detached
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.project import identity_of
-from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
@@ -31,7 +30,6 @@ from subcog_hooks.settings.keys import SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, leaving, schema, vectors
 from subcog_hooks.sharing.known import ShareState
-from subcog_hooks.sharing.schema import LOST
 from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
 
 PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", "cues_from", "after_remember"))
@@ -39,7 +37,6 @@ SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached proces
 FAILURE = "failure"  # the note of why the last synchronisation ended early, or what of it was refused
 SYNCED = "synced"  # of when the last one ended well
 LEFT = "left"  # and of how many memories of which colleague were left out so far
-MOST_LOST = 100_000  # versions that lost a conflict, which are looked through
 CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
 
 
@@ -166,12 +163,6 @@ def require_shared(memories: Sequence[Memory]) -> None:
     for memory in memories:
         if memory.project not in projects:
             raise UsageError(f"{memory.id} is in no project that you share", "`subcog forget --purge` erases it here")
-
-
-def lost_to(store: Store, memories: Sequence[Memory]) -> list[Memory]:
-    """Return the versions of these memories that lost a conflict and are kept here."""
-    ids = {memory.id for memory in memories}
-    return [memory for memory in store.newest_with_prefix(LOST, MOST_LOST) if memory.superseded_by in ids]
 
 
 def erase(memories: Sequence[Memory]) -> None:
