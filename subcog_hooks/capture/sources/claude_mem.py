@@ -53,7 +53,7 @@ def read(path: str, here: Project) -> SourceReading:
     """Return what it holds about the project at hand. Raises UsageError."""
     reading = SourceReading(CLAUDE_MEM, f"{here.identity}::")  # another of the same name has its own
     reading.is_whole = False
-    with foreign_database.opened(path) as database:
+    with foreign_database.opened(path, reading) as database:
         database.require("observations", CLAUDE_MEM)
         names = {row.get("id"): text_of(row, "name") for row in database.rows("projects", ("id", "name"))}
         _read_observations(database, here, reading)
