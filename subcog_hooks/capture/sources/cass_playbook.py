@@ -57,8 +57,8 @@ def read(environment: Mapping[str, str], here: Project | None, only: str | None 
         if not only and os.path.basename(os.path.dirname(file)) == REPOSITORY_FOLDER and not is_repositorys:
             reading.left_out["is a link out of the repository"] += 1
             continue
-        owner = here.identity if here and is_repositorys else None
         try:
+            reading.begin_store(file, _persons_folder())
             bullets = _bullets(file)
         except UsageError as error:
             if len(found) == 1:
@@ -66,7 +66,7 @@ def read(environment: Mapping[str, str], here: Project | None, only: str | None 
             reading.remarks.append(str(error))  # the other playbook is read all the same
             continue
         for bullet in bullets:
-            _add_bullet(bullet, owner, reading)
+            _add_bullet(bullet, reading)
     return reading
 
 
@@ -103,7 +103,7 @@ def _bullets(file: str) -> list[Mapping[str, object]]:
     return rules
 
 
-def _add_bullet(bullet: Mapping[str, object], owner: str | None, reading: SourceReading) -> None:
+def _add_bullet(bullet: Mapping[str, object], reading: SourceReading) -> None:
     content, state = _text(bullet, "content"), _text(bullet, "state") or "draft"
     is_retired = state == "retired" or _is_true(bullet, "deprecated") or _text(bullet, "maturity") == "deprecated"
     if is_retired or _text(bullet, "replacedBy"):
@@ -112,9 +112,10 @@ def _add_bullet(bullet: Mapping[str, object], owner: str | None, reading: Source
     if not content or not _text(bullet, "id"):
         reading.left_out["is empty"] += 1
         return
-    if _text(bullet, "scope") == "workspace":
+    owner = None
+    if _text(bullet, "scope") == "workspace" and not reading.repository:
         workspace = _text(bullet, "workspace")
-        owner = _owner_of(os.path.expanduser(workspace)) or owner
+        owner = _owner_of(os.path.expanduser(workspace))
         if owner is None:
             reading.left_out[f"is about a folder that is not here ({workspace})"] += 1
             return

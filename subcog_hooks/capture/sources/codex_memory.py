@@ -54,12 +54,13 @@ def read(folder: str) -> SourceReading:
         raise UsageError(f"{file} is not there", "name the folder: subcog import --from codex FOLDER")
     if leads_out(file, folder):
         raise UsageError(f"{file} is a link out of its folder", "name the folder that it leads to")
+    reading.begin_store(file, default_path({}))
     found = read_text(file, reading)
     if found is None:
         raise UsageError(f"{file} {next(iter(reading.left_out))}", "look whether it is the file you mean")
     text, changed = found
     for entry in _entries(text):
-        owner = _owner_of(entry.folder)
+        owner = reading.repository or _owner_of(entry.folder)
         if entry.folder and owner is None:
             reading.left_out[f"is of a folder that is not here ({entry.folder})"] += 1
             continue

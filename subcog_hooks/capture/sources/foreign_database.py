@@ -110,16 +110,17 @@ class ForeignDatabase:
 
 
 @contextmanager
-def opened(path: str, reading: SourceReading) -> Iterator[ForeignDatabase]:
+def opened(path: str, reading: SourceReading, usual: str = "") -> Iterator[ForeignDatabase]:
     """Open another program's database. Raises UsageError when it is none, is locked, or is damaged.
 
-    Not as immutable: what its writer has in a log beside it counts, too.
+    Not as immutable: what its writer has in a log beside it counts, too. usual: the person's own folder for it.
     """
     if not os.path.isfile(path):
         raise UsageError(f"{path} is not there", "name the file: subcog import --from SOURCE FILE")
     for beside in (path + ending for ending in _BESIDE):
         if os.path.lexists(beside) and not os.path.isfile(beside):
             raise UsageError(f"{beside} is no regular file", "remove it")
+    reading.begin_store(path, usual)
     limit = apsw.hard_heap_limit(MAX_FOREIGN_HEAP)
     try:
         connection = _connect(path)

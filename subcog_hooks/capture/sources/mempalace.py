@@ -82,7 +82,7 @@ def read(path: str) -> SourceReading:
 
 
 def _read_drawers(file: str, reading: SourceReading) -> None:
-    with foreign_database.opened(file, reading) as database:
+    with foreign_database.opened(file, reading, _config_folder({})) as database:
         database.require("embedding_metadata", MEMPALACE)
         ids = {row.get("id") for row in database.rows("collections", ("id",), ("name", (_DRAWERS,)))}
         segments = {row.get("id") for row in database.rows("segments", ("id", "collection")) if row.get("collection") in ids}
@@ -142,7 +142,7 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
 
 
 def _read_facts(file: str, reading: SourceReading) -> None:
-    with foreign_database.opened(file, reading) as database:
+    with foreign_database.opened(file, reading, _config_folder({})) as database:
         names = {row.get("id"): text_of(row, "name") for row in database.rows("entities", ("id", "name"))}
         columns = (
             "id",

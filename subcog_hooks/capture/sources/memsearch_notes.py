@@ -48,6 +48,7 @@ def read(folder: str, here: Project | None) -> SourceReading:
     files = day_files(folder) or day_files(os.path.join(folder, "memory"))
     if not files:
         raise UsageError(f"{folder} has no day files of memsearch", "name the folder: subcog import --from memsearch FOLDER")
+    reading.begin_store(folder)
     for file in files:
         if leads_out(file, folder):
             reading.left_out["is a link out of its folder"] += 1

@@ -41,7 +41,7 @@ def default_path(environment: Mapping[str, str]) -> str:
 def read(path: str) -> SourceReading:
     """Return what it holds. Raises UsageError."""
     reading = SourceReading(UPSTREAM)
-    with foreign_database.opened(path, reading) as database:
+    with foreign_database.opened(path, reading, os.path.dirname(default_path({}))) as database:
         database.require("memories", "the other subcog")
         texts = {row.get("c0"): text_of(row, "c1") for row in database.rows(_TEXTS, ("c0", "c1"))}
         for row in database.rows("memories", _COLUMNS):

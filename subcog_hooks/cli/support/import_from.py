@@ -13,7 +13,7 @@ from subcog_hooks.cli.reviewing import waiting
 from subcog_hooks.cli.support import progress, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
-from subcog_hooks.memory.model import PENDING, now_ms
+from subcog_hooks.memory.model import FILE, PENDING, now_ms
 from subcog_hooks.memory.store import Store
 
 SHOWN_LEFT_OUT = 10  # reasons
@@ -34,7 +34,8 @@ def read(name: str, path: str | None, since: str | None) -> SourceReading:
         reading.rows = [row for row, dropped in zip(reading.rows, is_dropped, strict=True) if not dropped]
     elif name in waiting.settled_sources(waiting.KEEP_FROM):
         for _, row in reading.rows:
-            row.memory.status = "active" if row.memory.status == PENDING else row.memory.status
+            if row.memory.status == PENDING and row.memory.trust != FILE:  # nobody has said so of a repository's file
+                row.memory.status = "active"
     return reading
 
 
