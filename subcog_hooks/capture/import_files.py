@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million
+MAX_MARKDOWN_LINES = 100_000  # of a Markdown file: its parser takes 2 KB for each
 MAX_LINES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
 MAX_LINE = 8_000_000  # characters of one line: the longest content, written in escapes
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -152,6 +153,9 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
             report.problems.append(Problem(shown, fault))
             return
         text = raw.decode("utf-8-sig")
+        if text.count("\n") > MAX_MARKDOWN_LINES:
+            report.problems.append(Problem(shown, f"has more than {MAX_MARKDOWN_LINES:,} lines; split it"))
+            return
         modified = int(status.st_mtime * 1000)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, NotRegular) else error

@@ -144,3 +144,18 @@ def test_a_playbook_that_grows_when_it_is_read_is_refused(bare: Machine, case: s
     assert_one_line_error(done, 2)
     assert done.seconds < SOON_S
     assert b"report it" not in done.stderr
+
+
+def test_a_file_of_nothing_but_backticks_is_read_in_time(bare: Machine) -> None:
+    folder = bare.root / "user" / ".claude"
+    (folder / "projects").mkdir(parents=True)
+    (folder / "CLAUDE.md").write_text("`" * 300_000 + "\n" + "```a\n" * 20_000)
+    done = bare.run("import", "--from", "claude", "--dry-run")
+    assert (done.code, done.seconds < SOON_S) == (0, True)
+
+
+def test_a_document_with_a_million_lines_is_left_out(bare: Machine, shop: Path) -> None:
+    (shop / "AGENTS.md").write_text("# a\n" * 200_000)
+    assert b"left out 1, which has more than 100,000 lines" in bare.run("import", "--from", "agents", cwd=shop).stderr
+    done = bare.run("import", "AGENTS.md", cwd=shop)
+    assert (done.code, b"has more than 100,000 lines; split it" in done.stderr) == (2, True)

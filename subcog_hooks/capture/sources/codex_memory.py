@@ -96,5 +96,6 @@ def _entries(text: str) -> Iterator[_Entry]:
 def _split_at(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
     """Yield what stands below each heading, with that heading's text."""
     found = list(heading.finditer(text))
-    for one, end in zip(found, [*(later.start() for later in found[1:]), len(text)], strict=True):
-        yield one[1].strip(), text[one.end() : end]
+    ends = [later.start() for later in found[1:]] + [len(text)]
+    for match, end in zip(found, ends, strict=False):  # there can be none
+        yield match[1].strip(), text[match.end() : end]

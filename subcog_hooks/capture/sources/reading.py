@@ -5,7 +5,7 @@ from collections import Counter
 
 from subcog_hooks.accepted_homes import account_folder, is_inside, is_users_own
 from subcog_hooks.capture import import_files, markdown
-from subcog_hooks.capture.import_files import MAX_MARKDOWN
+from subcog_hooks.capture.import_files import MAX_MARKDOWN, MAX_MARKDOWN_LINES
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory import project
@@ -140,10 +140,14 @@ def _text_of(path: str, reading: SourceReading) -> tuple[str, int] | None:
         reading.left_out[f"has more than {MAX_MARKDOWN:,} bytes"] += 1
         return None
     try:
-        return raw.decode("utf-8-sig"), changed
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         reading.left_out["is not UTF-8"] += 1
         return None
+    if text.count("\n") > MAX_MARKDOWN_LINES:
+        reading.left_out[f"has more than {MAX_MARKDOWN_LINES:,} lines"] += 1
+        return None
+    return text, changed
 
 
 def repository_of(path: str, usual: str = "") -> str:

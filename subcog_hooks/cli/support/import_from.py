@@ -17,6 +17,7 @@ from subcog_hooks.memory.model import FILE, PENDING, now_ms
 from subcog_hooks.memory.store import Store
 
 SHOWN_LEFT_OUT = 10  # reasons
+LONGEST_LEFT_OUT = 300  # characters; a reason can name what a file says
 SHOWN_NEAR = 5  # memories that are nearly there already
 COMPARED = 500  # memories for which that is looked at: a second
 
@@ -84,7 +85,7 @@ def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
     if waits:
         terminal.say(f"{waits} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them")
     for reason, count in reading.left_out.most_common(SHOWN_LEFT_OUT):
-        terminal.say(f"left out {count}, which {safe(reason)}")
+        terminal.say(f"left out {count}, which {safe(reason)[:LONGEST_LEFT_OUT]}")
     if len(reading.left_out) > SHOWN_LEFT_OUT:
         rest = sum(count for _, count in reading.left_out.most_common()[SHOWN_LEFT_OUT:])
         terminal.say(f"and {rest} more for other reasons")
