@@ -30,9 +30,13 @@ HIDING = {
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
-def check_source(path: str) -> None:
-    """Check that `path` is something that can be imported. Raises UsageError otherwise."""
-    if path == "-" or os.path.isdir(path):
+def check_source(path: str, root: str | None) -> None:
+    """Check that `path` is something that can be imported. root: of the repository at hand. Raises UsageError otherwise."""
+    if path == "-":
+        return
+    if root and os.path.abspath(path).startswith(os.path.join(root, "")) and leads_out(path, root):
+        raise UsageError(f"{path} is a link out of this repository", "name the file or folder that it leads to")
+    if os.path.isdir(path):
         return
     if not os.path.exists(path):
         raise UsageError(f"{path or 'an empty name'} does not exist", "give a .jsonl file, a .md file or a folder")

@@ -153,3 +153,21 @@ def test_a_link_out_of_a_repository_is_refused(bare: Machine, shop: Path, name: 
     assert_one_line_error(done, 2)
     assert b"is a link out of its repository" in done.stderr
     assert rows(bare) == []
+
+
+@posix
+@pytest.mark.parametrize("name", ["notes.md", "notes.jsonl", "notes"])
+def test_a_named_link_out_of_the_repository_is_refused(bare: Machine, shop: Path, name: str) -> None:
+    target = bare.root / "private" / name
+    target.parent.mkdir()
+    if name == "notes":
+        target.mkdir()
+        (target / "a.md").write_text("The password of the vault is swordfish.")
+    else:
+        target.write_text('{"content": "The password of the vault is swordfish."}\n')
+    (shop / name).symlink_to(target)
+    for options in ([], ["--user"]):
+        done = bare.run("import", name, *options, cwd=shop)
+        assert_one_line_error(done, 2)
+        assert b"is a link out of this repository" in done.stderr
+    assert rows(bare) == []
