@@ -23,7 +23,7 @@ def is_accepted_home(path: str) -> bool:
     `~/.subcog` itself needs no record: a user whose `~` is a repository keeps the usual home.
     """
     try:
-        if not _is_users_own(os.path.expanduser("~")):
+        if not is_users_own(os.path.expanduser("~")):
             return False
         home = _real(path)
         return home == _real(_default_home()) or home in map(os.path.normcase, _recorded())
@@ -84,7 +84,7 @@ def _recorded() -> list[str]:
     return [path for path in found if isinstance(path, str)] if isinstance(found, list) else []
 
 
-def _is_users_own(user: str) -> bool:
+def is_users_own(user: str) -> bool:
     """Return whether a repository can not have named this user folder: it lies outside of any, or the system names it too."""
     if not os.path.isabs(user):
         return False

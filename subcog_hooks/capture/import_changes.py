@@ -192,9 +192,10 @@ def _updated(before: Memory, section: Memory) -> Memory:
         field: getattr(section, field) for field in (*_OF_THE_FILE, "source", "created_at", "updated_at", "superseded_by")
     }
     after = before.replaced(**fields)
-    if before.status == "active" and after.status == PENDING:
-        after.status = "active"  # the person has let it through
-    if section.trust == "user" or before.content_hash != section.content_hash:
+    is_another_text = before.content_hash != section.content_hash
+    if before.status == "active" and after.status == PENDING and not (is_another_text and section.trust == FILE):
+        after.status = "active"  # the person has let it through, if not for whatever a repository's file says next
+    if section.trust == "user" or is_another_text:
         after.trust = section.trust
     if not after.is_pinnable:
         after.priority = min(after.priority, MAX_UNPINNED_PRIORITY)

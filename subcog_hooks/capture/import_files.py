@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million
+MAX_MARKDOWN_LINES = 100_000  # of a Markdown file: its parser takes 2 KB for each
 MAX_LINES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
 MAX_LINE = 8_000_000  # characters of one line: the longest content, written in escapes
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -30,9 +31,13 @@ HIDING = {
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
-def check_source(path: str) -> None:
-    """Check that `path` is something that can be imported. Raises UsageError otherwise."""
-    if path == "-" or os.path.isdir(path):
+def check_source(path: str, root: str | None) -> None:
+    """Check that `path` is something that can be imported. root: of the repository at hand. Raises UsageError otherwise."""
+    if path == "-":
+        return
+    if root and os.path.abspath(path).startswith(os.path.join(root, "")) and leads_out(path, root):
+        raise UsageError(f"{path} is a link out of this repository", "name the file or folder that it leads to")
+    if os.path.isdir(path):
         return
     if not os.path.exists(path):
         raise UsageError(f"{path or 'an empty name'} does not exist", "give a .jsonl file, a .md file or a folder")
@@ -157,6 +162,9 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
             report.problems.append(Problem(shown, fault))
             return
         text = raw.decode("utf-8-sig")
+        if text.count("\n") > MAX_MARKDOWN_LINES:
+            report.problems.append(Problem(shown, f"has more than {MAX_MARKDOWN_LINES:,} lines; split it"))
+            return
         modified = int(status.st_mtime * 1000)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, NotRegular) else error

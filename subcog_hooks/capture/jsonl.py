@@ -12,6 +12,7 @@ from subcog_hooks.memory.model import (
     FILE,
     MAX_UNPINNED_PRIORITY,
     TEAM,
+    USER,
     AnsweredQuestion,
     Memory,
     is_loaded_by_client,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
 _LISTS = ("tags", "keywords", "triggers", "paths")
+_OF_THE_PERSON = (USER, "transcript")  # trusts
 _TIMES = ("created_at", "updated_at", "expires_at")
 PUSHING = ("triggers", "paths", "when", "questions", "standing")  # bring a memory where nobody asks for it in its own words
 FIELDS = frozenset(("id", "content", "priority", "when", "questions", "standing", *_TEXTS, *_LISTS, *_TIMES))
@@ -53,8 +55,9 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     """Return the memory that a line describes. Raises InvalidMemory with the field and the remedy.
 
     trusted: the user vouches for the file, so that `trust` user and priorities that pin hold (`import --trust user`);
-    otherwise nothing in it raises its own trust, and what is a file's or a colleague's word (trust `file`, `team`) comes
-    without what would push it: triggers, paths, conditions, questions, that it holds always.
+    otherwise nothing in it raises its own trust to the person's word, typed (`user`) or said in a session (`transcript`), and
+    what is a file's or a colleague's word (trust `file`, `team`) comes without what would push it: triggers, paths, conditions,
+    questions, that it holds always.
     """
     fields = _parse_fields(line)
     given = {name: value for name, value in fields.items() if value is not None}
@@ -83,7 +86,7 @@ def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) ->
     values.setdefault("created_at", now)
     values.setdefault("updated_at", values["created_at"])
     trust = values.get("trust")
-    values["trust"] = (trust or "user") if trusted else (trust if trust and trust != "user" else "import")
+    values["trust"] = (trust or USER) if trusted else (trust if trust and trust not in _OF_THE_PERSON else "import")
     has_id = "id" in values
     values.setdefault("id", "" if has_id else new_id())
     unknown = tuple(name for name in fields if name not in FIELDS and name not in DERIVED)

@@ -81,7 +81,8 @@ def import_(
     options = _options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
     reading = import_from.read(origin, source, since) if origin else None
     if reading is None:
-        import_files.check_source(source or "")
+        here = session.here()
+        import_files.check_source(source or "", here.root if here else None)
     if dry_run:
         with session.reading() as store:
             report = import_from.run(reading, store, options) if reading else _run(source or "", store, options)

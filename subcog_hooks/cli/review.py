@@ -262,7 +262,7 @@ class _Session:
             if key in ALL_OF_SOURCE:
                 same = [one for one in self._found if one.id not in self._settled and waiting.is_of_same_source(one, memory)]
                 change = (waiting.accept if key == "K" else waiting.reject)(store, same)
-                name = waiting.importer_of(memory) or waiting.source_of(memory)
+                name = waiting.store_of(memory) or waiting.source_of(memory)
                 return change._replace(said=f"{change.said}: all {len(same)} {name}")
             if key in WITH_NEIGHBOUR and near:
                 other = _choice(near)

@@ -72,6 +72,15 @@ def branch(root: str) -> str | None:
     return name if 0 < len(name) <= MAX_BRANCH and name.isprintable() and not name.startswith(".") else None
 
 
+def git_folders(root: str) -> tuple[str, ...]:
+    """Return the git folder of a worktree, and behind it the one that all worktrees of its repository share."""
+    try:
+        _, git = _walk_up(os.path.realpath(root))
+        return (git, _common_folder(git)) if git else ()
+    except (OSError, ValueError):
+        return ()
+
+
 def _walk_up(folder: str) -> tuple[str, str | None]:
     """Return the nearest folder upwards that holds `.git`, and the git folder behind it."""
     while True:

@@ -607,7 +607,7 @@ KEYS = {
             "capture.keep_from",
             "",
             "names as `subcog import --from` has them, with commas between them",
-            "Sources of `subcog import --from` whose notes by machines are kept without a question",
+            "Sources of `subcog import --from` whose notes by machines are kept without a question, but for a repository's",
         ),
         NameKey(
             "capture.drop_from",

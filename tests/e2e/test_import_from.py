@@ -265,7 +265,7 @@ def test_what_claude_mem_observed_of_this_project_waits_for_review(bare: Machine
         (["--from", "claude"], "has no notes of Claude Code's own"),
         (["--from", "cursor"], "in no repository"),
         (["--from", "mcp-memory-service", "not-there.db"], "is not there"),
-        (["--from", "mcp-memory-service", "text.db"], "can not be read"),
+        (["--from", "mcp-memory-service", "text.db"], "is damaged at its beginning, or is no SQLite database"),
     ],
 )
 def test_what_can_not_be_read_is_one_line(bare: Machine, arguments: list[str], said: str) -> None:

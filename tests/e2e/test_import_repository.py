@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import time
@@ -9,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import Machine, assert_one_line_error, posix
+from tests.e2e.machine import Machine, assert_one_line_error, posix, wait_until
 
 SHOP = "git@github.com:acme/shop.git"
 MANY = 20_000  # commits
 LONG_S = 30.0  # for that many; some 2 s on two cores
+SOON_S = 20.0  # for a command on a busy machine; a pipe without a writer is waited for without end
 TIDY = {
     **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR") if name in os.environ},
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -258,6 +260,86 @@ def test_a_missing_commit_is_not_fetched(bare: Machine, shop: Path) -> None:
     assert_one_line_error(done, 2)
     assert b"git log failed" in done.stderr
     assert not ran.exists(), ran.read_text()
+
+
+PIPES = ("config", "HEAD", "packed-refs", "config.worktree", "objects/info/alternates", "refs/heads/main", "objects/pack/p.idx")
+INCLUDES = ("[include]\n\tpath = ../../pipe\n", '[includeIf "gitdir:/**"] path = "{outside}"\n', "[include]path=more\n")
+
+
+@posix
+@pytest.mark.parametrize("name", PIPES)
+def test_no_git_is_started_on_a_pipe(bare: Machine, shop: Path, name: str) -> None:
+    commit(shop, CENTS)
+    pipe = shop / ".git" / name
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    for source in ("list", "git"):
+        done = bare.run("import", "--from", source, cwd=shop)
+        assert done.seconds < SOON_S
+    assert_one_line_error(done, 2)
+    assert f"{pipe} is a named pipe or a device, and git would wait for it; remove it" in done.stderr.decode()
+
+
+@posix
+@pytest.mark.parametrize("section", INCLUDES)
+def test_no_git_is_started_on_an_included_pipe(bare: Machine, shop: Path, section: str) -> None:
+    commit(shop, CENTS)
+    outside = bare.root / "pipe"
+    os.mkfifo(outside)
+    with (shop / ".git" / "config").open("a") as file:
+        file.write(section.format(outside=outside))
+    (shop / ".git" / "more").write_text("[core]\n[include] ; more\n\tPath = ../../pipe # of it\n")
+    done = bare.run("import", "--from", "git", cwd=shop)
+    assert done.seconds < SOON_S
+    assert_one_line_error(done, 2)
+    assert b"pipe is a named pipe or a device" in done.stderr
+
+
+@posix
+def test_the_list_of_sources_starts_no_git(bare: Machine, shop: Path) -> None:
+    program = bare.root / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho ran >> {bare.root}/ran\n")
+    program.chmod(0o755)
+    bare.environment["PATH"] = f"{program.parent}:{os.environ['PATH']}"
+    listed = bare.run("import", "--from", "list", cwd=shop).stdout
+    commit(shop, CENTS)
+    assert (b"git " in listed, b"git " in bare.run("import", "--from", "list", cwd=shop).stdout) == (False, True)
+    for change in (("pack-refs", "--all"), ("checkout", "-q", "--detach"), ("worktree", "add", "-q", "../other")):
+        git(shop, *change)
+        assert bare.run("import", "--from", "list", cwd=shop).stdout.startswith(b"git ")
+    assert bare.run("import", "--from", "list", cwd=bare.root / "other").stdout.startswith(b"git ")
+    assert not (bare.root / "ran").exists()
+
+
+@posix
+def test_git_ends_when_the_import_is_killed(bare: Machine, shop: Path) -> None:
+    program = bare.root / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho $$ > {bare.root}/began\nmv {bare.root}/began {bare.root}/process\nexec sleep 600\n")
+    program.chmod(0o755)
+    environment = {**bare.environment, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    started = subprocess.Popen([bare.command, "import", "--from", "git"], cwd=shop, env=environment)
+    process = 0
+    try:
+        wait_until((bare.root / "process").exists, SOON_S)
+        process = int((bare.root / "process").read_text())
+        assert is_running(process)
+        started.kill()
+        wait_until(lambda: not is_running(process), SOON_S)
+    finally:
+        started.kill()
+        started.wait()
+        if process and is_running(process):
+            os.kill(process, signal.SIGKILL)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process goes on; one that is over and waits for its parent does not."""
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return bool(state) and not state.startswith("Z")
 
 
 def test_other_encodings_secrets_and_long_messages_do_no_harm(bare: Machine, shop: Path) -> None:

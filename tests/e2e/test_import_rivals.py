@@ -58,7 +58,7 @@ def assert_taken_once(machine: Machine, arguments: list[str], cwd: Path | None =
     )
     assert (rows(machine), rows(machine, "pending")) == first
     exported = [json.loads(line) for line in machine.run("export", "-").stdout.splitlines()]
-    assert all(str(row["source"]).startswith(f"{arguments[0]}:") for row in exported)
+    assert all(re.match(f"{arguments[0]}[:@]", str(row["source"])) for row in exported)
     return done.stderr.decode()
 
 
@@ -164,8 +164,9 @@ def test_mempalace_gives_what_agents_filed_and_what_holds_and_its_pieces_stay(ba
     assert [(row["trust"], row["namespace"]) for row in rows(bare, "pending").values()] == [("tool", "decisions")]
 
 
-def test_basic_memory_gives_notes_that_hold_and_a_hooks_note_waits(bare: Machine) -> None:
-    notes = bare.repository("notes", SHOP)
+@pytest.mark.parametrize("is_in_repository", [False, True])
+def test_basic_memory_gives_notes_that_hold(bare: Machine, *, is_in_repository: bool) -> None:
+    notes = bare.repository("notes", SHOP) if is_in_repository else bare.root / "notes"
     shutil.copytree(RIVALS / "basic-memory", notes, dirs_exist_ok=True)
     configured = bare.root / "user" / ".basic-memory" / "config.json"
     configured.parent.mkdir()
@@ -173,16 +174,21 @@ def test_basic_memory_gives_notes_that_hold_and_a_hooks_note_waits(bare: Machine
     said = assert_taken_once(bare, ["basic-memory"])
     assert "left out 1, which is replaced or rejected by its own words" in said
     assert "left out 1, which is empty" in said
+    waiting = {text.partition("\n")[0]: row for text, row in rows(bare, "pending").items()}
+    if is_in_repository:
+        assert (rows(bare), len(waiting)) == ({}, 4)
+        assert {(row["project"], row["trust"]) for row in waiting.values()} == {(PROJECT, "file")}
+        return
     kept = {text.partition("\n")[0]: row for text, row in rows(bare).items()}
-    assert {title: (row["namespace"], row["project"], row["trust"]) for title, row in kept.items()} == {
-        "# Prices in cents": ("decisions", PROJECT, "agent"),
-        "# Anrede": ("learnings", PROJECT, "agent"),
-        "# Outbox": ("decisions", PROJECT, "agent"),
+    assert {title: (row["namespace"], row.get("project"), row["trust"]) for title, row in kept.items()} == {
+        "# Prices in cents": ("decisions", None, "agent"),
+        "# Anrede": ("learnings", None, "agent"),
+        "# Outbox": ("decisions", None, "agent"),
     }
     assert kept["# Prices in cents"]["tags"] == ["money", "shop"]
     assert "[[Reports]]" not in str(kept["# Prices in cents"]["content"])
     assert "(since the drift of June)" in str(kept["# Prices in cents"]["content"])
-    assert [row["trust"] for row in rows(bare, "pending").values()] == ["tool"]
+    assert [row["trust"] for row in waiting.values()] == ["tool"]
 
 
 def test_all_that_memsearch_summarised_waits(bare: Machine, shop: Path) -> None:
@@ -191,7 +197,7 @@ def test_all_that_memsearch_summarised_waits(bare: Machine, shop: Path) -> None:
     assert "left out 1, which is a summary that failed" in said
     assert rows(bare) == {}
     waiting = rows(bare, "pending")
-    assert {(row["trust"], row["project"]) for row in waiting.values()} == {("tool", PROJECT)}
+    assert {(row["trust"], row["project"]) for row in waiting.values()} == {("file", PROJECT)}
     turn = next(text for text in waiting if text.startswith("- User asked why the basket"))
     assert str(waiting[turn]["created_at"]).startswith("2026-05-04T10:02")
     assert "<!--" not in turn
@@ -480,7 +486,7 @@ def test_a_locked_database_is_one_line_and_nothing_is_half_done(bare: Machine) -
     [
         (b"bullets: [unclosed", "is no YAML"),
         (b"- a\n- b\n", "is no playbook of cass-memory"),
-        (b"bullets: !!python/object/apply:os.system ['touch ran']\n", "is no YAML"),
+        (b"bullets: !!python/object/apply:os.system ['touch ran']\n", "nothing is found there"),
         ("bullets:\n  - content: Grüße\n".encode("latin-1"), "is no YAML"),
         (b"[" * 50_000, "is nested more than 50 deep"),
         (b'{"bullets": [', "is no YAML"),

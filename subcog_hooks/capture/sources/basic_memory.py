@@ -62,6 +62,7 @@ def read(environment: Mapping[str, str], only: str | None = None) -> SourceReadi
         where = only or "its configuration"
         raise UsageError(f"{where} has no notes of basic-memory", "name the folder: subcog import --from basic-memory FOLDER")
     for name, folder in found:
+        reading.begin_store(folder, os.path.join(os.path.expanduser("~"), BASIC_MEMORY))
         owner = identity_of(project.find(folder))
         for file in markdown_files(folder):
             place = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")

@@ -13,6 +13,7 @@ from subcog_hooks.capture.sources import (
     codex_memory,
     commit_reasons,
     decision_records,
+    git_files,
     git_log,
     mcp_memory,
     mempalace,
@@ -109,7 +110,7 @@ SOURCES: dict[str, Source] = {
     ),
     commit_reasons.GIT: Source(
         _commits,
-        lambda around: around.here.root if around.here and git_log.has_commits(around.here.root, around.environment) else "",
+        lambda around: around.here.root if around.here and git_files.has_commits(around.here.root) else "",
     ),
     claude_mem.CLAUDE_MEM: Source(
         lambda path, around: claude_mem.read(

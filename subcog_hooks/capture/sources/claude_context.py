@@ -23,7 +23,8 @@ MOST_IMPORTED = 50  # files, by one CLAUDE.md
 
 _RULE = "rule:"  # begins the place of a rule with globs
 _OF_A_PROJECT = (CLAUDE_MD, f"{ITS_FOLDER}/{CLAUDE_MD}", "CLAUDE.local.md")
-_CODE = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")  # one pattern for a whole block would take a minute for 200 KB of backticks
+_CODE = re.compile(r"`[^`]*`")
 _IMPORT = re.compile(r"(?<!\S)@(\S+)")
 _AFTER_A_PATH = ".,;:!?)'\""
 
@@ -140,8 +141,21 @@ def imports_of(text: str) -> list[str]:
     >>> imports_of("See @docs/style.md and `@not/this.md`, mail to a@b.org.")
     ['docs/style.md']
     """
-    found = [match.group(1).rstrip(_AFTER_A_PATH) for match in _IMPORT.finditer(_CODE.sub("", text))]
+    found = [match.group(1).rstrip(_AFTER_A_PATH) for match in _IMPORT.finditer(_without_code(text))]
     return list(dict.fromkeys(name for name in found if name.isprintable()))
+
+
+def _without_code(text: str) -> str:
+    kept, fence = [], ""
+    for line in text.split("\n"):
+        if fence:
+            is_end = line.startswith(fence) and not line.rstrip().strip(fence[0])
+            fence = "" if is_end else fence
+        elif found := _FENCE.match(line):
+            fence = found[1] or found[2]
+        else:
+            kept.append(_CODE.sub("", line))
+    return "\n".join(kept)
 
 
 def _resolved(name: str, importer: str) -> str:

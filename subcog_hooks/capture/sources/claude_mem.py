@@ -33,9 +33,13 @@ _ITEM_COLUMNS = ("id", "project_id", "kind", "type", "title", "text", "narrative
 
 def default_path(environment: Mapping[str, str]) -> str:
     """Return where its database is: moved by a variable, or by its settings in the usual folder."""
-    usual = os.path.join(os.path.expanduser("~"), ".claude-mem")
+    usual = _usual_folder()
     folder = environment.get(CLAUDE_MEM_FOLDER) or _set_folder(os.path.join(usual, "settings.json")) or usual
     return os.path.join(os.path.expanduser(folder), "claude-mem.db")
+
+
+def _usual_folder() -> str:
+    return os.path.join(os.path.expanduser("~"), ".claude-mem")
 
 
 def _set_folder(settings: str) -> str:
@@ -53,7 +57,7 @@ def read(path: str, here: Project) -> SourceReading:
     """Return what it holds about the project at hand. Raises UsageError."""
     reading = SourceReading(CLAUDE_MEM, f"{here.identity}::")  # another of the same name has its own
     reading.is_whole = False
-    with foreign_database.opened(path) as database:
+    with foreign_database.opened(path, reading, _usual_folder()) as database:
         database.require("observations", CLAUDE_MEM)
         names = {row.get("id"): text_of(row, "name") for row in database.rows("projects", ("id", "name"))}
         _read_observations(database, here, reading)

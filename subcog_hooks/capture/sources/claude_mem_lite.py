@@ -49,7 +49,7 @@ def read(path: str, here: Project) -> SourceReading:
     reading = SourceReading(CLAUDE_MEM_LITE, f"{here.identity}::")  # another of the same name has its own
     reading.is_whole = False
     names = (project_called(here.root), os.path.basename(here.root))
-    with foreign_database.opened(path) as database:
+    with foreign_database.opened(path, reading, os.path.dirname(default_path({}))) as database:
         database.require("observations", CLAUDE_MEM_LITE)
         for row in database.rows("observations", _COLUMNS):
             of = text_of(row, "project")

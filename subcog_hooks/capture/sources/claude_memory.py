@@ -60,6 +60,7 @@ def read(config: str, only: str | None = None, *, by_itself: bool = False) -> So
         if not os.path.isdir(only):
             raise UsageError(f"{only} is no folder", "name the folder of the notes: subcog import --from claude FOLDER")
         reading.is_whole = False
+        reading.begin_store(only, config)
         _read_folder(os.path.abspath(only), config, reading, by_itself=by_itself)
         return reading
     if not os.path.isdir(os.path.join(config, "projects")):
@@ -137,8 +138,8 @@ def _read_folder(folder: str, config: str, reading: SourceReading, *, by_itself:
     if leads_out(folder, config) and leads_out(folder, os.path.dirname(folder)):
         reading.left_out["is a link out of the client's folder"] += 1
         return
-    at = folder_of(os.path.dirname(folder))
-    owner = identity_of(project.find(at)) if at else None
+    at = None if reading.repository else folder_of(os.path.dirname(folder))
+    owner = reading.repository or (identity_of(project.find(at)) if at else None)
     if at and owner is None:
         owner = os.path.realpath(at)  # no repository: the client's notes are about this folder all the same
     if owner is None:

@@ -54,12 +54,13 @@ def read(folder: str) -> SourceReading:
         raise UsageError(f"{file} is not there", "name the folder: subcog import --from codex FOLDER")
     if leads_out(file, folder):
         raise UsageError(f"{file} is a link out of its folder", "name the folder that it leads to")
+    reading.begin_store(file, default_path({}))
     found = read_text(file, reading)
     if found is None:
         raise UsageError(f"{file} {next(iter(reading.left_out))}", "look whether it is the file you mean")
     text, changed = found
     for entry in _entries(text):
-        owner = _owner_of(entry.folder)
+        owner = reading.repository or _owner_of(entry.folder)
         if entry.folder and owner is None:
             reading.left_out[f"is of a folder that is not here ({entry.folder})"] += 1
             continue
@@ -95,5 +96,6 @@ def _entries(text: str) -> Iterator[_Entry]:
 def _split_at(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
     """Yield what stands below each heading, with that heading's text."""
     found = list(heading.finditer(text))
-    for one, end in zip(found, [*(later.start() for later in found[1:]), len(text)], strict=True):
-        yield one[1].strip(), text[one.end() : end]
+    ends = [later.start() for later in found[1:]] + [len(text)]
+    for match, end in zip(found, ends, strict=False):  # there can be none
+        yield match[1].strip(), text[match.end() : end]

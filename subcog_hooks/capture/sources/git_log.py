@@ -1,17 +1,23 @@
 """The history of a repository, read from `git log` piece by piece. Nothing that the repository names is run.
 
 A repository's configuration can name programs for pages, signatures, differences, hooks and missing objects: each is switched
-off. git gets no variables but those that a program needs to start.
+off. git gets no variables but those that a program needs to start. Git waits for ever where it opens a named pipe, so it is not
+started on one; and it ends with us, however suddenly we do.
 """
 
+import os
+import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import IO, NamedTuple
 
 from subcog_hooks import child_environment
+from subcog_hooks.capture.sources import git_files
 from subcog_hooks.errors import UsageError
+from subcog_hooks.llm.lifeline import NOT_RUN, Lifeline
 from subcog_hooks.regular_files import leads_out
 
 MAX_COMMITS = 100_000  # the newest; Linux has a million
@@ -45,18 +51,9 @@ class Commit(NamedTuple):
     message: str
 
 
-def has_commits(root: str, environment: Mapping[str, str]) -> bool:
-    """Return whether a folder is a repository with a history that can be read."""
-    try:
-        with closing(commits(root, None, environment)) as found:
-            return next(found, None) is not None
-    except UsageError:
-        return False
-
-
 def commits(root: str, since: str | None, environment: Mapping[str, str]) -> Generator[Commit, None, None]:
     """Yield the commits of a repository's branch, the newest first. since: a date as git reads it. Raises UsageError."""
-    with _started(root, since, environment) as process:
+    with Lifeline() as lifeline, _started(root, since, environment, lifeline) as process:
         assert process.stdout is not None
         fields: list[str] = []
         for field in _split_at_nul(process.stdout):
@@ -68,27 +65,33 @@ def commits(root: str, since: str | None, environment: Mapping[str, str]) -> Gen
 
 
 @contextmanager
-def _started(root: str, since: str | None, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def _started(
+    root: str, since: str | None, environment: Mapping[str, str], lifeline: Lifeline
+) -> Iterator["subprocess.Popen[bytes]"]:
     """Start `git log`, and end it. Raises UsageError where it fails or takes too long."""
     program = child_environment.find_program("git")
     if program is None or not leads_out(program, root):  # a repository can hold a program, too
         raise UsageError("git is not installed outside of this folder", "install it, or put it into PATH")
+    if pipe := git_files.find_pipe(root):
+        raise UsageError(f"{pipe} is a named pipe or a device, and git would wait for it", "remove it")
     words = [program, *_GIT, "-C", root, *_LOG, f"--max-count={MAX_COMMITS}", *([f"--since={since}"] if since else []), "HEAD"]
     try:
         process = subprocess.Popen(
-            [*words, "--"],
+            lifeline.words_for([*words, "--"]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**child_environment.environment_of_git(environment), **_ENVIRONMENT},
+            start_new_session=True,
+            pass_fds=lifeline.inherited,
         )
     except OSError as error:
-        raise UsageError(f"git can not be run: {error.strerror}", "look whether `git log` works here") from error
+        raise UsageError(f"git cannot be run: {error.strerror}", "look whether `git log` works here") from error
     assert process.stderr is not None
     complaint = bytearray()
     listener = threading.Thread(target=_listen, args=(process.stderr, complaint), daemon=True)
     listener.start()
-    clock = threading.Timer(LIMIT_S, process.kill)
+    clock = threading.Timer(LIMIT_S, _end, (process,))
     clock.start()
     is_read = False
     try:
@@ -97,17 +100,30 @@ def _started(root: str, since: str | None, environment: Mapping[str, str]) -> It
     finally:
         clock.cancel()
         if not is_read:
-            process.kill()
+            _end(process)
         code = process.wait()
         listener.join(1.0)
         for stream in (process.stdout, process.stderr):
             if stream:
                 stream.close()
+    if code == NOT_RUN and not complaint:
+        raise UsageError("git cannot be run", "look whether `git log` works here")
     if code < 0:
         raise UsageError(f"the history was not read within {LIMIT_S:.0f} s", "give --since, such as --since 2025-01-01")
     if code:
         said = complaint.decode("utf-8", "replace").strip().splitlines()
         raise UsageError(f"git log failed: {said[0] if said else f'exit code {code}'}", "look whether `git log` works here")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End git, and the program that runs it."""
+    if sys.platform == "win32":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has ended by itself
 
 
 def _listen(stream: IO[bytes], complaint: bytearray) -> None:

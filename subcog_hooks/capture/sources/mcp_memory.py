@@ -51,7 +51,7 @@ def default_path(environment: Mapping[str, str]) -> str:
 def read(path: str) -> SourceReading:
     """Return what it holds. Raises UsageError."""
     reading = SourceReading(MCP_MEMORY)
-    with foreign_database.opened(path) as database:
+    with foreign_database.opened(path, reading, os.path.dirname(default_path({}))) as database:
         database.require("memories", MCP_MEMORY)
         for row in database.rows("memories", _COLUMNS):
             tags = tuple(tag for tag in tags_of(row, "tags") if tag != _NO_TAG)

@@ -82,9 +82,9 @@ def read(path: str) -> SourceReading:
 
 
 def _read_drawers(file: str, reading: SourceReading) -> None:
-    with foreign_database.opened(file) as database:
+    with foreign_database.opened(file, reading, _config_folder({})) as database:
         database.require("embedding_metadata", MEMPALACE)
-        ids = {row.get("id") for row in database.rows("collections", ("id",), "name = ?", _DRAWERS)}
+        ids = {row.get("id") for row in database.rows("collections", ("id",), ("name", (_DRAWERS,)))}
         segments = {row.get("id") for row in database.rows("segments", ("id", "collection")) if row.get("collection") in ids}
         names = {
             row.get("id"): text_of(row, "embedding_id")
@@ -92,8 +92,7 @@ def _read_drawers(file: str, reading: SourceReading) -> None:
             if row.get("segment_id") in segments
         }
         drawers: defaultdict[object, dict[str, object]] = defaultdict(dict)
-        wanted = f"key IN ({', '.join('?' * len(_KEYS))})"
-        for row in database.rows("embedding_metadata", ("id", "key", "string_value", "int_value"), wanted, *_KEYS):
+        for row in database.rows("embedding_metadata", ("id", "key", "string_value", "int_value"), ("key", _KEYS)):
             if row.get("id") in names:
                 value = row.get("string_value")
                 drawers[row.get("id")][text_of(row, "key")] = row.get("int_value") if value is None else value
@@ -143,7 +142,7 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
 
 
 def _read_facts(file: str, reading: SourceReading) -> None:
-    with foreign_database.opened(file) as database:
+    with foreign_database.opened(file, reading, _config_folder({})) as database:
         names = {row.get("id"): text_of(row, "name") for row in database.rows("entities", ("id", "name"))}
         columns = (
             "id",

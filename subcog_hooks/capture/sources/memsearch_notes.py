@@ -48,6 +48,7 @@ def read(folder: str, here: Project | None) -> SourceReading:
     files = day_files(folder) or day_files(os.path.join(folder, "memory"))
     if not files:
         raise UsageError(f"{folder} has no day files of memsearch", "name the folder: subcog import --from memsearch FOLDER")
+    reading.begin_store(folder)
     for file in files:
         if leads_out(file, folder):
             reading.left_out["is a link out of its folder"] += 1
@@ -71,7 +72,8 @@ def _add_day(name: str, text: str, owner: str | None, reading: SourceReading) ->
 def _turns(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield the turns of a day: the time, whether it is a turn or a summary of many, and its text."""
     headings = list(_TURN.finditer(text))
-    for heading, end in zip(headings, [*(one.start() for one in headings[1:]), len(text)], strict=True):
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    for heading, end in zip(headings, ends, strict=False):  # a day can have no turn
         kind = "summary" if _COMPACT.match(heading[0]) else "turn"
         yield heading[1], kind, _ANCHOR.sub("", text[heading.end() : end]).strip()
 

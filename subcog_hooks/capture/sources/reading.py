@@ -3,15 +3,22 @@
 import os
 from collections import Counter
 
+from subcog_hooks.accepted_homes import account_folder, is_inside, is_users_own
 from subcog_hooks.capture import import_files, markdown
-from subcog_hooks.capture.import_files import MAX_MARKDOWN
+from subcog_hooks.capture.import_files import MAX_MARKDOWN, MAX_MARKDOWN_LINES
 from subcog_hooks.capture.jsonl import Row
-from subcog_hooks.memory.model import SECTION, Memory, hash_content
-from subcog_hooks.regular_files import NotRegular, read_regular
+from subcog_hooks.errors import UsageError
+from subcog_hooks.memory import project
+from subcog_hooks.memory.model import FILE, PENDING, SECTION, Memory, hash_content
+from subcog_hooks.regular_files import NotRegular, leads_out, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.memory.project import Project
+
+IN_REPOSITORY = "@"  # stands between a source's name and the repository that its store lies in
+
+_LEFT_TO_REPOSITORY = ("namespace", "tags", "expires_at")  # fields that a repository's file chooses
 
 
 class SourceReading:
@@ -23,12 +30,21 @@ class SourceReading:
 
     What an earlier import took and is not among the rows is gone where `is_whole`: from the places that begin as one of
     `looked_in` (none: from all of this origin), and do not begin as one of `unread`.
+
+    repository: the identity of the repository that the store at hand lies in, "" for a store of the person's own. Whoever can
+    write there chooses all fields of its memories: they are about that repository alone, are a file's word, and wait.
     """
 
-    __slots__ = ("files", "is_whole", "kinds", "left_out", "looked_in", "origin", "remarks", "rows", "unread")
+    __slots__ = (
+        *("_name", "_origins", "_within", "files", "is_whole", "kinds", "left_out", "looked_in", "origin", "remarks"),
+        *("repository", "rows", "unread"),
+    )
 
     def __init__(self, name: str, within: str = "") -> None:
         """name: of the source; within: the part of it that is read, where there are several."""
+        self._name = name
+        self._origins: set[str] = set()
+        self._within = within
         self.origin = f"{name}:{within}"
         self.rows: list[tuple[str, Row]] = []
         self.left_out: Counter[str] = Counter()
@@ -38,16 +54,37 @@ class SourceReading:
         self.remarks: list[str] = []
         self.looked_in: list[str] = []
         self.unread: list[str] = []
+        self.repository = ""
+
+    def begin_store(self, path: str, usual: str = "") -> None:
+        """Set the store of the memories that are added next. Raises UsageError for a link out of its repository.
+
+        path: its file or folder; usual: the person's own folder for it, which holds no repository's store.
+        """
+        self.repository = repository_of(path, usual)
+        self.origin = f"{self._name}:{self._within}"
+        if self.repository:  # the same place can stand for another memory in another store
+            self.origin = f"{self._name}{IN_REPOSITORY}{self.repository.replace(':', '')}:"
+            remark = f"what lies in {self.repository} is about that repository alone"
+            self.remarks += [] if remark in self.remarks else [remark]
+        self._origins.add(self.origin)
 
     def has_lost(self, source: str) -> bool:
         """Return whether a memory of this origin, which is not among the rows, is gone from where it was taken."""
-        is_looked_for = any(source.startswith(self.origin + place) for place in self.looked_in or [""])
-        return self.is_whole and is_looked_for and not any(source.startswith(self.origin + place) for place in self.unread)
+        return self.is_whole and self._begins_as(source, self.looked_in or [""]) and not self._begins_as(source, self.unread)
+
+    def _begins_as(self, source: str, places: list[str]) -> bool:
+        """Return whether a memory of this source is of a store that was read, and from one of these places."""
+        return any(source.startswith(origin + place) for origin in self._origins or {self.origin} for place in places)
 
     def add(self, kind: str, place: str, content: str, at: int, owner: str | None, **fields: object) -> None:
         """Add a memory. place: where it stands in the source, which names it for ever; at: milliseconds since the epoch;
         owner: the project's identity, None for all projects."""
         origin = self.origin + place
+        if self.repository:
+            owner = self.repository
+            fields = {name: value for name, value in fields.items() if name in _LEFT_TO_REPOSITORY}
+            fields |= {"trust": FILE, "status": PENDING}
         memory = Memory(id=SECTION + hash_content(origin)[:12], content=content)
         values = {
             "scope": "project" if owner else "user",
@@ -103,12 +140,49 @@ def _text_of(path: str, reading: SourceReading) -> tuple[str, int] | None:
         reading.left_out[f"has more than {MAX_MARKDOWN:,} bytes"] += 1
         return None
     try:
-        return raw.decode("utf-8-sig"), changed
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         reading.left_out["is not UTF-8"] += 1
         return None
+    if text.count("\n") > MAX_MARKDOWN_LINES:
+        reading.left_out[f"has more than {MAX_MARKDOWN_LINES:,} lines"] += 1
+        return None
+    return text, changed
 
 
-def identity_of(project: "Project | None") -> str | None:
+def repository_of(path: str, usual: str = "") -> str:
+    """Return the identity of the repository that a store lies in, "" for a store of the person's own.
+
+    It is the person's own in its usual folder, and in a repository that holds the person's whole home. Raises UsageError for a
+    link that leads out of a repository.
+    """
+    named, real = os.path.abspath(path), os.path.realpath(path)
+    around = _root_around(named)
+    if around and not _is_persons(named, usual, around) and leads_out(path, around):
+        raise UsageError(f"{path} is a link out of its repository", "name the file that it leads to")
+    found = project.find(real if os.path.isdir(real) else os.path.dirname(real))
+    return found.identity if found and not _is_persons(named, usual, found.root) else ""
+
+
+def _root_around(path: str) -> str:
+    """Return the nearest folder above a path that is a repository, no link followed; "" for none."""
+    folder = os.path.dirname(path)
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if folder == os.path.dirname(folder):
+            return ""
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _is_persons(path: str, usual: str, root: str) -> bool:
+    """Return whether a path in a repository is the person's own, as far as no repository can have set `~`."""
+    try:
+        is_usual = os.path.join(path, "").startswith(os.path.join(os.path.abspath(usual), "")) if usual else False
+        return (is_usual and is_users_own(os.path.expanduser("~"))) or is_inside(account_folder(), root)
+    except OSError:  # the system does not know this user
+        return False
+
+
+def identity_of(here: "Project | None") -> str | None:
     """Return a project's identity, None outside of any."""
-    return project.identity if project else None
+    return here.identity if here else None

@@ -115,11 +115,11 @@ def split_globs(value: str) -> list[str]:
     >>> split_globs("src/**/*.{ts,tsx}, *.md")
     ['src/**/*.{ts,tsx}', '*.md']
     """
-    parts, depth = [""], 0
-    for character in value:
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(value):
         depth += (character == "{") - (character == "}")
         if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
+            parts.append(value[start:position])
+            start = position + 1
+    parts.append(value[start:])
     return [part.strip().strip("'\"[]") for part in parts if part.strip().strip("'\"[]")]

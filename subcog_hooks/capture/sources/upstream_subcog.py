@@ -20,6 +20,7 @@ INDEX_FILE = "index.db"
 _CAUGHT = ("auto-capture", "auto-captured", "pre-compact", "precompact")  # tags and sources of what nobody asked for
 _SYSTEM = ("help", "prompts")  # namespaces that hold no memories
 _OF_THE_USER = "user"  # the domain of what is about no project
+_TEXTS = "memories_fts_content"  # the table behind that for full text: c0 is the id, c1 the content
 _COLUMNS = (
     *("id", "namespace", "domain", "project_id", "branch", "file_path", "status", "created_at", "tags", "source"),
     *("tombstoned_at", "expires_at", "is_summary", "content"),
@@ -40,9 +41,9 @@ def default_path(environment: Mapping[str, str]) -> str:
 def read(path: str) -> SourceReading:
     """Return what it holds. Raises UsageError."""
     reading = SourceReading(UPSTREAM)
-    with foreign_database.opened(path) as database:
+    with foreign_database.opened(path, reading, os.path.dirname(default_path({}))) as database:
         database.require("memories", "the other subcog")
-        texts = {row.get("id"): text_of(row, "content") for row in database.rows("memories_fts", ("id", "content"))}
+        texts = {row.get("c0"): text_of(row, "c1") for row in database.rows(_TEXTS, ("c0", "c1"))}
         for row in database.rows("memories", _COLUMNS):
             content = text_of(row, "content") or texts.get(row.get("id"), "")
             if reason := _reason_against(row, content):

@@ -7,6 +7,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.sessions import proposals
 from subcog_hooks.capture.sessions.fixes import TOOL_TRUST
 from subcog_hooks.capture.sources import catalogue
+from subcog_hooks.capture.sources.reading import IN_REPOSITORY
 from subcog_hooks.cli.decided import decisions, trial
 from subcog_hooks.cli.decided.remedies import Rerun
 from subcog_hooks.cli.support import session
@@ -73,10 +74,20 @@ def importer_of(memory: Memory) -> str:
     return name if name in catalogue.SOURCE_NAMES else ""
 
 
+def store_of(memory: Memory) -> str:
+    """Return the name of the program from whose store a memory was imported, "" for none; of a repository's with its name.
+
+    >>> store_of(Memory(id="a", content="x", source="cass@github.com/acme/shop:b-1:1"))
+    'cass@github.com/acme/shop'
+    """
+    name = memory.source.partition(":")[0]
+    return name if name.partition(IN_REPOSITORY)[0] in catalogue.SOURCE_NAMES else ""
+
+
 def is_of_same_source(one: Memory, other: Memory) -> bool:
     """Return whether two memories come from the same program, file or person."""
-    name = importer_of(one)
-    return name == importer_of(other) if name else source_of(one) == source_of(other)
+    name = store_of(one)
+    return name == store_of(other) if name else source_of(one) == source_of(other)
 
 
 def settled_sources(setting: str) -> list[str]:

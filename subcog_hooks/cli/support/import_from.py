@@ -13,10 +13,11 @@ from subcog_hooks.cli.reviewing import waiting
 from subcog_hooks.cli.support import progress, session
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
-from subcog_hooks.memory.model import PENDING, now_ms
+from subcog_hooks.memory.model import FILE, PENDING, now_ms
 from subcog_hooks.memory.store import Store
 
 SHOWN_LEFT_OUT = 10  # reasons
+LONGEST_LEFT_OUT = 300  # characters; a reason can name what a file says
 SHOWN_NEAR = 5  # memories that are nearly there already
 COMPARED = 500  # memories for which that is looked at: a second
 
@@ -34,7 +35,8 @@ def read(name: str, path: str | None, since: str | None) -> SourceReading:
         reading.rows = [row for row, dropped in zip(reading.rows, is_dropped, strict=True) if not dropped]
     elif name in waiting.settled_sources(waiting.KEEP_FROM):
         for _, row in reading.rows:
-            row.memory.status = "active" if row.memory.status == PENDING else row.memory.status
+            if row.memory.status == PENDING and row.memory.trust != FILE:  # nobody has said so of a repository's file
+                row.memory.status = "active"
     return reading
 
 
@@ -83,7 +85,7 @@ def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
     if waits:
         terminal.say(f"{waits} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them")
     for reason, count in reading.left_out.most_common(SHOWN_LEFT_OUT):
-        terminal.say(f"left out {count}, which {safe(reason)}")
+        terminal.say(f"left out {count}, which {safe(reason)[:LONGEST_LEFT_OUT]}")
     if len(reading.left_out) > SHOWN_LEFT_OUT:
         rest = sum(count for _, count in reading.left_out.most_common()[SHOWN_LEFT_OUT:])
         terminal.say(f"and {rest} more for other reasons")

@@ -1,0 +1,161 @@
+"""Stores and texts of other programs that are damaged, or made to do harm, through the installed executable."""
+
+import json
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import Machine, assert_one_line_error, linux, posix
+from tests.rival_stores import DATABASES, mcp_memory_service
+
+SHOP = "git@github.com:acme/shop.git"
+SOON_S = 20.0  # for a command of the terminal on a busy machine
+MEMORY = 1_000_000_000  # bytes of address space, for a command
+LONG_TEXT = 400_000_000  # bytes
+
+
+@pytest.fixture
+def shop(bare: Machine) -> Path:
+    """A repository."""
+    return bare.repository("shop", SHOP)
+
+
+def texts(machine: Machine, status: str = "all") -> list[str]:
+    """The memories of a status."""
+    done = machine.run("list", "--all-projects", "--status", status, "--jsonl", "-n", "1000")
+    return sorted(json.loads(line)["content"] for line in done.stdout.splitlines())
+
+
+ENDLESS = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, 'shop' AS project FROM n"
+SOURCES_OF_TABLES = {
+    "claude-mem": "observations",
+    "claude-mem-lite": "observations",
+    "mcp-memory-service": "memories",
+    "mempalace": "embedding_metadata",
+    "subcog": "memories",
+}
+
+
+@pytest.mark.parametrize("name", SOURCES_OF_TABLES)
+def test_a_view_that_never_ends_is_no_table(bare: Machine, shop: Path, name: str) -> None:
+    path = bare.root / "store.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"CREATE VIEW {SOURCES_OF_TABLES[name]} AS {ENDLESS}")
+    done = bare.run("import", "--from", name, str(path), cwd=shop)
+    assert_one_line_error(done, 2)
+    assert f"has no table {SOURCES_OF_TABLES[name]}" in done.stderr.decode()
+    assert done.seconds < SOON_S
+
+
+def test_a_view_beside_the_tables_is_not_asked(bare: Machine, shop: Path) -> None:
+    path = DATABASES["claude-mem"][1](bare.root)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE IF EXISTS memory_items")
+        database.execute(f"CREATE VIEW memory_items AS {ENDLESS}")
+    done = bare.run("import", "--from", "claude-mem", str(path), cwd=shop)
+    assert (done.code, done.seconds < SOON_S) == (0, True)
+    assert texts(bare)
+
+
+def bounded(machine: Machine, *arguments: str) -> list[str]:
+    """A command line that runs a command within MEMORY."""
+    program = (
+        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_AS, ({0}, {0})); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    return [sys.executable, "-c", program.format(MEMORY), machine.command, *arguments]
+
+
+@linux
+def test_a_text_that_would_fill_the_memory_is_left_out(bare: Machine) -> None:
+    path = mcp_memory_service(bare.root)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(
+            f"UPDATE memories SET content = CAST(zeroblob({LONG_TEXT}) AS TEXT) WHERE content LIKE 'Deploys run every Tuesday%'"
+        )
+        database.commit()
+    done = bare.start(bounded(bare, "import", "--from", "mcp-memory-service", str(path)))
+    assert done.code == 0, done.stderr
+    assert b"left out 1, which has a text of more than 4,000,000 bytes" in done.stderr
+    assert "Prices are stored in cents, never as floating point numbers." in texts(bare, "active")
+    assert not [text for text in texts(bare) if text.startswith("Deploys run")]
+
+
+@linux
+def test_many_texts_that_would_fill_the_memory_are_refused(bare: Machine) -> None:
+    path = bare.root / "store.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE memories (content TEXT, content_hash TEXT)")
+        database.executemany("INSERT INTO memories VALUES (?, ?)", (("x" * 3_900_000, f"h{number}") for number in range(100)))
+        database.commit()
+    done = bare.start(bounded(bare, "import", "--from", "mcp-memory-service", str(path)))
+    assert_one_line_error(done, 2)
+    assert b"has more than 2,000,000 rows or 200,000,000 bytes of text" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("found", "put"),
+    [(b"memory_type TEXT", b"memory_\xffype TEXT"), (b"CREATE TABLE memories", b"CREATE TABLE\xff\xfe\xfdmories")],
+)
+def test_a_damaged_name_is_one_line(bare: Machine, found: bytes, put: bytes) -> None:
+    path = mcp_memory_service(bare.root)
+    assert found in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(found, put))
+    bare.run("remember", "Prices are in cents.")
+    done = bare.run("import", "--from", "mcp-memory-service", str(path))
+    assert_one_line_error(done, 2)
+    assert b"store" in done.stderr or b"is damaged" in done.stderr
+    assert b"report it" not in done.stderr
+    assert texts(bare) == ["Prices are in cents."]
+
+
+@posix
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+def test_a_pipe_beside_a_database_is_not_waited_for(bare: Machine, ending: str) -> None:
+    path = mcp_memory_service(bare.root)
+    os.mkfifo(f"{path}{ending}")
+    done = bare.run("import", "--from", "mcp-memory-service", str(path))
+    assert_one_line_error(done, 2)
+    assert f"{ending} is no regular file; remove it" in done.stderr.decode()
+    assert done.seconds < SOON_S
+
+
+HUGE = {  # texts that would take minutes, or gigabytes
+    "aliases": "a: &a [x, x]\n"
+    + "".join(f"a{n}: &a{n} [*a{n - 1 or ''}, *a{n - 1 or ''}]\n" for n in range(1, 40))
+    + "bullets: []\n",
+    "merged": "a0: &a0 {x: y}\n"
+    + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 30))
+    + "bullets: []\n",
+    "base sixty": "bullets: 1" + ":59" * 1_000_000 + "\n",
+    "values": "bullets: [" + "a," * 1_900_000 + "]\n",
+    "repeated": "a: &a " + "x" * 2_000_000 + "\nbullets:\n" + "".join(f"- {{id: b{n}, content: *a}}\n" for n in range(1_000)),
+}
+
+
+@linux
+@pytest.mark.parametrize("case", HUGE)
+def test_a_playbook_that_grows_when_it_is_read_is_refused(bare: Machine, case: str) -> None:
+    (bare.root / "playbook.yaml").write_text(HUGE[case])
+    done = bare.start(bounded(bare, "import", "--from", "cass", str(bare.root / "playbook.yaml")))
+    assert_one_line_error(done, 2)
+    assert done.seconds < SOON_S
+    assert b"report it" not in done.stderr
+
+
+def test_a_file_of_nothing_but_backticks_is_read_in_time(bare: Machine) -> None:
+    folder = bare.root / "user" / ".claude"
+    (folder / "projects").mkdir(parents=True)
+    (folder / "CLAUDE.md").write_text("`" * 300_000 + "\n" + "```a\n" * 20_000)
+    done = bare.run("import", "--from", "claude", "--dry-run")
+    assert (done.code, done.seconds < SOON_S) == (0, True)
+
+
+def test_a_document_with_a_million_lines_is_left_out(bare: Machine, shop: Path) -> None:
+    (shop / "AGENTS.md").write_text("# a\n" * 200_000)
+    assert b"left out 1, which has more than 100,000 lines" in bare.run("import", "--from", "agents", cwd=shop).stderr
+    done = bare.run("import", "AGENTS.md", cwd=shop)
+    assert (done.code, b"has more than 100,000 lines; split it" in done.stderr) == (2, True)
