@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests.e2e.screen import OnTerminal
 NOT_RUN = "not run, because the repository names it: doctor tries this installation"
 PROMPT = "how do we log in?"
 PLUGIN = "subcog@subcog"
+ROUNDS, AT_ONCE = 4, 6  # of `init`
 SETTINGS = ("settings.json", "settings.local.json")
 
 
@@ -470,3 +472,24 @@ def test_isolated_interpreter_loads_nothing_that_a_variable_names(machine: Machi
     machine.environment["PYTHONPATH"] = str(planted_module.parent)
     assert ids_in(context_of(machine.start(command, machine.asking()))) == [ANSWER]
     assert not ran.exists()
+
+
+def test_several_at_once_write_the_same_settings(bare: Machine) -> None:
+    settings = users(bare) / "settings.json"
+    for _ in range(ROUNDS):
+        settings.unlink(missing_ok=True)
+        running = [
+            subprocess.Popen(
+                [bare.command, "init", "--no-skills"],
+                cwd=bare.folder,
+                env=bare.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+            for _ in range(AT_ONCE)
+        ]
+        said = [process.communicate()[1] for process in running]
+        assert [process.returncode for process in running] == [0] * AT_ONCE, said
+        assert {*json.loads(settings.read_text())["hooks"]} == {*EVENTS}
+        assert os.listdir(settings.parent) == [settings.name]
