@@ -1,11 +1,13 @@
 """An installation whose upgrade has stopped half-way: a module that is cut off, or is not there yet."""
 
-import os
+import json
 import shutil
+import sys
 import sysconfig
 from pathlib import Path
 
-import subcog_hooks.cli.claude_code.hook_entries as entries
+from subcog_hooks.cli.claude_code import hook_entries
+from tests.e2e.machine import Machine
 
 SITE = Path(sysconfig.get_path("purelib"))
 LARGE = ("*.onnx", "*.bin", "tokenizer.json", "*.tsv")  # none of which a hook that is broken comes to
@@ -26,12 +28,18 @@ def installation(folder: Path, module: str, *, is_missing: bool = False) -> Path
     return folder
 
 
-def registered(python: str, folder: Path) -> list[str]:
-    """The command that `init` writes for this installation, whose console script is as broken as the rest."""
+def registered(machine: Machine, folder: Path) -> list[str]:
+    """The command that `init` writes, for this installation; its console script is as broken as the rest."""
+    assert machine.run("init", "--no-skills").code == 0
+    settings = json.loads((machine.root / "user" / ".claude" / "settings.json").read_text(encoding="utf-8"))
+    (hook,) = settings["hooks"]["UserPromptSubmit"][0]["hooks"]
+    words = [hook["command"], *hook["args"]]
+    places = hook_entries.places_of(words)
+    assert places is not None
     script = folder.parent / "subcog"
-    script.write_text(f"#!{python}\nimport sys\nsys.path.insert(0, {str(folder)!r})\n{SCRIPT}")
-    os.chmod(script, 0o755)
-    return [*entries.isolated(python, str(folder), str(script)), "hook"]
+    script.write_text(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(folder)!r})\n{SCRIPT}", encoding="utf-8")
+    script.chmod(0o755)
+    return [word.replace(repr(places[0]), repr(str(folder))).replace(repr(places[1]), repr(str(script))) for word in words]
 
 
 SCRIPT = "from subcog_hooks.__main__ import main\nsys.exit(main())\n"  # as installers write it

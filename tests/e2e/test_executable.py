@@ -340,7 +340,7 @@ MODULES = ("__init__.py", "__main__.py", "wire.py", "hooks/runner.py", "hooks/us
 @pytest.mark.parametrize("module", MODULES)
 def test_a_half_written_upgrade_is_silent(machine: Machine, module: str, is_missing: bool) -> None:
     folder = half_written.installation(machine.root / "site", module, is_missing=is_missing)
-    done = machine.start(half_written.registered(sys.executable, folder), machine.asking())
+    done = machine.start(half_written.registered(machine, folder), machine.asking())
     assert_silent(done)
 
 
@@ -348,5 +348,5 @@ def test_a_half_written_upgrade_is_silent(machine: Machine, module: str, is_miss
 @pytest.mark.parametrize("module", ["wire.py", "hooks/runner.py", "hooks/user_prompt_submit.py"])
 def test_a_half_written_upgrade_is_in_the_log(machine: Machine, module: str) -> None:
     folder = half_written.installation(machine.root / "site", module)
-    machine.start(half_written.registered(sys.executable, folder), machine.asking())
+    machine.start(half_written.registered(machine, folder), machine.asking())
     assert "SyntaxError" in (machine.home / "log" / "hook.log").read_text()

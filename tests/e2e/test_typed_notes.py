@@ -1,7 +1,6 @@
 """A note that is typed as a prompt, through the installed executable: stored, and stopped; or a prompt like any other."""
 
 import json
-import sys
 
 import apsw
 import pytest
@@ -157,5 +156,5 @@ def test_a_note_for_which_there_is_no_home_is_stopped(attended: Machine) -> None
 @posix
 def test_a_note_to_a_broken_installation_is_stopped(attended: Machine) -> None:
     folder = half_written.installation(attended.root / "site", "hooks/note_storing.py")
-    done = attended.start(half_written.registered(sys.executable, folder), attended.asking(f"remember: {NOTE}"))
+    done = attended.start(half_written.registered(attended, folder), attended.asking(f"remember: {NOTE}"))
     assert "SyntaxError" in refusal_of(done)
