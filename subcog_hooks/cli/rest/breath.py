@@ -43,7 +43,7 @@ class Clock:
         time.sleep(seconds)
 
 
-class Patience:
+class BusyWait:
     """The seconds that the jobs of one process may still wait for a load to fall."""
 
     __slots__ = ("left_s",)
@@ -61,13 +61,13 @@ class Breath(Pace):
     __slots__ = (
         "_began",
         "_budget_s",
+        "_busy_wait",
         "_clock",
         "_home",
         "_is_wanted",
         "_look",
         "_looks_at",
         "_may_work_until",
-        "_patience",
         "_paused_s",
         "outcome",
         "why",
@@ -80,10 +80,10 @@ class Breath(Pace):
         is_wanted: "Callable[[], bool]" = lambda: True,
         look: "Callable[[], Seen] | None" = None,
         clock: Clock | None = None,
-        patience: Patience | None = None,
+        busy_wait: BusyWait | None = None,
     ) -> None:
         """budget_s: seconds of work, pauses left out; look: at the machine, None for whatever its battery and load are;
-        patience: shared with the other jobs, None for one of its own.
+        busy_wait: shared with the other jobs, None for one of its own.
         """
         self._home = home
         self._budget_s = budget_s
@@ -94,7 +94,7 @@ class Breath(Pace):
         self._looks_at = self._began  # the next time
         self._may_work_until = self._began  # on the clock of the ticks
         self._paused_s = 0.0
-        self._patience = patience or Patience()
+        self._busy_wait = busy_wait or BusyWait()
         self.outcome = DONE
         self.why = ""
 
@@ -144,11 +144,11 @@ class Breath(Pace):
                 return
             if seen.load <= MOST_LOAD * seen.cores or is_called_off():
                 break
-            if self._patience.left_s <= 0.0:
+            if self._busy_wait.left_s <= 0.0:
                 self._end(PUT_OFF, f"the load was {seen.load:.1f} by others, on {seen.cores} cores")
                 return
             self._clock.sleep(LOOK_EVERY_S)
-            self._patience.left_s -= LOOK_EVERY_S
+            self._busy_wait.left_s -= LOOK_EVERY_S
             self._paused_s += LOOK_EVERY_S
         self._looks_at = self._clock.ticks_s() + LOOK_EVERY_S
 
