@@ -83,7 +83,7 @@ def _remove_left(folder: str, name: str) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed. Return whether nobody else has it locked."""
+    """Take the lock of an open file, which lasts until it is closed. Return whether nobody else has it."""
     if sys.platform != "win32":
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
