@@ -15,8 +15,8 @@ from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.claude_code import client, registration
 from subcog_hooks.cli.decided import decisions
 from subcog_hooks.cli.rest import resting
-from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support import editor, session, trial_folders
+from subcog_hooks.cli.support.output import counted, safe, terminal
 from subcog_hooks.cli.upkeep import stale
 from subcog_hooks.control_characters import escape_controls
 from subcog_hooks.deadline import Deadline
@@ -118,6 +118,7 @@ def doctor(
     findings = Findings()
     home = session.home()
     _home(home, findings)
+    _left_texts(home, findings)
     store = _store(home, findings)
     if store is not None:
         with store:
@@ -162,6 +163,20 @@ def _home(home: Home, findings: Findings) -> None:
         if os.path.exists(path) and is_open_to_others(path):
             findings.note(f"{path} can be read by others; chmod go-rwx {path}")
     findings.good(f"home {home.root}")
+
+
+def _left_texts(home: Home, findings: Findings) -> None:
+    """Name the copies of memories that lie in the home beside the store, and remove those that killed trials have left."""
+    if removed := trial_folders.remove_left(home):
+        findings.note(f"{counted(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
+    for folder, is_at_work in trial_folders.find_folders(home).items():
+        if is_at_work:
+            findings.good(f"a trial is under way on a copy of the store, {folder}")
+        else:
+            findings.note(f"{folder} is a copy of the store that a killed trial has left, and cannot be removed; delete it")
+    if edits := editor.find_left(home):
+        texts = counted(len(edits), "memory is", "memories are")
+        findings.note(f"the texts of {texts} in {home.edits}: of edits under way, or that failed; delete those you do not need")
 
 
 def _store(home: Home, findings: Findings) -> Store | None:
