@@ -134,6 +134,7 @@ def doctor(
     _work_at_rest(home, settings, findings)
     has_llm = _llm(home, settings, findings)
     _llm_at_rest(home, settings, findings)
+    _left_processes(findings)
     _second_looks(home, settings, findings)
     command = _registration(findings)
     if trial:
@@ -439,6 +440,15 @@ def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> 
         senders += ", and by llm.enrich what you store,"
     typed = "; by llm.learn it is sent what you type in sessions" if settings[LLM_LEARNS] else ""
     findings.good(f"{who}; {senders} send it the texts of memories{typed}; {calls}")
+
+
+def _left_processes(findings: Findings) -> None:
+    """Name what a client that was asked as a model has started, and what has not ended with it."""
+    from subcog_hooks.cli.support.left_processes import find_left_processes  # psutil: 20 ms, for this alone
+
+    for process in find_left_processes():
+        what = f"process {process.number} ({safe(process.name)}) was started by a client that was asked as a model"
+        findings.note(f"{what}, and has outlived it; end it if it is of no use")
 
 
 def _second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:
