@@ -36,7 +36,8 @@ def main() -> None:
             from subcog_hooks.hooks import runner
 
             runner.main()
-        except BaseException:  # noqa: BLE001 - a broken installation must not cost the user a prompt
+        except BaseException as error:  # noqa: BLE001 - a broken installation must not cost the user a prompt
+            _note_broken(error)
             sys.exit(0)
     try:
         import gc
@@ -53,6 +54,17 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         sys.exit(130)
+
+
+def _note_broken(error: BaseException) -> None:
+    """Write to the log that the hook cannot be loaded, as far as such an installation is able to."""
+    try:
+        from subcog_hooks import log
+        from subcog_hooks.homes import find_home
+
+        log.write(find_home()[0], f"the hook cannot be loaded: {type(error).__name__}: {error}; install subcog again")
+    except BaseException:  # noqa: BLE001, S110 - there is nowhere left to report to
+        pass
 
 
 def _block_asked_for(words: "Sequence[str]") -> tuple[str, bool, bool] | None:

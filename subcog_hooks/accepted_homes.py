@@ -10,7 +10,7 @@ import sys
 
 from subcog_hooks import wire
 from subcog_hooks.errors import StoreError
-from subcog_hooks.paths import PRIVATE_FILE, make_private_folder
+from subcog_hooks.paths import make_private_folder
 
 RECORD = "homes.json"  # a JSON list of full paths
 MAX_RECORD = 64 * 1024  # bytes that are read
@@ -43,15 +43,12 @@ def remember_home(path: str) -> None:
     except (OSError, ValueError, RecursionError):
         known = []  # none yet, or nothing that could be used
     kept = [*known, os.path.realpath(path)][-MAX_HOMES:]
-    partial = f"{record}.{os.getpid()}"
     try:
-        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
-        with os.fdopen(os.open(partial, flags, PRIVATE_FILE), "w", encoding="ascii") as file:
-            file.write(wire.dumps(kept) + "\n")
-        os.replace(partial, record)
+        from subcog_hooks.whole_files import WholeFile  # the hook, which asks for the record, never writes it
+
+        with WholeFile(record) as whole:
+            whole.file.write(wire.dumps(kept) + "\n")
     except OSError as error:
-        if os.path.lexists(partial):
-            os.unlink(partial)
         raise StoreError(f"{record} can not be written: {error.strerror}", "check its permissions and the disk") from error
 
 

@@ -58,6 +58,16 @@ class Home:
         return os.path.join(self.root, "config.toml")
 
     @property
+    def trials(self) -> str:
+        """The folder of throw-away copies, on which changes are tried."""
+        return os.path.join(self.root, "trials")
+
+    @property
+    def edits(self) -> str:
+        """The folder of memories that are being edited."""
+        return os.path.join(self.root, "edits")
+
+    @property
     def models(self) -> str:
         return os.path.join(self.root, "models")
 

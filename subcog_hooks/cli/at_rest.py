@@ -6,7 +6,7 @@ from subcog_hooks import log
 from subcog_hooks.cli.rest import due, resting
 from subcog_hooks.cli.rest.breath import Breath
 from subcog_hooks.cli.rest.resting import Job
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import session, trial_folders
 from subcog_hooks.embed import background
 from subcog_hooks.errors import SubcogError
 from subcog_hooks.hooks.session_start import RESTING_COMMAND
@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
 def at_rest() -> None:
     """Work on what waits for a quiet moment; started by sessions that begin and commands that end, in the background."""
     home = session.home()
+    trial_folders.remove_left(home)
     try:
         resting.work(home, JOBS)
     except SubcogError as error:

@@ -1,6 +1,5 @@
 """`subcog edit`, `forget` and `supersede`: changing memories that are there."""
 
-from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -11,12 +10,12 @@ from subcog_hooks.cli.remember import expiry
 from subcog_hooks.cli.support import author, completion, conditions, embedding, ownership, session
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
+from subcog_hooks.cli.support.erasure import erase
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.memory import questions, sync
+from subcog_hooks.memory import questions
 from subcog_hooks.memory.model import AGENT, PENDING, STATUSES, Memory, now_ms
 from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.redaction.redact import describe
 from subcog_hooks.sharing.schema import KEPT_OWN, LOST
 
@@ -228,12 +227,7 @@ def forget(
             sharing.erase(memories)  # first there: what can not be reached stays here, so that it can be erased again
         memories += kept
         if purge or everywhere:
-            store.purge([memory.id for memory in memories])
-            with ExitStack() as then:  # from the last to the first, each whatever becomes of the others
-                then.callback(store.overwrite_log)
-                then.callback(VectorStore.purge, session.home(), [memory.seq for memory in memories])
-                then.callback(session.follow, store)
-                sync.rebuild(session.home(), store, keep_predecessor=False)  # the old index still has the words
+            erase(store, memories)
         else:
             store.modify(
                 [memory.id for memory in memories], lambda memory: memory.replaced(status="deleted", updated_at=now_ms())

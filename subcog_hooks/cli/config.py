@@ -14,12 +14,12 @@ from subcog_hooks.embed import models
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.llm import providers
-from subcog_hooks.paths import create_private_file
 from subcog_hooks.settings import files, loading
 from subcog_hooks.settings.keys import KEYS, LEARN, PRESETS, Key, Value
 from subcog_hooks.state import decision_log, kept_texts, silent_calls
 from subcog_hooks.state.connection import delete_damaged
 from subcog_hooks.state.decision import SPOKE
+from subcog_hooks.whole_files import WholeFile
 
 NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
@@ -220,15 +220,8 @@ def _document(file: str) -> tomlkit.TOMLDocument:
 
 def _write(file: str, text: str) -> None:
     target = os.path.realpath(file)  # a link into somebody's dotfiles stays a link
-    partial = f"{target}.partial"
     try:
-        if os.path.exists(partial):
-            os.unlink(partial)
-        create_private_file(partial)
-        with open(partial, "w", encoding="utf-8", newline="\n") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(partial, target)
+        with WholeFile(target) as whole:
+            whole.file.write(text)
     except OSError as error:
         raise ConfigError(f"{file} can not be written: {error.strerror}", "check its permissions and the disk") from error

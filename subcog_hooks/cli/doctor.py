@@ -15,8 +15,8 @@ from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.claude_code import client, registration
 from subcog_hooks.cli.decided import decisions
 from subcog_hooks.cli.rest import resting
-from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support import editor, session, trial_folders
+from subcog_hooks.cli.support.output import counted, safe, terminal
 from subcog_hooks.cli.upkeep import stale
 from subcog_hooks.control_characters import escape_controls
 from subcog_hooks.deadline import Deadline
@@ -118,6 +118,7 @@ def doctor(
     findings = Findings()
     home = session.home()
     _home(home, findings)
+    _left_texts(home, findings)
     store = _store(home, findings)
     if store is not None:
         with store:
@@ -133,6 +134,7 @@ def doctor(
     _work_at_rest(home, settings, findings)
     has_llm = _llm(home, settings, findings)
     _llm_at_rest(home, settings, findings)
+    _left_processes(findings)
     _second_looks(home, settings, findings)
     command = _registration(findings)
     if trial:
@@ -162,6 +164,20 @@ def _home(home: Home, findings: Findings) -> None:
         if os.path.exists(path) and is_open_to_others(path):
             findings.note(f"{path} can be read by others; chmod go-rwx {path}")
     findings.good(f"home {home.root}")
+
+
+def _left_texts(home: Home, findings: Findings) -> None:
+    """Name the copies of memories that lie in the home beside the store, and remove those that killed trials have left."""
+    if removed := trial_folders.remove_left(home):
+        findings.note(f"{counted(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
+    for folder, is_at_work in trial_folders.find_folders(home).items():
+        if is_at_work:
+            findings.good(f"a trial is under way on a copy of the store, {folder}")
+        else:
+            findings.note(f"{folder} is a copy of the store that a killed trial has left, and cannot be removed; delete it")
+    if edits := editor.find_left(home):
+        texts = counted(len(edits), "memory is", "memories are")
+        findings.note(f"the texts of {texts} in {home.edits}: of edits under way, or that failed; delete those you do not need")
 
 
 def _store(home: Home, findings: Findings) -> Store | None:
@@ -424,6 +440,15 @@ def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> 
         senders += ", and by llm.enrich what you store,"
     typed = "; by llm.learn it is sent what you type in sessions" if settings[LLM_LEARNS] else ""
     findings.good(f"{who}; {senders} send it the texts of memories{typed}; {calls}")
+
+
+def _left_processes(findings: Findings) -> None:
+    """Name what a client that was asked as a model has started, and what has not ended with it."""
+    from subcog_hooks.cli.support.left_processes import find_left_processes  # psutil: 20 ms, for this alone
+
+    for process in find_left_processes():
+        what = f"process {process.number} ({safe(process.name)}) was started by a client that was asked as a model"
+        findings.note(f"{what}, and has outlived it; end it if it is of no use")
 
 
 def _second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:

@@ -17,6 +17,7 @@ from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import PENDING, STATUSES, USER, Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.redaction.redact import describe
+from subcog_hooks.whole_files import WholeFile
 
 SHOWN_PROBLEMS = 20
 SHOWN_OWNERS = 3
@@ -308,21 +309,11 @@ def _write(file: str, memories: Iterator[Memory], source: _Source) -> int:
     if os.path.exists(file) and not os.path.isfile(file):
         with open(file, "w", encoding="utf-8", newline="\n") as out:
             return _write_lines(out, memories)
-    target = os.path.realpath(file)
-    partial = f"{target}.partial"
-    try:
-        with open(partial, "w", encoding="utf-8", newline="\n", opener=_private) as out:
-            count = _write_lines(out, memories)
-            out.flush()
-            os.fsync(out.fileno())
-        if source.is_damaged and os.path.exists(target):
-            target = f"{target}.salvaged"
-            terminal.complain(f"subcog: {file} is left as it was; what could be read is in {target}")
-        os.replace(partial, target)
-    except BaseException:
-        if os.path.exists(partial):
-            os.unlink(partial)
-        raise
+    with WholeFile(os.path.realpath(file)) as whole:
+        count = _write_lines(whole.file, memories)
+        if source.is_damaged and os.path.exists(whole.target):
+            whole.target += ".salvaged"
+            terminal.complain(f"subcog: {file} is left as it was; what could be read is in {whole.target}")
     return count
 
 
@@ -332,10 +323,6 @@ def _write_lines(out: TextIO, memories: Iterator[Memory]) -> int:
         out.write(jsonl.dump(memory) + "\n")
         count += 1
     return count
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def reindex() -> None:

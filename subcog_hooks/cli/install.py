@@ -14,8 +14,8 @@ from subcog_hooks.cli.support.output import counted, terminal, visible
 from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
-from subcog_hooks.paths import PRIVATE_FILE
 from subcog_hooks.settings.keys import COUNTED_AT_REST, KEYS, LEARNED_AT_REST, NOT_LEARNED, NOTES_SETTING, SESSIONS_SETTING
+from subcog_hooks.whole_files import WholeFile
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
 
@@ -286,19 +286,12 @@ def _ask_for_sessions() -> None:
 
 def _write(path: str, text: str) -> None:
     target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
-    partial = f"{target}.subcog"
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        if os.path.lexists(partial):
-            os.unlink(partial)
-        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE)  # settings may hold keys
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(target):
-            shutil.copymode(target, partial)
-        os.replace(partial, target)
+        with WholeFile(target) as whole:
+            whole.file.write(text)
+            if os.path.exists(target):
+                shutil.copymode(target, whole.path)
     except OSError as error:
         raise ConfigError(f"{path} can not be written: {error.strerror}", "check its permissions and the disk") from error
 

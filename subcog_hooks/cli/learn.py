@@ -1,7 +1,6 @@
 """`subcog learn`: what you typed in sessions becomes memories that wait for your word."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -12,14 +11,13 @@ from subcog_hooks.capture.sessions.fixes import FixProposal
 from subcog_hooks.capture.sessions.proposals import Proposal, WrittenProposal, is_from_session
 from subcog_hooks.capture.sessions.storing import LearningOptions
 from subcog_hooks.cli.support import author, embedding, progress, session
+from subcog_hooks.cli.support.erasure import erase
 from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, safe, terminal
 from subcog_hooks.cli.transcripts import asking, learning
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.memory import sync
 from subcog_hooks.memory.model import STATUSES
-from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.settings.keys import LLM_LEARNS
 from subcog_hooks.state import learnable, learned
 from subcog_hooks.state.connection import State
@@ -158,10 +156,5 @@ def _forget(*, is_sure: bool) -> None:
         if not gone:
             terminal.say("nothing came from sessions")
             raise typer.Exit(EXIT_NOTHING_FOUND)
-        store.purge([memory.id for memory in gone])
-        with ExitStack() as then:  # from the last to the first, each whatever becomes of the others
-            then.callback(store.overwrite_log)
-            then.callback(VectorStore.purge, home, [memory.seq for memory in gone])
-            then.callback(session.follow, store)
-            sync.rebuild(home, store, keep_predecessor=False)  # the old index still has the words
+        erase(store, gone)
     terminal.say(f"erased {counted(len(gone), 'memory', 'memories')} that came from sessions")

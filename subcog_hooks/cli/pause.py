@@ -31,13 +31,13 @@ def pause(
 
     Example: subcog pause 2h
     """
-    until = None
+    length_ms = None
     if length is not None:
         match = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", length)
         if not match:
             raise UsageError(f"{length!r} is no length of time", "for instance 30m, 2h or 1d")
-        until = now_ms() + int(match[1]) * _UNITS[match[2]]
-    pauses.begin(_state(), until)
+        length_ms = int(match[1]) * _UNITS[match[2]]
+    pauses.begin(_state(), now_ms(), length_ms)
     terminal.say(f"paused for {length}" if length else "paused; `subcog resume` ends it")
 
 

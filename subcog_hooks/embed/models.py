@@ -166,10 +166,11 @@ def size_of(space: Space) -> int:
 
 def remove(home: "Home", space: Space) -> None:
     """Delete a pulled model, not its vectors; of a link to a folder the link. Raises ModelError."""
-    aside = os.path.join(home.models, f"{PARTIAL}removed-{space.name}")
+    import tempfile  # rarely, and every search loads this module
+
     try:
-        delete(aside)
-        os.rename(space.folder, aside)  # whoever looks sees all of it or nothing
+        aside = tempfile.mkdtemp(prefix=PARTIAL, dir=home.models)
+        os.rename(space.folder, os.path.join(aside, "removed"))  # whoever looks sees all of it or nothing
         delete(aside)
     except OSError as error:
         raise ModelError(f"{space.folder} can not be removed: {error.strerror}", "another process may be using it") from error

@@ -27,7 +27,8 @@ BUDGETS_MS = {
     "PreCompact": (50.0, 500.0),
     "SessionEnd": (50.0, 500.0),
 }
-SHORTEST_MS, LONGEST_MS = 500.0, 1_000.0  # of the latter
+LONGEST_MS = 1_000.0  # of the latter
+READING_MS = 250.0  # the payload has as long to be read where the process is as old before it has begun
 NOTE_MS = 3_000.0  # of a note that is typed as a prompt: the person waits for it, and the client for 5 seconds
 MAX_CUT_OFFS = 64 * 1024  # bytes of their file
 STARTUP_MS = 25.0  # what the interpreter has used of it before the clock here starts, where that can not be read
@@ -53,32 +54,57 @@ _home: "list[Home]" = []  # the one home, once the payload has said where we are
 class Output:
     """The one output that an event may write; a write that has begun is let finish by the watchdog.
 
-    event: the client's name of it, "" until it is known; work_ms: when the process ends at the latest, once that is known.
+    event: the client's name of it, "" until it is known; end_ms: the age at which the watchdog ends the process.
     """
 
-    __slots__ = ("_writing", "_written", "event", "work_ms")
+    __slots__ = ("_changed", "_in_any_case", "_writing", "_written", "end_ms", "event")
 
-    def __init__(self) -> None:
+    def __init__(self, end_ms: float) -> None:
         self.event = ""
-        self.work_ms = LONGEST_MS
+        self.end_ms = end_ms
+        self._in_any_case = b""
         self._writing = _thread.allocate_lock()
         self._written = _thread.allocate_lock()
         self._written.acquire()
+        self._changed = _thread.allocate_lock()
+        self._changed.acquire()
 
     def write(self, output: bytes) -> None:
         """Write the output. Raises OSError when nobody reads it, or when the deadline has passed."""
         if not self._writing.acquire(blocking=False):
             raise TimeoutError("the deadline has passed")
-        while output:
-            output = output[os.write(1, output) :]
+        _write(output)
         self._written.release()
+
+    def prepare(self, output: bytes) -> None:
+        """Set the output for a process that ends before it has written any, b"" for none."""
+        self._in_any_case = output
+
+    def end_at(self, age_ms: float) -> None:
+        """Let the watchdog end the process at another age."""
+        self.end_ms = age_ms
+        if self._changed.locked():
+            self._changed.release()
+
+    def wait_for_end(self, life: Deadline) -> None:
+        """Wait, for the watchdog, until the process is to end."""
+        while (left_ms := self.end_ms - life.spent_ms()) > 0.0:
+            self._changed.acquire(timeout=left_ms / 1000.0)
 
     def wait_until_written(self, seconds: float) -> None:
         self._written.acquire(timeout=seconds)
 
     def give_up(self) -> bool:
-        """Give the output up, for the watchdog. Return whether nothing has been written, and nothing will be."""
-        return self._writing.acquire(blocking=False)
+        """Write what was prepared, unless an output has begun. Return whether none had. Raises OSError."""
+        if not self._writing.acquire(blocking=False):
+            return False
+        _write(self._in_any_case)
+        return True
+
+
+def _write(output: bytes) -> None:
+    while output:
+        output = output[os.write(1, output) :]
 
 
 def main() -> None:
@@ -93,9 +119,14 @@ def main() -> None:
 
             second_look.main()
             return
-        output = Output()
-        _thread.start_new_thread(_watch, (output, _age_ms()))
-        _run(output)
+        age_ms = _age_ms()
+        output = Output(max(LONGEST_MS, age_ms + READING_MS))
+        _thread.start_new_thread(_watch, (output, age_ms))
+        try:
+            _run(output)
+        except BaseException:
+            output.give_up()
+            raise
     except BaseException as error:  # noqa: BLE001 - a hook can not hurt: not by an interrupt or a full memory either
         _report(error)
     finally:
@@ -114,20 +145,14 @@ def _age_ms() -> float:
 
 def _watch(output: Output, age_ms: float) -> None:
     """End the process when its time is over, unless it is writing just then. What is cut off leaves a trace."""
-    clock = _thread.allocate_lock()
-    clock.acquire()
-    life = Deadline(LONGEST_MS, age_ms)
-    for end_ms in (SHORTEST_MS, LONGEST_MS, NOTE_MS):
-        clock.acquire(timeout=max(0.0, end_ms - life.spent_ms()) / 1000.0)
-        if output.event and output.work_ms <= end_ms:
-            break
-        if not output.event and end_ms >= LONGEST_MS:
-            break
-    if not output.give_up():
-        output.wait_until_written(_WRITE_GRACE_S)
-    elif output.event:  # else the client has not said what it wants
-        _note_cut_off(output.event)
-    os._exit(0)
+    output.wait_for_end(Deadline(LONGEST_MS, age_ms))
+    try:
+        if not output.give_up():
+            output.wait_until_written(_WRITE_GRACE_S)
+        elif output.event:  # else the client has not said what it wants
+            _note_cut_off(output.event)
+    finally:
+        os._exit(0)
 
 
 def _may_be_note(prompt: object) -> bool:
@@ -170,18 +195,18 @@ def _run(output: Output) -> None:
     home.ask_for_quiet()
     wait_ms, work_ms = BUDGETS_MS[event]
     deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
-    output.work_ms = work_ms
     output.event = event
+    may_be_note = event == "UserPromptSubmit" and _may_be_note(payload.get("prompt"))
+    output.end_at(max(NOTE_MS, age_ms + LONGEST_MS) if may_be_note else work_ms)  # one that comes late is answered, too
     if ignored:
         _log(ignored)
     if event == "UserPromptSubmit":
-        if _may_be_note(payload.get("prompt")):
+        if may_be_note:
             from subcog_hooks.hooks import typed_note  # as rare as it is
 
-            output.work_ms = NOTE_MS
-            if typed_note.respond(payload, home, output.write, _log):
+            if typed_note.respond(payload, home, output.write, output.prepare, _log):
                 return
-            output.work_ms = work_ms
+            output.end_at(work_ms)
         from subcog_hooks.hooks import user_prompt_submit  # the other events need none of what it loads
 
         user_prompt_submit.respond(payload, home, output.write, deadline)

@@ -1,24 +1,15 @@
 """A note that the person types as a prompt: `remember: …` is stored, and goes no further. It costs no turn of the model.
 
-Whatever is not certainly one, and what could not be stored, goes on as a prompt.
+Whatever is not certainly one goes on as a prompt. One that can not be stored is stopped as well, and the person is told why.
 """
 
 import os
 
 from subcog_hooks import wire
-from subcog_hooks.capture.compose import cleaned
-from subcog_hooks.capture.duplicates import near_duplicates
-from subcog_hooks.embed import spaces
-from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.errors import StoreError, SubcogError
 from subcog_hooks.hooks.payload import PROMPT_EVENT, text_of
-from subcog_hooks.hooks.sanitise import cut, one_line
-from subcog_hooks.memory import project, sync
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import IdMaker, Memory, now_ms
-from subcog_hooks.memory.store import Store, audience_of
-from subcog_hooks.redaction.leaks import mask
-from subcog_hooks.redaction.redact import describe
+from subcog_hooks.memory import project
+from subcog_hooks.memory.model import now_ms
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.keys import BY_HASH, BY_REMEMBER
 from subcog_hooks.state import pause
@@ -38,11 +29,8 @@ FOR_WHOM, AGENT = "AI_AGENT", "_agent"
 SETTING = "capture.typed"
 REMEMBER, HASH = "remember:", "# "
 MAX_TYPED = 500  # characters of such a prompt
-MAX_NEAR_SHOWN = 2  # memories that are nearly the same
-MAX_INDEXED_ANEW = 1_000  # memories of which a missing index is made while the person waits
-SHOWN_UNITS = 160  # of each, in UTF-16 units
-CLEARING = "if your line stands below again: Ctrl-U clears it"  # as 2.1.329 has it, and 2.1.197 not
-STORE_WAIT_MS = 1_000.0  # for another process that writes
+PAUSE_WAIT_MS = 1_000.0  # for another process that writes
+TOO_BUSY = "this machine was too busy; send it once more"
 
 
 def note_of(prompt: str, setting: str) -> str:
@@ -64,41 +52,54 @@ def note_of(prompt: str, setting: str) -> str:
     return ""
 
 
-def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", log: "Callable[[str], None]") -> bool:
-    """Store what the prompt wants remembered, and stop it. Return whether that was done; else the prompt goes on."""
+def respond(
+    payload: dict[str, object],
+    home: "Home",
+    write: "Callable[[bytes], None]",
+    prepare: "Callable[[bytes], None]",
+    log: "Callable[[str], None]",
+) -> bool:
+    """Store the note that a prompt is, and stop the prompt. Return whether it is one; else it goes on.
+
+    prepare: sets what is written where the process is ended before.
+    """
+    prompt = text_of(payload, "prompt")
     if not _is_attended() or payload.get("agent_id"):
         return False
+    if note_of(prompt, BY_REMEMBER):
+        prepare(_not_stored(TOO_BUSY))  # also while the settings are being read
     folder = text_of(payload, "cwd")
     here = project.find(folder) if os.path.isabs(folder) else None
     settings = loading.load(home, here.root if here else None)
-    text = note_of(text_of(payload, "prompt"), str(settings[SETTING]))
+    text = note_of(prompt, str(settings[SETTING]))
     if not text or _is_paused(home):
+        prepare(b"")
         return False
+    prepare(_not_stored(TOO_BUSY))
     try:
-        told = _store(text, here.identity if here else None, home)
-    except SubcogError as error:
-        log(f"a typed note was not stored, and went on as a prompt: {error}")
-        return False
-    _answer(told, write)
-    _follow(home, log)
+        from subcog_hooks.hooks import note_storing  # once it is surely a note
+
+        message = note_storing.store_note(text, here.identity if here else None, home, lambda said: prepare(_stored(said)))
+    except Exception as error:  # noqa: BLE001 - whatever it was, the person learns that nothing is kept
+        why = str(error) if isinstance(error, SubcogError) else f"{type(error).__name__}: {error}"
+        log(f"a typed note was not stored: {why}")
+        write(_not_stored(why))
+        return True
+    prepare(_stored(message))
+    write(_stored(message))
+    note_storing.follow(home, log)
     return True
 
 
-def _answer(told: str, write: "Callable[[bytes], None]") -> None:
-    hidden: Json = {"hookEventName": PROMPT_EVENT, "suppressOriginalPrompt": True}  # what was typed need not be read again
-    write(wire.dumps({"decision": "block", "reason": told, "hookSpecificOutput": hidden}).encode())
+def _stored(message: str) -> bytes:
+    """Return the answer that stops a prompt whose note is kept: it need not be read again."""
+    hidden: Json = {"hookEventName": PROMPT_EVENT, "suppressOriginalPrompt": True}
+    return wire.dumps({"decision": "block", "reason": message, "hookSpecificOutput": hidden}).encode()
 
 
-def _follow(home: "Home", log: "Callable[[str], None]") -> None:
-    """Bring index and vectors up to date, as far as there is time. The note is safe, and the person has been told."""
-    try:
-        with Store.reader(home, STORE_WAIT_MS) as store:
-            if sum(store.counts().values()) > MAX_INDEXED_ANEW:
-                LexicalIndex.open(home)  # raises where all of it would have to be made anew
-            sync.catch_up(home, store)
-            spaces.open_following(home, store, PACKAGED).close()
-    except Exception as error:  # noqa: BLE001 - the next command does it
-        log(f"index or vectors will follow a typed note with the next command: {error}")
+def _not_stored(why: str) -> bytes:
+    """Return the answer that stops a prompt whose note is not kept: the person sees it again, and can send it once more."""
+    return wire.dumps({"decision": "block", "reason": f"subcog: not stored, because {why}"}).encode()
 
 
 def _is_attended() -> bool:
@@ -112,65 +113,10 @@ def _is_paused(home: "Home") -> bool:
     if not os.path.exists(home.state_db):
         return False
     try:
-        state = State.open(home, STORE_WAIT_MS)
+        state = State.open(home, PAUSE_WAIT_MS)
     except StoreError:
         return False
     try:
         return pause.is_on(state, now_ms())
     finally:
         state.close()
-
-
-def _store(text: str, owner: str | None, home: "Home") -> str:
-    """Store a note of the person; return what the person is told. Raises StoreError, InvalidMemory."""
-    now = now_ms()
-    memory, removed = cleaned(
-        Memory(
-            id=IdMaker().new(),
-            content=text,
-            scope="project" if owner else "user",
-            project=owner,
-            created_at=now,
-            updated_at=now,
-        )
-    )
-    if os.path.exists(home.memories_db):
-        with Store.reader(home, STORE_WAIT_MS) as store:
-            if not store.is_current():  # to migrate it takes longer than a prompt waits
-                raise StoreError("the store is of an earlier version", "any command of subcog migrates it")
-    with Store.writer(home, STORE_WAIT_MS) as store:
-        for same in store.by_hash(memory.content_hash):
-            if audience_of(same.scope, same.project) == audience_of(memory.scope, memory.project) and same.is_live(now):
-                return f"subcog: already remembered as {same.id}\n{CLEARING}"
-        likenesses = _likenesses(memory, home, store)  # not after it is stored: then the answer is all that counts
-        store.add([memory])
-    return "\n".join(_told(memory, describe(removed), likenesses))
-
-
-def _likenesses(memory: Memory, home: "Home", store: Store) -> list[str]:
-    """Return what is nearly the same, or says the opposite, in lines; of what the index knows by now."""
-    try:
-        similar = near_duplicates(memory, LexicalIndex.open(home), store)[:MAX_NEAR_SHOWN]
-    except Exception:  # noqa: BLE001 - an index that is missing or damaged keeps no note away
-        return []
-    lines = [f"{near.likeness}: {near.memory.id} {_shown(near.memory.content)}" for near in similar]
-    if similar:
-        lines.append(f"if it takes the place of that: subcog supersede {similar[0].memory.id} {memory.id}")
-    return lines
-
-
-def _shown(text: str) -> str:
-    return cut(one_line(mask(text)), SHOWN_UNITS)
-
-
-def _told(memory: Memory, removed: str, likenesses: list[str]) -> list[str]:
-    owner = one_line(memory.project) if memory.project else "all your projects"
-    kept = f"subcog: remembered as {memory.id} in {memory.namespace} of {owner}; it comes when a prompt is about it"
-    return [
-        kept,
-        f"  {_shown(memory.content)}",
-        *filter(None, (removed,)),
-        *likenesses,
-        f"to undo: subcog forget {memory.id}",
-        CLEARING,
-    ]

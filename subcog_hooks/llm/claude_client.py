@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from subcog_hooks import child_environment
 from subcog_hooks.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
-from subcog_hooks.llm.lifeline import NOT_RUN, Lifeline
+from subcog_hooks.llm.lifeline import ENDING_S, NOT_RUN, Lifeline
 from subcog_hooks.llm.question import Question
 from subcog_hooks.paths import Home
 
@@ -23,6 +23,8 @@ PROGRAM = "claude"
 CLAUDE_MODEL = "haiku"
 MAX_ANSWER = 4_000_000  # bytes of what it prints: an answer has some thousand
 MAX_COMPLAINT = 4_000  # bytes that are looked at
+PIECE = 65_536  # bytes that are read at once
+READING_S = 1.0  # for what it has printed to be read, once it has ended
 FLAGS = (
     *("-p", "--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence"),
     *("--output-format", "json"),
@@ -81,47 +83,57 @@ def _run(words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, 
             )
         except OSError as error:
             raise ProviderGone(f"Claude Code can not be run: {error.strerror}") from error
-        printed, code, is_late = _read_until_end(process, seconds)
+        printed, code, is_late = _read_until_end(process, lifeline, seconds)
     if code == NOT_RUN and not printed and not is_late:
         raise ProviderGone("Claude Code can not be run")
     return printed, code, is_late
 
 
-def _read_until_end(process: "subprocess.Popen[bytes]", seconds: float) -> tuple[bytes, int, bool]:
-    """Return what the client prints until it ends, or is ended for being late."""
-    late = threading.Event()
+def _read_until_end(process: "subprocess.Popen[bytes]", lifeline: Lifeline, seconds: float) -> tuple[bytes, int, bool]:
+    """Return what the client prints until it ends, or is ended for being late.
 
-    def end() -> None:
-        late.set()
-        _kill(process)
-
-    clock = threading.Timer(seconds, end)
-    clock.start()
+    It is not read further, even if something that it has started keeps its output open.
+    """
+    printed = bytearray()
+    reader = threading.Thread(target=_read_into, args=(printed, process, lifeline), daemon=True)
+    reader.start()
+    is_late = False
     try:
-        assert process.stdout is not None
-        printed = process.stdout.read(MAX_ANSWER + 1)
-        if len(printed) > MAX_ANSWER:
-            _kill(process)
-        code = process.wait()
-    except BaseException:
-        _kill(process)
-        raise
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        is_late = True
     finally:
-        clock.cancel()
-        if process.stdout:
-            process.stdout.close()
-    return printed, code, late.is_set()
+        code = _end(process, lifeline)
+        reader.join(READING_S)
+    if process.stdout and not reader.is_alive():
+        process.stdout.close()
+    return bytes(printed), code, is_late
 
 
-def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """End the client with all that it has started."""
+def _read_into(printed: bytearray, process: "subprocess.Popen[bytes]", lifeline: Lifeline) -> None:
+    """Read what the client prints; end it where that is too much."""
+    assert process.stdout is not None
+    while len(printed) <= MAX_ANSWER and (piece := os.read(process.stdout.fileno(), PIECE)):
+        printed += piece
+    if len(printed) > MAX_ANSWER:
+        lifeline.cut()
+
+
+def _end(process: "subprocess.Popen[bytes]", lifeline: Lifeline) -> int:
+    """End the client with all that it has started, unless it has ended. Return its exit code."""
+    lifeline.cut()
     if sys.platform == "win32":
         process.kill()
-        return
+        return process.wait()
+    try:
+        process.wait(2 * ENDING_S)
+    except subprocess.TimeoutExpired:
+        pass
     try:
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # it has ended by itself
+    except (ProcessLookupError, PermissionError):
+        pass  # nothing is left; macOS says the latter of what is over
+    return process.wait()
 
 
 def _result_in(printed: bytes) -> Any:

@@ -5,9 +5,9 @@ import os
 from subcog_hooks.control_characters import to_json
 from subcog_hooks.errors import InvalidMemory, UsageError
 from subcog_hooks.memory.model import TEAM, team_source
-from subcog_hooks.paths import PRIVATE_FILE
 from subcog_hooks.sharing import documents
 from subcog_hooks.sharing.schema import LOST
+from subcog_hooks.whole_files import WholeFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,22 +44,13 @@ def export(connection: "Connection", file: str, write: "Callable[[str], None]") 
         return count
     if not os.path.basename(file) or os.path.isdir(file):
         raise UsageError(f"{file!r} names no file", "name the file to write, or - for standard output")
-    partial = f"{os.path.realpath(file)}.partial"
     try:
-        with open(
-            partial, "w", encoding="utf-8", newline="\n", opener=lambda path, flags: os.open(path, flags, PRIVATE_FILE)
-        ) as out:
+        with WholeFile(os.path.realpath(file)) as whole:
             for line in _lines(connection):
-                out.write(line)
+                whole.file.write(line)
                 count += 1
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(partial, os.path.realpath(file))
     except OSError as error:
         raise UsageError(f"{file} can not be written: {error.strerror}", "check the folder and the disk") from error
-    finally:
-        if os.path.exists(partial):
-            os.unlink(partial)
     return count
 
 

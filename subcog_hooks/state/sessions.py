@@ -84,8 +84,12 @@ def find(state: "State", session: str) -> Session | None:
 
 
 def days_since_last(state: "State", session: str, project: str, now_ms: int) -> float | None:
-    """Return the days since another session of this project was heard of, 0 by a clock set back; None when there was none."""
-    rows = state.run("SELECT max(last_at) FROM sessions WHERE project = ? AND session <> ?", (project, session))
+    """Return the days since another session of this project was heard of; None when there was none.
+
+    A session that is more than a day to come was noted by a clock that was ahead, and does not count.
+    """
+    sql = "SELECT max(last_at) FROM sessions WHERE project = ? AND session <> ? AND last_at <= ?"
+    rows = state.run(sql, (project, session, now_ms + _DAY_MS))
     last_at = rows[0][0]
     return None if last_at is None else max(0.0, (now_ms - int(last_at)) / _DAY_MS)
 

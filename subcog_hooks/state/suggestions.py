@@ -112,9 +112,9 @@ def _suggestion(row: tuple[object, ...]) -> Suggestion:
 
 def is_teaching_due(state: "State", now_ms: int) -> bool:
     """Return whether memories may be taught, since that was last begun a while ago, and there is something to go through."""
-    looks = "SELECT 1 FROM flags WHERE name = 'looked again' AND until > ?"
+    looks = "SELECT 1 FROM flags WHERE name = 'looked again' AND until BETWEEN ? AND ?"
     sql = f"SELECT 1 WHERE EXISTS ({looks}) OR EXISTS (SELECT 1 FROM suggestions WHERE decision <> '')"  # noqa: S608 - constants
-    return not _is_recent(state, now_ms) and bool(state.run(sql, (now_ms,)))
+    return not _is_recent(state, now_ms) and bool(state.run(sql, (now_ms, now_ms + LOOK_TEACHES_MS)))
 
 
 def has_taught(state: "State") -> bool:

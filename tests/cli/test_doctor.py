@@ -212,7 +212,7 @@ def test_the_settings_file_is_the_users_alone(subcog: Run, home: Home) -> None:
 
 def test_a_pause_begins_and_ends(subcog: Run, home: Home) -> None:
     assert subcog("pause", "2h").code == 0
-    assert pause.is_on(State.open(home, 100), 0)
+    assert pause.is_on(State.open(home, 100), now_ms())
     assert subcog("resume").code == 0
     assert subcog("resume").code == 1
     assert subcog("pause").code == 0

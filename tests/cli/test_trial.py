@@ -3,24 +3,13 @@
 import os
 import threading
 import time
-from pathlib import Path
-
-import pytest
 
 from subcog_hooks.cli.decided import trial
+from subcog_hooks.paths import Home
 from tests.cli.conftest import Run
 
 
-@pytest.fixture
-def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where copies are made."""
-    folder = tmp_path / "copies"
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    return folder
-
-
-def test_a_copy_is_removed_though_its_index_still_writes(copies: Path, subcog: Run) -> None:
+def test_a_copy_is_removed_though_its_index_still_writes(home: Home, subcog: Run) -> None:
     subcog("remember", "Prices are kept in cents.")
 
     def write(folder: str) -> None:
@@ -38,4 +27,4 @@ def test_a_copy_is_removed_though_its_index_still_writes(copies: Path, subcog: R
         writer.start()
         time.sleep(0.1)  # there is much to remove by now, and there will be more
     writer.join()
-    assert list(copies.iterdir()) == []
+    assert os.listdir(home.trials) == ["making.lock"]

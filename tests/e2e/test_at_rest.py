@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -66,6 +67,25 @@ def test_what_has_not_changed_is_not_read_again(bare: Machine, noted: Path) -> N
     bare.run("at-rest")
     assert b"Claude Code's notes: nothing new" in bare.run("doctor").stdout
     assert set(rows(bare)) == {OLD, "Ropes are replaced every spring."}
+
+
+BUSY = """
+import time, psutil
+slept, real = [0.0], time.monotonic
+time.sleep = lambda seconds: slept.append(slept.pop() + seconds)
+time.monotonic = lambda: real() + slept[0]
+psutil.getloadavg = lambda: (99.0, 99.0, 99.0)
+from subcog_hooks.__main__ import main
+main()"""  # the process at rest on a machine that others keep busy, by a clock on which waiting takes no time
+
+
+def test_a_busy_machine_is_waited_for_once_and_not_for_each_job(bare: Machine, noted: Path) -> None:
+    bare.run("config", "set", "capture.sessions", "on")
+    bare.environment.pop("SUBCOG_BACKGROUND")  # the load counts
+    assert bare.start([sys.executable, "-P", "-c", BUSY, "at-rest"]).code == 0
+    jobs = json.loads((bare.home / "at-rest.json").read_text())["jobs"]
+    assert [job["outcome"] for job in jobs.values()].count("put off") >= 3
+    assert 600 <= sum(job["took_ms"] for job in jobs.values()) / 1000 < 700
 
 
 @linux

@@ -14,6 +14,8 @@ from tests.e2e.machine import ANSWER, QUESTION, Machine, context_of, ids_in, lin
 LOOPS = 8  # test runs, compilers: every working day of somebody with an agent
 RUNS = 20
 LEAST = 15  # that speak; alone on two cores 39 of 40 do, here other tests run beside
+NOTES, NOTE_LOOPS = 5, 16  # loops among which no note was answered, before its end was put off first
+NOTE_STOPPED_S = 3.3  # longer than a note has
 STOPPED_S = 1.3  # longer than the second that the hook has
 TRIES = 5
 
@@ -51,8 +53,35 @@ def test_prompts_and_tools_calls_speak_and_the_others_leave_a_trace(machine: Mac
     assert len(spoke) + len(touched) + cut_offs(machine) >= 2 * RUNS
 
 
+@posix
+def test_a_typed_note_is_stored_or_its_author_told_so(bare: Machine) -> None:
+    bare.environment |= {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDECODE": "1"}
+    assert bare.run("remember", "Ropes are replaced every spring.").code == 0
+    with busy(NOTE_LOOPS):
+        answers = [json.loads(bare.prompt(f"remember: crane {number} is green").stdout) for number in range(NOTES)]
+    assert {answer["decision"] for answer in answers} == {"block"}
+    reasons = [answer["reason"] for answer in answers]
+    kept = [reason for reason in reasons if "remembered as" in reason]
+    assert all("not stored, because this machine was too busy" in reason for reason in reasons if reason not in kept)
+    assert bare.run("list", "--jsonl").stdout.count(b"crane") == len(kept)
+
+
+@linux
+def test_a_note_whose_process_was_stopped_for_long_is_answered(bare: Machine) -> None:
+    bare.environment |= {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDECODE": "1"}
+    assert bare.run("remember", "Ropes are replaced every spring.").code == 0
+    printed = stopped(bare, bare.asking("remember: the crane is green"), "memories.db", NOTE_STOPPED_S)
+    assert json.loads(printed)["decision"] == "block"
+    assert (b"remembered as" in printed) == (b"crane" in bare.run("list", "--jsonl").stdout)
+
+
 def stopped_in_between(machine: Machine) -> bytes:
     """What a hook prints that is stopped while it is at work, for longer than it has."""
+    return stopped(machine, machine.asking(QUESTION), "state.db", STOPPED_S)
+
+
+def stopped(machine: Machine, payload: bytes, file: str, seconds: float) -> bytes:
+    """What a hook prints that is stopped as soon as it has opened a file."""
     with subprocess.Popen(
         [machine.command, "hook"],
         stdin=subprocess.PIPE,
@@ -61,14 +90,14 @@ def stopped_in_between(machine: Machine) -> bytes:
         cwd=machine.folder,
     ) as hook:
         assert hook.stdin is not None
-        hook.stdin.write(machine.asking(QUESTION))
+        hook.stdin.write(payload)
         hook.stdin.close()
         hook.stdin = None
-        while hook.poll() is None and not has_opened(hook.pid, "state.db"):
+        while hook.poll() is None and not has_opened(hook.pid, file):
             pass
         if hook.poll() is None:
             hook.send_signal(signal.SIGSTOP)
-            threading.Event().wait(STOPPED_S)
+            threading.Event().wait(seconds)
             hook.send_signal(signal.SIGCONT)
         return hook.communicate(timeout=60)[0]
 

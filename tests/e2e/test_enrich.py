@@ -1,6 +1,9 @@
 """Questions that a language model writes for memories: asked of a real server, tried on a copy, stored where they help."""
 
 import json
+import os
+import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.memory.lock import is_held
-from tests.e2e.machine import Machine, assert_one_line_error
+from tests.e2e.machine import Machine, assert_one_line_error, linux, wait_until
 from tests.llm_server import Behaviour, Handler, LlmServer, says_text
 
 CRANE = "The harbour crane is inspected on Mondays, before the first ship arrives."
@@ -265,3 +268,72 @@ def test_a_repository_does_not_choose_the_client(bare: Machine, tmp_path: Path) 
     assert_one_line_error(done, 4)
     assert b"there is no claude on the PATH outside of this repository" in done.stderr
     assert not asked.exists()
+
+
+# ---- a client that leaves something behind --------------------------------------------------------------------------------
+
+NOTHING = json.dumps({"is_error": False, "structured_output": {"notes": []}})
+LENGTH = f"600.{os.getpid()}"  # seconds, of no other process
+LEFT = f"setsid -f sleep {LENGTH}"  # it keeps the client's output open, and is in no group of ours
+
+
+@pytest.fixture
+def leaving(bare: Machine) -> Machine:
+    """A machine whose owner has chosen a client that leaves a process behind."""
+    bare.run("remember", CRANE)
+    client = bare.root / "claude"
+    client.write_text(f"#!/bin/sh\n{LEFT}\necho '{NOTHING}'\n")
+    client.chmod(0o755)
+    for key, value in (("llm.at_rest", "claude"), ("llm.client", str(client)), ("llm.enrich", "true")):
+        assert bare.run("config", "set", key, value).code == 0
+    return bare
+
+
+@linux
+@pytest.mark.parametrize("command", ["enrich", "at-rest"])
+def test_what_a_client_leaves_keeps_nothing_waiting(leaving: Machine, command: str) -> None:
+    leaving.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
+    try:
+        subprocess.run(
+            [leaving.command, command],
+            env=leaving.environment,
+            cwd=leaving.folder,
+            stdin=subprocess.DEVNULL,
+            timeout=LONG_S,
+            check=True,
+        )
+        wait_until(lambda: not is_held(str(leaving.home / "at-rest.lock")), LONG_S)
+        assert sleepers() == []
+    finally:
+        end_all()
+
+
+@linux
+def test_doctor_names_what_has_outlived_a_client(leaving: Machine) -> None:
+    (leaving.root / "claude").write_text(f"#!/bin/sh\n{LEFT}\nkill -9 $PPID\n")
+    try:
+        assert leaving.run("enrich").code == 5
+        (left,) = sleepers()
+        named = f"process {left} (sleep) was started by a client that was asked as a model"
+        assert named in leaving.run("doctor").stdout.decode()
+    finally:
+        end_all()
+    assert b"was started by a client" not in leaving.run("doctor").stdout
+
+
+def sleepers() -> list[int]:
+    """The processes that a client has left."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if LENGTH.encode() in (folder / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+        except OSError:
+            continue  # it is over
+    return found
+
+
+def end_all() -> None:
+    for process in sleepers():
+        os.kill(process, signal.SIGKILL)
+    wait_until(lambda: sleepers() == [], LONG_S)

@@ -2,10 +2,12 @@
 
 import json
 import subprocess
+import sys
 
 import pytest
 
 from subcog_hooks.state.decision import INTENT, NOMEM, NOT_TYPED, SPOKE
+from tests.e2e import half_written
 from tests.e2e.machine import (
     ABOUT_IT,
     ANSWER,
@@ -23,6 +25,7 @@ from tests.e2e.machine import (
     assert_silent,
     context_of,
     ids_in,
+    posix,
 )
 
 # ---- what is handed over --------------------------------------------------------------------------------------------------
@@ -232,6 +235,20 @@ def test_second_look_prints_nothing(machine: Machine) -> None:
     assert_silent(machine.hook(machine.asking(), "--second-look"))
 
 
+AHEAD = """
+import sys, time
+real = time.time_ns
+time.time_ns = lambda: real() + 5 * 365 * 86_400 * 10**9
+from subcog_hooks.__main__ import main
+main()"""  # the terminal, with a clock that is five years ahead
+
+
+def test_a_pause_set_by_a_clock_that_was_ahead_has_ended(machine: Machine) -> None:
+    assert machine.start([sys.executable, "-P", "-c", AHEAD, "pause", "2h"]).code == 0
+    assert machine.recall(QUESTION) == [ANSWER]
+    assert b"paused" not in machine.run("doctor").stdout
+
+
 def test_paused_hook_prints_nothing_until_it_is_resumed(machine: Machine) -> None:
     assert machine.run("pause").code == 0
     assert_silent(machine.prompt(QUESTION))
@@ -311,3 +328,25 @@ def test_superseded_memory_makes_way_for_the_new_one(bare: Machine) -> None:
     bare.imports({"id": "barge", "content": CONTENT})
     new = bare.run("remember", CONTENT.replace("pier 7", "pier 9"), "--supersedes", "barge")
     assert bare.recall(ABOUT_IT) == [new.stdout.decode().strip()]
+
+
+# ---- an upgrade that has stopped half-way ---------------------------------------------------------------------------------
+
+MODULES = ("__init__.py", "__main__.py", "wire.py", "hooks/runner.py", "hooks/user_prompt_submit.py")
+
+
+@posix
+@pytest.mark.parametrize("is_missing", [False, True], ids=["cut off", "missing"])
+@pytest.mark.parametrize("module", MODULES)
+def test_a_half_written_upgrade_is_silent(machine: Machine, module: str, is_missing: bool) -> None:
+    folder = half_written.installation(machine.root / "site", module, is_missing=is_missing)
+    done = machine.start(half_written.registered(machine, folder), machine.asking())
+    assert_silent(done)
+
+
+@posix
+@pytest.mark.parametrize("module", ["wire.py", "hooks/runner.py", "hooks/user_prompt_submit.py"])
+def test_a_half_written_upgrade_is_in_the_log(machine: Machine, module: str) -> None:
+    folder = half_written.installation(machine.root / "site", module)
+    machine.start(half_written.registered(machine, folder), machine.asking())
+    assert "SyntaxError" in (machine.home / "log" / "hook.log").read_text()

@@ -17,6 +17,7 @@ from tests.e2e.test_second_look import LATE, PAYROLL, WAGES, called, rest
 from tests.e2e.test_teaching import AGAIN, questions, used
 
 SIZE = "24m"
+BUSY = "this machine was too busy"
 QUESTION_OF_A_MODEL = "When do employees receive their salary?"
 NOTES = {"number": 1, "questions": [QUESTION_OF_A_MODEL], "keywords": [], "files": [], "standing": "unclear"}
 
@@ -128,6 +129,26 @@ def test_questions_that_a_model_has_written_are_asked_for_again(small: Machine) 
     choose_client(small, {"notes": [NOTES]}, fills=False)
     assert small.run("enrich", "--limit", "1").code == 0
     assert [one["text"] for one in questions(small)] == [QUESTION_OF_A_MODEL]  # type: ignore[index]
+
+
+def test_a_typed_note_is_stopped_and_its_author_told_so(small: Machine) -> None:
+    small.environment |= {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDECODE": "1"}
+    fill(small)
+    assert "subcog: not stored, because" in (reason := answer_to_note(small))
+    assert "the disk is full; free some space" in reason
+    free(small)
+    assert b"last Friday" not in small.run("list", "--jsonl", "--all-projects").stdout
+    assert "remembered as" in answer_to_note(small)
+
+
+def answer_to_note(machine: Machine) -> str:
+    """The words with which a typed note is stopped, once the machine has time for it."""
+    reason = BUSY
+    while BUSY in reason:
+        answer = json.loads(machine.prompt("remember: wages are paid on the last Friday").stdout)
+        assert answer["decision"] == "block"
+        reason = str(answer["reason"])
+    return reason
 
 
 def test_what_was_to_be_learned_is_learned_later(small: Machine) -> None:

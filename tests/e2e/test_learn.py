@@ -1,6 +1,7 @@
 """Sessions become proposals, through the real executable: by a command, and at rest when another session begins."""
 
 import json
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from tests.e2e.screen import OnTerminal
 from tests.llm_server import LlmServer, never, says_text
 
 RULE = "Don't use npm here, we're on pnpm"
+AHEAD_S = 4_076_000_000  # seconds: a day of the year 2099
 LONG_S = 20.0  # for the process on a busy machine
 
 
@@ -35,6 +37,14 @@ def test_what_was_typed_is_proposed_kept_and_then_given_to_the_agent(bare: Machi
     (listed,) = bare.run("review", "--list").stdout.decode().splitlines()
     assert bare.run("review", "--accept", listed.split()[0]).code == 0
     assert "from a transcript" in bare.answer(bare.asking(question, cwd=at))
+
+
+def test_a_session_of_a_clock_that_was_ahead_is_over(bare: Machine) -> None:
+    projects = bare.root / "user" / ".claude" / "projects"
+    written = transcripts.session(projects, "one", "hello", RULE, folder=str(bare.folder), day="2099-03-02").path
+    os.utime(written, (AHEAD_S, AHEAD_S))
+    assert bare.run("learn").code == 0
+    assert waiting(bare) == [RULE]
 
 
 @posix

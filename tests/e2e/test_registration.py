@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests.e2e.screen import OnTerminal
 NOT_RUN = "not run, because the repository names it: doctor tries this installation"
 PROMPT = "how do we log in?"
 PLUGIN = "subcog@subcog"
+AT_ONCE = 4  # runs of `init`
 SETTINGS = ("settings.json", "settings.local.json")
 
 
@@ -470,3 +472,30 @@ def test_isolated_interpreter_loads_nothing_that_a_variable_names(machine: Machi
     machine.environment["PYTHONPATH"] = str(planted_module.parent)
     assert ids_in(context_of(machine.start(command, machine.asking()))) == [ANSWER]
     assert not ran.exists()
+
+
+SLOW_DISK = """
+import os, time
+real = os.fsync
+os.fsync = lambda descriptor: (time.sleep(0.5), real(descriptor))[1]
+from subcog_hooks.__main__ import main
+main()"""  # the terminal on a disk that takes its time, so that processes meet
+
+
+def test_several_at_once_write_the_same_settings(bare: Machine) -> None:
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-P", "-c", SLOW_DISK, "init", "--no-skills"],
+            cwd=bare.folder,
+            env=bare.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(AT_ONCE)
+    ]
+    complaints = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * AT_ONCE, complaints
+    settings = users(bare) / "settings.json"
+    assert {*json.loads(settings.read_text())["hooks"]} == {*EVENTS}
+    assert os.listdir(settings.parent) == [settings.name]

@@ -7,7 +7,8 @@ import pytest
 
 from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.paths import Home
-from tests.e2e.machine import PROJECT, REMOTE, Done, Machine, assert_silent
+from tests.e2e import half_written
+from tests.e2e.machine import PROJECT, REMOTE, Done, Machine, assert_silent, posix
 
 NOTE = "The harbour crane is inspected on Mondays, before the first ship"
 ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
@@ -119,13 +120,41 @@ def test_a_project_can_not_switch_it_on(attended: Machine) -> None:
     assert stored(attended) == []
 
 
-def test_while_the_store_can_not_be_written_it_is_a_prompt_and_the_log_says_so(attended: Machine) -> None:
+def refusal_of(done: Done) -> str:
+    """Why a note was not kept; the prompt goes no further, and its text stays to be seen."""
+    assert (done.code, done.stderr) == (0, b"")
+    answer = json.loads(done.stdout)
+    assert answer.keys() == {"decision", "reason"}
+    assert answer["decision"] == "block"
+    assert answer["reason"].startswith("subcog: not stored, because ")
+    return str(answer["reason"])
+
+
+def test_a_note_that_a_locked_store_refuses_is_stopped(attended: Machine) -> None:
     attended.run("remember", "Ropes are replaced every spring.")
     other = apsw.Connection(str(attended.home / "memories.db"))
     other.execute("BEGIN IMMEDIATE")
     try:
-        assert_silent(attended.prompt(f"remember: {NOTE}"))
+        assert "memories.db is locked by another process" in refusal_of(attended.prompt(f"remember: {NOTE}"))
     finally:
         other.close()
     assert "a typed note was not stored" in (attended.home / "log" / "hook.log").read_text()
     assert len(stored(attended)) == 1
+
+
+def test_a_note_that_a_damaged_store_refuses_is_stopped(attended: Machine) -> None:
+    attended.run("remember", "Ropes are replaced every spring.")
+    (attended.home / "memories.db").write_bytes(b"no database" * 1_000)
+    assert "is damaged" in refusal_of(attended.prompt(f"remember: {NOTE}"))
+
+
+def test_a_note_for_which_there_is_no_home_is_stopped(attended: Machine) -> None:
+    attended.home.write_bytes(b"a file in its place")
+    refusal_of(attended.prompt(f"remember: {NOTE}"))
+
+
+@posix
+def test_a_note_to_a_broken_installation_is_stopped(attended: Machine) -> None:
+    folder = half_written.installation(attended.root / "site", "hooks/note_storing.py")
+    done = attended.start(half_written.registered(attended, folder), attended.asking(f"remember: {NOTE}"))
+    assert "SyntaxError" in refusal_of(done)

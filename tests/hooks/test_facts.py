@@ -100,6 +100,13 @@ def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) ->
     assert (returning["first_session"], returning["days_since_last_session"]) == (False, 7.0)
 
 
+def test_a_session_of_a_clock_that_was_ahead_counts_for_nothing(state: State, here: Project) -> None:
+    sessions.begin(state, "ahead", "github.com/acme/shop", "startup", 2_000 * DAY)
+    sessions.begin(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
+    sessions.begin(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
+    assert facts.session_facts(prompted(), here, state, 9 * DAY)["days_since_last_session"] == 7.0
+
+
 def test_of_a_client_that_names_no_session_no_history_is_known(state: State) -> None:
     assert not {*facts.session_facts({"hook_event_name": "UserPromptSubmit"}, None, state, DAY)} & HISTORY
 

@@ -348,7 +348,7 @@ def test_a_switch_silences_it(call: Call, remember: Callable[..., None], home: H
 def test_a_pause_silences_it(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("pool", paths=("*.py",))
     state = State.open(home, 100)
-    pause.begin(state, None)
+    pause.begin(state, 0, None)
     assert call(file="a.py") == []
     pause.end(state, 0)
     assert call(file="a.py") == ["pool"]

@@ -178,7 +178,7 @@ def test_a_prompt_that_wants_silence_or_was_not_typed_triggers_nothing(ask: Ask,
 
 def test_a_pause_and_the_switches_silence_triggers_too(ask: Ask, home: Home) -> None:
     state = State.open(home, 1_000)
-    pause.begin(state, None)
+    pause.begin(state, 0, None)
     assert ask() == []
     pause.end(state, 0)
     for text in ("[surfacing]\nenabled = false\n", "[search_intent]\nenabled = false\n"):

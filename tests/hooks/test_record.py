@@ -153,7 +153,7 @@ def test_a_silent_prompt_leaves_its_reason(decide: Decide, text: object, why: st
 
 def test_a_pause_and_a_switch_leave_theirs_and_nothing_of_the_prompt(decide: Decide, home: Home) -> None:
     state = State.open(home, 1_000)
-    pause.begin(state, None)
+    pause.begin(state, 0, None)
     paused = decide()
     commanded = decide("/review the lamp relay")
     pause.end(state, 0)

@@ -288,7 +288,7 @@ def silence(home: Home, switch: str) -> None:
     """Pause the hook, or switch off what one of its sections switches."""
     if switch == "pause":
         state = State.open(home, 1_000)
-        pause.begin(state, None)
+        pause.begin(state, 0, None)
         state.close()
     else:
         off = 'mode = "off"' if switch == "second_look" else "enabled = false"

@@ -132,7 +132,7 @@ def test_a_switch_silences_it_but_the_session_is_noted(start: Start, home: Home,
 
 
 def test_a_pause_silences_it(start: Start, state: State) -> None:
-    pause.begin(state, None)
+    pause.begin(state, 0, None)
     assert start() == []
     pause.end(state, 0)
     assert shown(start()) == ["pinned", "branch"]

@@ -139,7 +139,7 @@ def test_what_is_wrong_in_a_settings_file_goes_to_the_log_once_it_is_read(ask: A
 
 def test_a_pause_silences_until_it_ends(ask: Ask, home: Home) -> None:
     state = State.open(home, 100)
-    pause.begin(state, None)
+    pause.begin(state, 0, None)
     assert ask() == []
     pause.end(state, 0)
     assert ask()

@@ -16,11 +16,13 @@ from subcog_hooks.paths import Home
 
 SHORT_S = 0.6  # for a client that does not answer
 LONG_S = 20.0
+LATE_S = 3.0  # for one that begins a process first
 SOON_S = 2.0  # after our end
 ANSWER = '{"is_error": false, "structured_output": {"numbers": [1]}}'
 ASKED = Question("Name numbers.", "Note 1:\nthe crane", "notes", "Numbers.", {"type": "object"})
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell's")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere `doctor` names it")
 
 
 @pytest.fixture
@@ -74,6 +76,46 @@ def test_one_that_does_not_end_is_ended_with_what_it_has_started(client: Path, s
     wait_until(lambda: not _is_there(group), LONG_S)
 
 
+SESSION = (
+    f"{sys.executable} -c 'import os, time\n"
+    "if os.fork(): os._exit(0)\n"
+    "os.setsid()\n"
+    'open("{client}.session", "w").write(str(os.getpid()))\n'
+    "time.sleep(60)' &"
+)  # a process with a session of its own, which keeps the client's output open
+
+
+@linux
+@pytest.mark.parametrize("does", ["ends", "is late"])
+def test_what_has_left_its_session_is_ended_and_not_waited_for(client: Path, does: str) -> None:
+    started = time.monotonic()
+    begins = SESSION.replace("{client}", str(client)) + f"\nuntil [ -s {client}.session ]; do sleep 0.02; done\n"
+    if does == "ends":
+        assert says(client, f"{begins}echo '{ANSWER}'") == '{"numbers": [1]}'
+    else:
+        with pytest.raises(ProviderTimeout):
+            says(client, f"{begins}sleep 60", LATE_S)
+    assert time.monotonic() - started < LONG_S
+    left = int(Path(f"{client}.session").read_text())
+    wait_until(lambda: not _is_running(left), SOON_S)
+
+
+@linux
+def test_what_has_left_its_session_ends_when_we_are_killed(client: Path, tmp_path: Path) -> None:
+    client.write_text(f"#!/bin/sh\n{SESSION.replace('{client}', str(client))}\nsleep 60\n")
+    client.chmod(0o755)
+    process = asking(client, tmp_path)
+    try:
+        wait_until(lambda: Path(f"{client}.session").exists() and bool(Path(f"{client}.session").read_text()), LONG_S)
+        left = int(Path(f"{client}.session").read_text())
+        assert _is_running(left)
+        process.kill()
+        wait_until(lambda: not _is_running(left), SOON_S)
+    finally:
+        process.kill()
+        process.wait()
+
+
 def _is_there(group: int) -> bool:
     try:
         os.killpg(group, 0)
@@ -113,9 +155,7 @@ def test_one_that_can_not_be_run_is_gone(client: Path) -> None:
 def test_it_ends_with_us_when_we_are_killed_and_so_does_what_it_has_started(client: Path, tmp_path: Path) -> None:
     client.write_text(f"#!/bin/sh\nsleep 60 &\necho $$ $! > {client}.started\nmv {client}.started {client}.pids\nwait\n")
     client.chmod(0o755)
-    asking = "from subcog_hooks.llm import claude_client, question\n"
-    asking += f"asked = question.Question('', '', '', '', {{}})\nclaude_client.ask({str(client)!r}, 'haiku', asked, {LONG_S})"
-    process = subprocess.Popen([sys.executable, "-c", asking], env={**os.environ, "SUBCOG_HOME": str(tmp_path)})
+    process = asking(client, tmp_path)
     try:
         wait_until(Path(f"{client}.pids").exists, LONG_S)
         started = [int(number) for number in Path(f"{client}.pids").read_text().split()]
@@ -125,6 +165,13 @@ def test_it_ends_with_us_when_we_are_killed_and_so_does_what_it_has_started(clie
     finally:
         process.kill()
         process.wait()
+
+
+def asking(client: Path, home: Path) -> "subprocess.Popen[bytes]":
+    """A process of ours that asks the client."""
+    code = "from subcog_hooks.llm import claude_client, question\n"
+    code += f"asked = question.Question('', '', '', '', {{}})\nclaude_client.ask({str(client)!r}, 'haiku', asked, {LONG_S})"
+    return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "SUBCOG_HOME": str(home)})
 
 
 def _is_running(process: int) -> bool:

@@ -254,18 +254,26 @@ def test_what_was_put_aside_can_be_deleted(home: Home) -> None:
 
 def test_a_pause_ends_by_itself_or_by_hand(state: State) -> None:
     assert not pause.is_on(state, 0)
-    pause.begin(state, until_ms=1000)
+    pause.begin(state, 0, 1_000)
     assert pause.is_on(state, 999)
     assert not pause.is_on(state, 1000)
-    pause.begin(state, until_ms=None)
+    pause.begin(state, 0, None)
     assert pause.is_on(state, 10**15)
+    assert pause.is_on(state, -(10**15))
     assert pause.end(state, 0)
     assert not pause.end(state, 0)
     assert not pause.is_on(state, 0)
 
 
+def test_a_pause_ends_when_a_clock_that_was_ahead_is_put_back(state: State) -> None:
+    pause.begin(state, 10**12, 1_000)
+    assert pause.is_on(state, 10**12 - pause.MAX_STEP_MS)
+    assert not pause.is_on(state, 10**12 - pause.MAX_STEP_MS - 1)
+    assert pause.is_on(state, 10**12)
+
+
 def test_a_damaged_file_is_put_aside_and_made_anew(state: State, home: Home) -> None:
-    pause.begin(state, None)
+    pause.begin(state, 0, None)
     state.close()
     with open(home.state_db, "wb") as file:
         file.write(b"not a database at all, but long enough to be read as one" * 100)

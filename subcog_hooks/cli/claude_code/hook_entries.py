@@ -23,11 +23,11 @@ import sys
 sys.path.append(folder)
 try:
   from subcog_hooks.__main__ import main
-except ImportError:
+except BaseException:
   import subprocess
-  try: sys.exit(subprocess.call([script, *sys.argv[1:]]))
-  except OSError: sys.exit(0)
-main()"""  # where the package has moved, as with a new Python, the console script knows the way; without that, silence
+  try: subprocess.call([script, *sys.argv[1:]], stderr=subprocess.DEVNULL)
+  finally: sys.exit(0)
+main()"""  # where the package has moved, as with a new Python, the console script knows the way; half an upgrade is silent
 SECONDS = 5  # the client's time limit; the hook's own is 200 ms, or less
 _FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # how a file that init made begins and ends: then uninstall knows that it may go
 

@@ -8,13 +8,13 @@ import os
 import re
 import shlex
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from subcog_hooks import regular_files
 from subcog_hooks.cli.commands import COMMANDS
 from subcog_hooks.errors import ConfigError
+from subcog_hooks.whole_files import WholeFile
 
 SKILLS = ("remember", "recall", "why", "review", "forget", "brief")
 MAX_SKILL = 64 * 1024  # bytes; ours have two thousand
@@ -69,14 +69,11 @@ def write(skills: Sequence[Skill]) -> None:
         if skill.state not in (MISSING, OLDER):
             continue
         target = os.path.realpath(skill.path)  # a link into somebody's dotfiles stays a link
-        folder = os.path.dirname(target)
         try:
-            os.makedirs(folder, exist_ok=True)
-            descriptor, partial = tempfile.mkstemp(prefix=f"{_FILE}.", dir=folder)  # a repository may hold any name already
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                file.write(skill.text)
-            os.chmod(partial, _READABLE)
-            os.replace(partial, target)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with WholeFile(target) as whole:
+                whole.file.write(skill.text)
+                os.chmod(whole.path, _READABLE)
         except OSError as error:
             raise ConfigError(
                 f"{skill.path} can not be written: {error.strerror}", "check its permissions, or give --no-skills"

@@ -2,13 +2,11 @@
 
 import os
 import shutil
-import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from subcog_hooks import database
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import session, trial_folders
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.embed import spaces
@@ -26,10 +24,6 @@ from subcog_hooks.recall.candidates import Request, Sources
 
 MAX_BYTES = 400_000_000  # of store and index: some 200,000 memories, copied in a second or two
 SEARCH_MS = 10_000.0  # nobody waits for a prompt here
-REMOVALS = 40  # attempts
-BETWEEN_S = 0.05  # of them: two seconds in all
-_PREFIX = "subcog-trial-"  # of a copy's folder
-_LEFT_S = 86_400  # from which age on a copy is one that a killed process has left
 _DATABASE = ".db"
 _BESIDE = ("-wal", "-shm", ".lock")  # what belongs to the processes that have a file open
 
@@ -92,50 +86,18 @@ def begun() -> Iterator[Trial]:
     home = session.home()
     if _size(home) > MAX_BYTES:
         raise StoreError(f"a store of more than {MAX_BYTES // 1_000_000} MB is not copied for a trial")
-    folder = make_folder()
-    copy = Home(folder)
-    try:
+    with trial_folders.hold_folder(home) as folder:
+        copy = Home(folder)
         database.copy(home.memories_db, copy.memories_db)
         for parent, _, files in os.walk(home.index):
-            there = os.path.join(copy.index, os.path.relpath(parent, home.index))
-            os.makedirs(there, exist_ok=True)
+            target = os.path.normpath(os.path.join(copy.index, os.path.relpath(parent, home.index)))
+            os.mkdir(target)  # not its parents: where they are gone, a purge has ended the trial
             for name in files:
                 if name.endswith(_DATABASE):
-                    database.copy(os.path.join(parent, name), os.path.join(there, name))
+                    database.copy(os.path.join(parent, name), os.path.join(target, name))
                 elif not name.endswith(_BESIDE):
-                    shutil.copyfile(os.path.join(parent, name), os.path.join(there, name))
+                    shutil.copyfile(os.path.join(parent, name), os.path.join(target, name))
         yield Trial(copy)
-    finally:
-        remove_folder(folder)
-
-
-def make_folder() -> str:
-    """Return a new folder for a copy, for the user alone. Raises OSError.
-
-    What a process that was killed has left a day ago goes: a copy holds memories, also such as were erased since.
-    """
-    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:  # gone meanwhile, or not to be listed
-        for entry in entries:
-            is_copy = entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False)
-            if is_copy and entry.stat(follow_symlinks=False).st_mtime < time.time() - _LEFT_S:
-                shutil.rmtree(entry.path, ignore_errors=True)  # another user's stays
-    return tempfile.mkdtemp(prefix=_PREFIX)
-
-
-def remove_folder(folder: str) -> None:
-    """Remove a copy, which holds memories, with its folder. Raises OSError.
-
-    The index may still be merging in the background, and then files come while others go.
-    """
-    for left in reversed(range(REMOVALS)):
-        try:
-            shutil.rmtree(folder)
-        except OSError:
-            if not left:
-                raise
-            time.sleep(BETWEEN_S)
-        if not os.path.exists(folder):
-            return
 
 
 def _size(home: Home) -> int:

@@ -5,7 +5,7 @@ import os
 from subcog_hooks.cli.page.builder import Page
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.errors import UsageError
-from subcog_hooks.paths import PRIVATE_FILE
+from subcog_hooks.whole_files import WholeFile
 
 
 def write_page(page: Page, path: str) -> None:
@@ -24,21 +24,8 @@ def write_page(page: Page, path: str) -> None:
             with open(path, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         else:
-            _write_whole(text, os.path.realpath(path))
+            with WholeFile(os.path.realpath(path)) as whole:
+                whole.file.write(text)
     except OSError as error:
         raise UsageError(f"{safe(path)} can not be written: {error.strerror}", "name another file") from error
     terminal.say(f"written to {safe(path)} ({len(text) / 1e6:.1f} MB); open it in a browser")
-
-
-def _write_whole(text: str, target: str) -> None:
-    """Write a file beside its place first; nothing is left of it where that fails. Raises OSError."""
-    partial = f"{target}.partial"
-    try:
-        descriptor = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, PRIVATE_FILE)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(partial, target)
-    except BaseException:
-        if os.path.isfile(partial):
-            os.unlink(partial)
-        raise

@@ -19,7 +19,7 @@ LONGEST_PAUSE_S, UNIT_S = 30.0, 0.25  # however many hooks come, so much is work
 LOOK_EVERY_S = 5.0  # at the machine, and at whether the job is still wanted
 LEAST_BATTERY = 50  # per cent
 MOST_LOAD = 1.5  # of each core, by others
-LONGEST_WAIT_S = 600.0  # for a load to fall
+LONGEST_WAIT_S = 600.0  # for a load to fall, of all jobs of a process together
 
 
 def _never() -> bool:
@@ -43,6 +43,15 @@ class Clock:
         time.sleep(seconds)
 
 
+class BusyWait:
+    """The seconds that the jobs of one process may still wait for a load to fall."""
+
+    __slots__ = ("left_s",)
+
+    def __init__(self) -> None:
+        self.left_s = LONGEST_WAIT_S
+
+
 class Breath(Pace):
     """The pace of one run of a job.
 
@@ -52,6 +61,7 @@ class Breath(Pace):
     __slots__ = (
         "_began",
         "_budget_s",
+        "_busy_wait",
         "_clock",
         "_home",
         "_is_wanted",
@@ -59,7 +69,6 @@ class Breath(Pace):
         "_looks_at",
         "_may_work_until",
         "_paused_s",
-        "_waited_s",
         "outcome",
         "why",
     )
@@ -71,8 +80,11 @@ class Breath(Pace):
         is_wanted: "Callable[[], bool]" = lambda: True,
         look: "Callable[[], Seen] | None" = None,
         clock: Clock | None = None,
+        busy_wait: BusyWait | None = None,
     ) -> None:
-        """budget_s: seconds of work, pauses left out; look: at the machine, None for whatever its battery and load are."""
+        """budget_s: seconds of work, pauses left out; look: at the machine, None for whatever its battery and load are;
+        busy_wait: shared with the other jobs, None for one of its own.
+        """
         self._home = home
         self._budget_s = budget_s
         self._is_wanted = is_wanted
@@ -82,7 +94,7 @@ class Breath(Pace):
         self._looks_at = self._began  # the next time
         self._may_work_until = self._began  # on the clock of the ticks
         self._paused_s = 0.0
-        self._waited_s = 0.0  # for a load to fall
+        self._busy_wait = busy_wait or BusyWait()
         self.outcome = DONE
         self.why = ""
 
@@ -132,11 +144,11 @@ class Breath(Pace):
                 return
             if seen.load <= MOST_LOAD * seen.cores or is_called_off():
                 break
-            if self._waited_s >= LONGEST_WAIT_S:
+            if self._busy_wait.left_s <= 0.0:
                 self._end(PUT_OFF, f"the load was {seen.load:.1f} by others, on {seen.cores} cores")
                 return
             self._clock.sleep(LOOK_EVERY_S)
-            self._waited_s += LOOK_EVERY_S
+            self._busy_wait.left_s -= LOOK_EVERY_S
             self._paused_s += LOOK_EVERY_S
         self._looks_at = self._clock.ticks_s() + LOOK_EVERY_S
 

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from subcog_hooks import log
-from subcog_hooks.cli.rest.breath import Breath
+from subcog_hooks.cli.rest.breath import Breath, BusyWait
 from subcog_hooks.errors import StoreBusy, SubcogError
 from subcog_hooks.hooks import detached
 from subcog_hooks.hooks.session_start import RESTING_COMMAND
@@ -111,12 +111,13 @@ def work(home: Home, jobs: Sequence[Job]) -> None:
         machine.yield_to_others(wholly=goes_by_machine)
     look = machine.Machine().look if goes_by_machine else None
     taken: set[str] = set()
+    busy_wait = BusyWait()
     while True:
         try:
             with ProcessLock(home.at_rest_lock, 0, "working at rest"):
                 for job in jobs:
                     if find_due(home, [job], taken):
-                        is_kept = _note(home, job, last := _run(home, job, look))
+                        is_kept = _note(home, job, last := _run(home, job, look, busy_wait))
                         if last.outcome != DONE or last.told == NOTHING_NEW or not is_kept:
                             taken.add(job.name)  # another process goes on with it
                 _note_end(home, jobs)
@@ -126,8 +127,8 @@ def work(home: Home, jobs: Sequence[Job]) -> None:
             return
 
 
-def _run(home: Home, job: Job, look: "Callable[[], Seen] | None") -> LastRun:
-    breath = Breath(home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look)
+def _run(home: Home, job: Job, look: "Callable[[], Seen] | None", busy_wait: BusyWait) -> LastRun:
+    breath = Breath(home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look, busy_wait=busy_wait)
     began = time.monotonic()
     _begin(home)
     try:

@@ -1,14 +1,18 @@
 """A memory as a text to be edited in $EDITOR, and what of it the user has changed."""
 
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 
-from subcog_hooks.cli.support import conditions
-from subcog_hooks.errors import InvalidMemory, SubcogError, UsageError
+from subcog_hooks.cli.support import conditions, session
+from subcog_hooks.errors import InvalidMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.memory import questions
 from subcog_hooks.memory.model import PERSON, Memory
+from subcog_hooks.paths import Home, create_private_file, make_private_folder
 
 _HEADER = """\
 # Fields above the dashes may be changed, the text is below them. An empty text changes nothing.
@@ -27,23 +31,28 @@ _REPEATED = {
 class Editor:
     """$EDITOR on a memory; entered, it gives what the user changed, by field.
 
-    The file is removed when all went well; when anything failed, the user is told where it is. Raises UsageError.
+    The file lies in a folder of its own in the home, beside which editors put copies of theirs. It is removed when all went
+    well; when anything failed, the user is told where it is. Raises UsageError, StoreError.
     """
 
-    __slots__ = ("_keeps_status", "_memory", "_origin", "_path")
+    __slots__ = ("_folder", "_keeps_status", "_memory", "_origin", "_path")
 
     def __init__(self, memory: Memory, origin: str = PERSON, *, keeps_status: bool = False) -> None:
         """origin: who puts the questions that are new; keeps_status: it is not to be edited."""
         self._keeps_status = keeps_status
         self._memory = memory
         self._origin = origin
+        home = session.home()
+        make_private_folder(home.edits)
         try:
-            descriptor, self._path = tempfile.mkstemp(prefix=f"subcog-{memory.id}-", suffix=".md")  # mode 0600
-            with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            self._folder = tempfile.mkdtemp(prefix=f"{memory.id}-", dir=home.edits)
+            self._path = os.path.join(self._folder, f"{memory.id}.md")
+            create_private_file(self._path)
+            with open(self._path, "w", encoding="utf-8", newline="") as file:
                 file.write(_written(memory, keeps_status=keeps_status))
         except OSError as error:
             raise UsageError(
-                f"no file to edit can be made: {error.strerror}", "set TMPDIR to a folder that can be written"
+                f"no file to edit can be made in {home.edits}: {error.strerror}", "check its permissions and the disk"
             ) from error
 
     def __enter__(self) -> dict[str, object]:
@@ -53,10 +62,10 @@ class Editor:
             if done.returncode:
                 raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
         except (OSError, ValueError) as error:
-            os.unlink(self._path)
+            shutil.rmtree(self._folder, ignore_errors=True)
             raise UsageError(f"the editor {command!r} can not be started: {error}", "set EDITOR") from error
         except BaseException:
-            os.unlink(self._path)
+            shutil.rmtree(self._folder, ignore_errors=True)
             raise
         try:
             with open(self._path, encoding="utf-8-sig", newline="") as file:
@@ -65,16 +74,37 @@ class Editor:
             raise InvalidMemory(f"the editor has not written UTF-8 at byte {error.start}", self._kept) from error
         except InvalidMemory as error:
             raise InvalidMemory(error.message, self._kept) from error
+        except OSError as error:
+            raise UsageError(f"{self._path} is gone: {error.strerror}", "nothing was changed") from error
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, SubcogError):
             hint = f"{error.hint}; {self._kept}" if error.hint else self._kept
             raise type(error)(error.message, hint) from error
-        os.unlink(self._path)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def _kept(self) -> str:
         return f"nothing was changed; what you wrote is in {self._path}"
+
+
+def find_left(home: Home) -> list[str]:
+    """Return the folders of texts that are being edited, or that an edit which failed has left."""
+    try:
+        return [os.path.join(home.edits, name) for name in sorted(os.listdir(home.edits))]
+    except OSError:
+        return []
+
+
+def remove_left(home: Home, ids: Iterable[str]) -> None:
+    """Remove the texts of memories that are being edited, or were left. Raises StoreError."""
+    of_these = re.compile(f"({'|'.join(map(re.escape, ids))})-[a-z0-9_]{{8}}")
+    for folder in find_left(home):
+        if of_these.fullmatch(os.path.basename(folder)):
+            try:
+                shutil.rmtree(folder)
+            except OSError as error:
+                raise StoreError(f"{folder} cannot be removed: {error.strerror}", "delete it") from error
 
 
 def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:

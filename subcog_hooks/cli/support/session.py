@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from subcog_hooks.cli.support import trial_folders
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
@@ -63,6 +64,7 @@ def writing() -> Iterator[Store]:
     """Yield the store for writing, closed in the end. Raises StoreError, also rather than begin anew where it has lost all."""
     at = home()
     has_store(at)
+    trial_folders.remove_left(at)
     with Store.writer(at) as store:
         yield store
 
@@ -103,6 +105,7 @@ def reading() -> Iterator[Store | None]:
     if not has_store(at):
         yield None
         return
+    trial_folders.remove_left(at)
     with Store.reader(at) as store:
         yield store
 

@@ -18,7 +18,7 @@ from subcog_hooks.capture.sessions.repetition import Repeated, Utterance
 from subcog_hooks.capture.sessions.turns import ACCEPTED, QUEUED, TYPED, TypedTurn
 from subcog_hooks.capture.sessions.worth import REPEATED_BAR
 from subcog_hooks.cli.decided import trial
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import session, trial_folders
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.deadline import Deadline
 from subcog_hooks.hooks.delivery import ACCOUNT
@@ -140,14 +140,9 @@ class GrowingStore(ReplayStore):
 
 @contextmanager
 def scratch_home() -> Iterator[Home]:
-    """Yield a home in a folder of its own, which is gone in the end. Raises OSError."""
-    folder = trial.make_folder()
-    try:
-        home = Home(folder)
-        home.create()
-        yield home
-    finally:
-        trial.remove_folder(folder)
+    """Yield a home in a folder of its own, which is gone in the end. Raises StoreError, OSError."""
+    with trial_folders.hold_folder(session.home()) as folder:
+        yield Home(folder)
 
 
 def replay_all(

@@ -51,7 +51,8 @@ def found(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], i
             raise UsageError(f"{file or 'an empty name'} is no file", "name a transcript: subcog learn --session FILE")
         return [one], 0
     every = found_all(folder)
-    idle = [one for one in every if one.changed <= now_ms() - files.IDLE_MS]
+    now = now_ms()
+    idle = [one for one in every if abs(now - one.changed) >= files.IDLE_MS]  # one that is to come had a clock that was ahead
     return idle, len(every) - len(idle)
 
 

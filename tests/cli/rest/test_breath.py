@@ -189,6 +189,15 @@ def test_load_is_waited_for_and_after_ten_minutes_of_it_the_rest_is_put_off(home
     assert clock.passed_s == 300 + breath.LONGEST_WAIT_S
 
 
+def test_the_jobs_of_a_process_wait_ten_minutes_together(home: Home, clock: Ticking) -> None:
+    busy_wait = breath.BusyWait()
+    for _ in range(3):
+        pace = Breath(home, 60.0, look=lambda: BUSY, clock=clock, busy_wait=busy_wait)
+        assert not pace.goes_on()
+        assert pace.outcome == PUT_OFF
+    assert clock.passed_s == breath.LONGEST_WAIT_S
+
+
 def test_the_machine_and_the_wish_are_looked_at_every_few_seconds(home: Home, clock: Ticking) -> None:
     looks: list[float] = []
 

@@ -1,0 +1,169 @@
+"""Copies of the store on which changes are tried, through the executable: none outlives its process, or a purge, for long."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import Machine, posix, wait_until
+
+SECRET = "The winch of the north pier is called Gudrun."
+FILLERS = ("Ropes are replaced every spring.", "Pilots come on board at buoy 4.", "Release notes are written by hand.")
+KILLS = 12
+LONG_S = 20.0  # for a process on a busy machine
+NOTES = {"notes": [{"number": number, "questions": ["Who pulls the ships in?"]} for number in range(1, 5)]}
+
+pytestmark = posix
+
+
+@pytest.fixture
+def trying(bare: Machine) -> Machine:
+    """A machine with memories, whose owner has chosen a model that answers once there is a file with its answer.
+
+    Temporary files have a folder of their own.
+    """
+    (bare.root / "tmp").mkdir()
+    bare.environment["TMPDIR"] = str(bare.root / "tmp")
+    for text in (SECRET, *FILLERS):
+        assert bare.run("remember", text).code == 0
+    client = bare.root / "claude"
+    client.write_text(f"#!/bin/sh\nuntil cat {bare.root}/answer 2>{os.devnull}; do sleep 0.05; done\n")
+    client.chmod(0o755)
+    for key, value in (("llm.at_rest", "claude"), ("llm.client", str(client))):
+        assert bare.run("config", "set", key, value).code == 0
+    return bare
+
+
+@contextmanager
+def trial(machine: Machine) -> Iterator["subprocess.Popen[bytes]"]:
+    """A command that has copied the store, and waits for the model."""
+    before = copies(machine)
+    with subprocess.Popen(
+        [machine.command, "enrich"],
+        cwd=machine.folder,
+        env=machine.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            wait_until(lambda: bool(copies(machine) - before), LONG_S)
+            yield process
+        finally:
+            process.kill()
+
+
+def copies(machine: Machine) -> set[Path]:
+    """The stores of memories below the machine's folders that are none of its own."""
+    return {path for path in machine.root.rglob("memories.db") if path.parent != machine.home}
+
+
+def holders(machine: Machine, text: str) -> list[Path]:
+    """The files that hold a text, in whatever folder of the machine."""
+    return [path for path in machine.root.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
+def id_of(machine: Machine, text: str) -> str:
+    rows = map(json.loads, machine.run("list", "--jsonl").stdout.splitlines())
+    return str(next(row["id"] for row in rows if row["content"] == text))
+
+
+def let_answer(machine: Machine) -> None:
+    written = machine.root / "written"
+    written.write_text(json.dumps({"is_error": False, "structured_output": NOTES}))
+    written.rename(machine.root / "answer")
+
+
+def test_what_killed_trials_have_left_goes_with_the_next_command(trying: Machine) -> None:
+    for _ in range(KILLS):
+        with trial(trying) as process:
+            process.send_signal(signal.SIGKILL)
+    assert copies(trying)
+    assert trying.run("list").code == 0
+    assert copies(trying) == set()
+    assert os.listdir(trying.home / "trials") == ["making.lock"]
+    assert os.listdir(trying.root / "tmp") == []
+
+
+def test_a_text_that_is_purged_after_a_kill_is_nowhere(trying: Machine) -> None:
+    id_ = id_of(trying, SECRET)
+    with trial(trying) as process:
+        process.send_signal(signal.SIGKILL)
+    assert trying.run("forget", id_, "--purge").code == 0
+    assert holders(trying, "Gudrun") == []
+
+
+def test_a_text_that_is_purged_during_a_trial_is_nowhere_and_the_trial_ends(trying: Machine) -> None:
+    id_ = id_of(trying, SECRET)
+    with trial(trying) as process:
+        assert trying.run("forget", id_, "--purge").code == 0
+        assert holders(trying, "Gudrun") == []
+        let_answer(trying)
+        said = process.communicate(timeout=LONG_S)[1]
+    assert process.returncode == 3
+    assert b"memories were purged meanwhile" in said
+    assert copies(trying) == set()
+
+
+def test_a_trial_under_way_is_left_alone_and_named(trying: Machine) -> None:
+    with trial(trying):
+        before = copies(trying)
+        done = trying.run("doctor")
+        assert copies(trying) == before
+    assert b"a trial is under way on a copy of the store" in done.stdout
+    assert b"left by killed trials: removed just now" in trying.run("doctor").stdout
+    assert b"copy of the store" not in trying.run("doctor").stdout
+
+
+def test_a_copy_is_for_the_user_alone(trying: Machine) -> None:
+    with trial(trying):
+        folders = [folder for copy in copies(trying) for folder in (copy.parent, copy.parent.parent)]
+        assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
+
+
+def test_no_folder_of_another_name_is_removed(trying: Machine) -> None:
+    kept = trying.home / "trials" / "of-the-clinic"
+    kept.mkdir(parents=True)
+    assert trying.run("list").code == 0
+    assert kept.is_dir()
+
+
+# ---- texts in an editor ---------------------------------------------------------------------------------------------------
+
+
+def set_editor(machine: Machine, script: str) -> None:
+    program = machine.root / "editor"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    machine.environment["EDITOR"] = str(program)
+
+
+def test_a_text_that_an_edit_has_left_is_named_and_purged(trying: Machine) -> None:
+    id_ = id_of(trying, SECRET)
+    set_editor(trying, 'sed -i "s/^priority: .*/priority: high/" "$1"; cp "$1" "$1~"')
+    done = trying.run("edit", id_)
+    assert done.code == 2
+    (left,) = (trying.home / "edits").iterdir()
+    assert str(left / f"{id_}.md").encode() in done.stderr
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    assert b"the texts of 1 memory is in" in trying.run("doctor").stdout
+    assert trying.run("forget", id_, "--purge").code == 0
+    assert holders(trying, "Gudrun") == []
+
+
+def test_a_text_in_the_editor_of_a_killed_command_is_named_and_purged(trying: Machine) -> None:
+    id_ = id_of(trying, SECRET)
+    set_editor(trying, f"touch {trying.root}/opened; kill -9 $PPID")
+    trying.run("edit", id_)
+    assert (trying.root / "opened").exists()
+    assert os.listdir(trying.root / "tmp") == []
+    assert b"the texts of 1 memory is in" in trying.run("doctor").stdout
+    assert trying.run("forget", id_, "--purge").code == 0
+    assert holders(trying, "Gudrun") == []
+    assert os.listdir(trying.home / "edits") == []

@@ -1,0 +1,70 @@
+"""A file is put in place whole: beside other writers of the same file, and where a writer was killed."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.whole_files import WholeFile
+
+WRITES = """
+import os, signal, sys
+from subcog_hooks.whole_files import WholeFile
+with WholeFile(sys.argv[1]) as whole:
+    whole.file.write("half of it")
+    whole.file.flush()
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+def begun(target: Path) -> "subprocess.Popen[bytes]":
+    """A process that is in the middle of writing a file, until its input ends."""
+    process = subprocess.Popen([sys.executable, "-c", WRITES, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == b"begun"
+    return process
+
+
+def test_the_file_takes_the_place_of_the_old_one_at_the_end(tmp_path: Path) -> None:
+    target = tmp_path / "config.toml"
+    target.write_text("old", encoding="utf-8")
+    with WholeFile(str(target)) as whole:
+        whole.file.write("new\n")
+        assert target.read_text(encoding="utf-8") == "old"
+    assert target.read_bytes() == b"new\n"
+    assert os.listdir(tmp_path) == ["config.toml"]
+    assert os.name == "nt" or stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_nothing_is_left_of_a_file_that_fails(tmp_path: Path) -> None:
+    with pytest.raises(TypeError), WholeFile(str(tmp_path / "config.toml")) as whole:
+        whole.file.write(7)  # type: ignore[arg-type]
+    assert os.listdir(tmp_path) == []
+
+
+def test_two_writers_of_one_file_do_not_get_in_each_others_way(tmp_path: Path) -> None:
+    target = tmp_path / "config.toml"
+    with begun(target) as first:
+        with WholeFile(str(target)) as whole:
+            whole.file.write("all of it")
+        assert target.read_text(encoding="utf-8") == "all of it"
+        first.communicate()
+    assert first.returncode == 0
+    assert target.read_text(encoding="utf-8") == "half of it"
+    assert os.listdir(tmp_path) == ["config.toml"]
+
+
+def test_what_a_killed_writer_has_left_goes_with_the_next(tmp_path: Path) -> None:
+    target = tmp_path / "config.toml"
+    (tmp_path / "config.toml.old.subcog").write_text("somebody's own", encoding="utf-8")
+    with begun(target) as killed:
+        killed.send_signal(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
+    assert len(os.listdir(tmp_path)) == 2
+    with WholeFile(str(target)) as whole:
+        whole.file.write("all of it")
+    assert sorted(os.listdir(tmp_path)) == ["config.toml", "config.toml.old.subcog"]
