@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,11 @@ def imported(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture
-def bare(subcog_command: str, tmp_path: Path) -> Machine:
+def bare(subcog_command: str, tmp_path: Path) -> Iterator[Machine]:
     """A machine without memories."""
-    return Machine(subcog_command, tmp_path / "machine")
+    made = Machine(subcog_command, tmp_path / "machine")
+    yield made
+    made.end_processes()
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 """A user's machine for the tests of the installed executable: a home, a folder to work in, and what any answer must be."""
 
+import contextlib
 import json
 import os
+import signal
 import sys
 import time
 import uuid
@@ -163,6 +165,18 @@ class Machine:
     def processes(self, *words: bytes) -> list[int]:
         """The processes of this machine that have one of these in their command line."""
         return processes_with(self.home, *words)
+
+    def end_processes(self) -> None:
+        """Kill what this machine's commands have left in the background, and wait until it writes nothing more."""
+
+        def is_over() -> bool:
+            left = processes_with(self.home, b"")
+            for process in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            return not left
+
+        wait_until(is_over, LONGEST_S)
 
     @property
     def index(self) -> Path:
