@@ -128,7 +128,7 @@ def _fetch(version: str, folder: str) -> None:
         except subprocess.TimeoutExpired as error:
             raise ClientUnavailable(f"npm did not fetch {PACKAGE}@{version} within {FETCH_SECONDS} s") from error
         if done.returncode:
-            raise ClientUnavailable(f"npm cannot fetch {PACKAGE}@{version}: {' '.join(done.stderr.split())[-500:]}")
+            raise ClientUnavailable(f"npm cannot fetch {PACKAGE}@{version}: {' '.join(done.stderr.split())[:200]}")
         os.rename(prefix, folder)
 
 
