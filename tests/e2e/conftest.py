@@ -28,11 +28,10 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def client(version: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+def client(version: str, run_folder: Path) -> str:
     """The executable of Claude Code's client."""
-    folder = tmp_path_factory.getbasetemp()
     try:
-        return fetched(version, folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder)
+        return fetched(version, run_folder)
     except ClientUnavailable as reason:
         if os.environ.get("SUBCOG_REQUIRE_CLIENT") == "1":
             pytest.fail(f"SUBCOG_REQUIRE_CLIENT is set, and {reason}", pytrace=False)
