@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from subcog_hooks.hooks import bookkeeping, detached, occasion, surfacing
 from subcog_hooks.memory.model import IdMaker, Memory
@@ -28,7 +28,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # the same examples in every run, however busy the machine is, so that a failure tells of a change;
 # `pytest --hypothesis-profile=default` looks for new ones
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
 
@@ -36,6 +36,13 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what was collected: ten thousand tests, and the modules that they are in."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The temporary folder that the processes of this run share."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(autouse=True)

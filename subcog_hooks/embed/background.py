@@ -79,6 +79,7 @@ def run(home: Home, pace: Pace = FULL_PACE) -> int:
         done += _catch_up(home, new[0], pace)
         if not any(space.name == new[0].name for space in models.installed(home)):
             VectorStore.remove(home, new[0].name)  # made here just after `models remove` had taken them away
+            catch_up.remove_locks(home, new[0])  # as are these
     return done
 
 

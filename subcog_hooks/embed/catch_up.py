@@ -74,8 +74,10 @@ def undisturbed(home: "Home", space: "Space") -> "Iterator[None]":
 def remove_locks(home: "Home", space: "Space") -> None:
     """Take away what is left of a space that is no more. Raises OSError."""
     for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_sync.lock_of(home, space.name)):
-        if os.path.exists(path):
+        try:
             os.unlink(path)
+        except FileNotFoundError:  # never there, or another process takes them away, too
+            pass
 
 
 def embed_pending(

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from subcog_hooks import log
@@ -58,8 +59,10 @@ def counts(home: Home) -> tuple[int, int]:
 @pytest.mark.usefixtures("pending")
 def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
+    others = psutil.Process().children()  # of other tests
     assert at_rest.start_if_due(home)
-    _, status = os.wait()
+    (process,) = [child.pid for child in psutil.Process().children() if child not in others]
+    _, status = os.waitpid(process, 0)
     assert (status, counts(home)) == (0, (1, 0))
     assert not at_rest.start_if_due(home)
     run = rest_record.read(home).runs["embedding"]

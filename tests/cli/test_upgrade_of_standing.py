@@ -1,5 +1,7 @@
 """A store of the version before memories could be standing: a hook reads it, a command upgrades it, and nothing is lost."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from subcog_hooks import database
@@ -31,7 +33,7 @@ def old(home: Home, make: Maker) -> str:
     return home.memories_db
 
 
-def state_of(path: str) -> tuple[object, list[tuple[object, ...]]]:
+def state_of(path: str) -> tuple[object, Sequence[tuple[object, ...]]]:
     """The store's version, and what memories are found by."""
     connection = database.open_reader(path, SCHEMA, 1_000)
     found = connection.pragma("user_version"), connection.execute("SELECT name, seq FROM mentions").fetchall()

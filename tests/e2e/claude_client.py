@@ -46,7 +46,7 @@ LAUNCHER = Path(__file__).with_name("launch.py")
 
 
 class ClientUnavailable(Exception):
-    """The client can not be had on this machine."""
+    """The client cannot be had on this machine."""
 
 
 class ClientFailed(Exception):
@@ -72,8 +72,12 @@ class Turn(NamedTuple):
     notices: tuple[str, ...]  # what the client would show to the user
 
 
-def fetched(version: str) -> str:
-    """The executable of this version, fetched with npm unless the cache has it. Raises ClientUnavailable."""
+def fetched(version: str, run: Path) -> str:
+    """The executable of this version, fetched with npm unless the cache has it. Raises ClientUnavailable.
+
+    run: the folder of this run of the tests, whose processes share it: where npm has failed once, no other version is tried,
+    because npm takes a minute to find that it has no network.
+    """
     if not hasattr(socket, "send_fds"):
         raise ClientUnavailable(f"the client's port is handed over through a Unix socket, which {sys.platform} lacks")
     cache = os.path.abspath(CACHE)
@@ -81,7 +85,7 @@ def fetched(version: str) -> str:
     if not os.path.isdir(folder):
         with _alone(cache):
             if not os.path.isdir(folder):  # otherwise another process has fetched it meanwhile
-                _fetch(version, folder)
+                _fetch_unless_failed(version, folder, run / "client-unavailable")
     found = glob.glob(f"{glob.escape(folder)}/node_modules/{PACKAGE}-*/claude")
     if not found:
         raise ClientUnavailable(f"{folder} has no executable for this platform")
@@ -99,6 +103,16 @@ def _alone(cache: str) -> Iterator[None]:
         yield
 
 
+def _fetch_unless_failed(version: str, folder: str, failure: Path) -> None:
+    if failure.exists():
+        raise ClientUnavailable(failure.read_text(encoding="utf-8"))
+    try:
+        _fetch(version, folder)
+    except ClientUnavailable as reason:
+        failure.write_text(str(reason), encoding="utf-8")
+        raise
+
+
 def _fetch(version: str, folder: str) -> None:
     npm = shutil.which("npm")
     if npm is None:
@@ -114,7 +128,7 @@ def _fetch(version: str, folder: str) -> None:
         except subprocess.TimeoutExpired as error:
             raise ClientUnavailable(f"npm did not fetch {PACKAGE}@{version} within {FETCH_SECONDS} s") from error
         if done.returncode:
-            raise ClientUnavailable(f"npm can not fetch {PACKAGE}@{version}: {done.stderr.strip()[-500:]}")
+            raise ClientUnavailable(f"npm cannot fetch {PACKAGE}@{version}: {' '.join(done.stderr.split())[:200]}")
         os.rename(prefix, folder)
 
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,10 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def client(version: str) -> str:
+def client(version: str, run_folder: Path) -> str:
     """The executable of Claude Code's client."""
     try:
-        return fetched(version)
+        return fetched(version, run_folder)
     except ClientUnavailable as reason:
         if os.environ.get("SUBCOG_REQUIRE_CLIENT") == "1":
             pytest.fail(f"SUBCOG_REQUIRE_CLIENT is set, and {reason}", pytrace=False)
@@ -54,9 +55,11 @@ def imported(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture
-def bare(subcog_command: str, tmp_path: Path) -> Machine:
+def bare(subcog_command: str, tmp_path: Path) -> Iterator[Machine]:
     """A machine without memories."""
-    return Machine(subcog_command, tmp_path / "machine")
+    made = Machine(subcog_command, tmp_path / "machine")
+    yield made
+    made.end_processes()
 
 
 @pytest.fixture

@@ -1,7 +1,10 @@
 """A user's machine for the tests of the installed executable: a home, a folder to work in, and what any answer must be."""
 
+import contextlib
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
 import uuid
@@ -37,6 +40,7 @@ NO_BRIEF = "SUBCOG_SURFACING_BRIEF_CHARACTERS"  # 0 for none
 MAX_UNITS = 2_000  # UTF-16 units of what one prompt is given
 LONGEST_S = 60.0  # of any command
 LONG_SECONDS = 5.0  # many times the hook's deadline of 200 ms: a process that takes longer hangs
+HOOK_S = 0.1  # of a processor that a hook takes, about
 ATTEMPTS = 8  # a busy machine may need more than those 200 ms; the hook is silent then
 QUIET_S = 0.3  # a hook that is silent sooner had time enough
 
@@ -84,6 +88,16 @@ class Machine:
         """One command of the terminal, started in the working folder."""
         return self.start([self.command, *arguments], stdin, cwd)
 
+    def run_measured(self, *arguments: str, cwd: Path | None = None) -> Done:
+        """One command in a process of its own; its seconds are those of a processor, however busy the machine is."""
+        before = os.times()
+        done = subprocess.run(
+            [self.command, *arguments], capture_output=True, cwd=cwd or self.folder, env=self.environment, check=False
+        )
+        after = os.times()  # on Windows all of it is 0
+        used = after.children_user + after.children_system - before.children_user - before.children_system
+        return Done(done.returncode, done.stdout, done.stderr, used)
+
     def start(self, command: Sequence[str], stdin: bytes = b"", cwd: Path | None = None) -> Done:
         """Any command, with this machine's environment."""
         started = time.monotonic()
@@ -91,7 +105,19 @@ class Machine:
         return Done(code, stdout, stderr, time.monotonic() - started)
 
     def hook(self, stdin: bytes, *options: str) -> Done:
-        return self.run("hook", *options, stdin=stdin)
+        """The hook on one payload, again where it was cut off: a busy machine does that, and nothing but a trace is left."""
+        for _ in range(ATTEMPTS):
+            before = self._size_of_cut_offs()
+            done = self.run("hook", *options, stdin=stdin)
+            if self._size_of_cut_offs() == before:
+                break
+        return done
+
+    def _size_of_cut_offs(self) -> int:
+        try:
+            return os.stat(self.home / "cut-offs").st_size
+        except OSError:  # there was none
+            return 0
 
     def payload(self, event: str, fields: Mapping[str, object], session: str | None = None, cwd: Path | None = None) -> bytes:
         """A payload as the client writes it: one line of JSON and a line end. Without a session it is a new one."""
@@ -164,6 +190,18 @@ class Machine:
         """The processes of this machine that have one of these in their command line."""
         return processes_with(self.home, *words)
 
+    def end_processes(self) -> None:
+        """Kill what this machine's commands have left in the background, and wait until it writes nothing more."""
+
+        def is_over() -> bool:
+            left = processes_with(self.home, b"")
+            for process in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            return not left
+
+        wait_until(is_over, LONGEST_S)
+
     @property
     def index(self) -> Path:
         """The folder of the current index."""
@@ -189,6 +227,14 @@ def wait_until(holds: Callable[[], bool], seconds: float) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def share_of_processor() -> float:
+    """The part of a processor that a process like ours is given while it works for as long as a hook."""
+    began, used = time.monotonic(), time.process_time()
+    while time.process_time() - used < HOOK_S:
+        pass
+    return HOOK_S / (time.monotonic() - began)
 
 
 # ---- what is expected of every answer -------------------------------------------------------------------------------------

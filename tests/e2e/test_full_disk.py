@@ -50,9 +50,9 @@ def known(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture
-def small(subcog_command: str, disk: Path, known: Path, tmp_path: Path) -> Iterator[Machine]:
+def small(bare: Machine, disk: Path, known: Path, tmp_path: Path) -> Iterator[Machine]:
     """A machine whose home lies on the small disk."""
-    machine = Machine(subcog_command, tmp_path / "machine")
+    machine = bare
     machine.home = disk / "memories"
     shutil.copytree(known, machine.home)
     aside = tmp_path / "aside"  # copies on which questions are tried
@@ -62,6 +62,7 @@ def small(subcog_command: str, disk: Path, known: Path, tmp_path: Path) -> Itera
     state.run("INSERT INTO flags VALUES ('teaching', 9e12)")  # nothing is done at rest but by a test's own word
     state.close()
     yield machine
+    machine.end_processes()  # or what is at work makes the home anew
     free(machine)
     shutil.rmtree(machine.home)
 

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
@@ -223,10 +222,9 @@ def test_ten_thousand_memories_come_in_seconds_and_twice_is_as_once(bare: Machin
             map(numbered, range(MANY)),
         )
     database.close()
-    began = time.monotonic()
-    done = bare.run("import", "--from", "mcp-memory-service", str(path))
+    done = bare.run_measured("import", "--from", "mcp-memory-service", str(path))
     assert done.stdout == f"added {MANY} (for all your projects: {MANY})\n".encode()
-    assert time.monotonic() - began < LONG_S
+    assert done.seconds < LONG_S
     before = bare.run("export", "-").stdout
     assert bare.run("import", "--from", "mcp-memory-service", str(path)).stdout == f"added 0, already there {MANY}\n".encode()
     exported = bare.run("export", "-").stdout

@@ -234,7 +234,7 @@ def test_hook_keeps_its_deadline_while_two_thousand_memories_are_embedded(machin
         with VectorStore.reader(*vectors) as reader:
             while not reader.counts()[0]:  # until its first group is done
                 assert embedding.poll() is None
-            done = [machine.prompt(QUESTION) for _ in range(20)]
+            done = [machine.run("hook", stdin=machine.asking(QUESTION)) for _ in range(20)]
             assert embedding.poll() is None, "it had ended before the hooks had"
             assert reader.counts()[1] > 0
     finally:

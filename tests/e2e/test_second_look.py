@@ -1,6 +1,5 @@
 """The second look by the installed executable: a prompt that only the model itself can answer, answered late, and once."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -57,16 +56,13 @@ def payroll(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture
-def paid(bare: Machine, payroll: Path) -> Iterator[Machine]:
+def paid(bare: Machine, payroll: Path) -> Machine:
     """A machine that knows when wages are paid, on which second looks may be taken."""
     shutil.copytree(payroll, bare.home)
     bare.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
     (bare.root / "tmp").mkdir()
     bare.environment["TMPDIR"] = str(bare.root / "tmp")
-    yield bare
-    for process in at_work(bare):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+    return bare
 
 
 def looking(machine: Machine) -> list[int]:

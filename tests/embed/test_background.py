@@ -217,6 +217,33 @@ def test_vectors_that_are_made_while_their_model_is_removed_are_taken_away(
     assert not os.path.exists(path_of(home, chosen.name))
 
 
+class Removing(Pace):
+    """Lets another process remove a model once two vectors of it are final, and waits for that between two turns."""
+
+    def __init__(self, home: Home, space: Space) -> None:
+        self.home, self.space = home, space
+        self.remover: subprocess.Popen[bytes] | None = None
+
+    def goes_on(self, is_called_off: Callable[[], bool] = bool) -> bool:
+        if self.remover:  # the turn is over, and with it the lock that the other one waited for
+            assert self.remover.wait(60) == 0
+        elif os.path.exists(path_of(self.home, self.space.name)) and counts(self.home, self.space)[0] == 2:
+            command = [sys.executable, "-m", "subcog_hooks", "--quiet", "models", "remove", self.space.name]
+            self.remover = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+            while not is_called_off():
+                assert self.remover.poll() is None
+        return not self.remover
+
+
+def test_a_model_that_another_process_removes_between_two_turns_leaves_no_file(home: Home, chosen: Space) -> None:
+    pace = Removing(home, chosen)
+    assert background.run(home, pace) == 8
+    assert pace.remover
+    assert background.last_failure(home) == ""
+    for folder in (home.models, home.index):
+        assert [name for name in os.listdir(folder) if chosen.name in name] == []
+
+
 # a model that fails
 
 

@@ -24,6 +24,7 @@ from subcog_hooks.state.connection import State
 from subcog_hooks.state.metrics import Counter
 from tests import llm_server
 from tests.conftest import Maker
+from tests.e2e.machine import wait_until
 from tests.hooks.conftest import follow
 from tests.llm_server import LlmServer, says
 
@@ -387,7 +388,8 @@ def test_a_recall_that_fails_loses_neither_metrics_nor_an_answer_that_is_there(
     llm.play(says("howto", 0.9, ["lamp"]))
 
     def fail_late(*_: object) -> NoReturn:
-        time.sleep(1.0)  # an answer comes in some ten milliseconds
+        wait_until(lambda: bool(llm.requests), 5.0)
+        time.sleep(1.0)  # the answer comes in some ten milliseconds
         raise StoreError("memories.db can not be read")
 
     monkeypatch.setattr(surfacing, "_open_sources", fail_late)

@@ -1,6 +1,6 @@
 """Cells of audiences with very many memories: what a search finds there, what keeps them in step, and what breaks them off."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import apsw
@@ -51,7 +51,7 @@ def large(home: Home, many: list[Memory]) -> Iterator[VectorStore]:
         yield vectors
 
 
-def rows(vectors: VectorStore, sql: str) -> list[tuple[object, ...]]:
+def rows(vectors: VectorStore, sql: str) -> Sequence[tuple[object, ...]]:
     connection = apsw.Connection(vectors.path, flags=apsw.SQLITE_OPEN_READONLY)
     try:
         return connection.execute(sql).fetchall()

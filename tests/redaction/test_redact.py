@@ -388,10 +388,10 @@ def test_any_text_without_tags_comes_back_or_says_what_was_removed(text: str) ->
 
 @pytest.mark.parametrize("letters", ["abcdefghi" * 20, "ABCDEFGHI" * 20, "0123456789" * 18, "-_./" * 45, "aBc" * 60])
 def test_a_long_token_of_one_kind_of_character_is_judged_at_once(letters: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for prefix in ("xoxb-", "ghp_", "sk-", "AKIA", "token="):
         redact(prefix + letters + "é")
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_the_password_of_a_curl_command_goes() -> None:

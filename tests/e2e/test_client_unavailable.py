@@ -1,0 +1,54 @@
+"""A machine on which npm cannot fetch the client: a run of the tests tries it once, and its tests say so."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import posix
+from tests.e2e.subcog_client import ROOT
+
+FILES = ("test_real_client_context.py", "test_real_client_enrich.py")  # each for two versions of the client
+NO_NETWORK = "npm error code ETIMEDOUT\nnpm error network request to https://registry.npmjs.org failed\n"
+
+
+def run_without_network(folder: Path, *, is_required: bool) -> tuple[int, str, list[str]]:
+    """Run files of the real client in two processes. Return exit code, output, and the calls of npm."""
+    npm, calls = folder / "bin" / "npm", folder / "calls"
+    npm.parent.mkdir()
+    npm.write_text(f"#!/bin/sh\necho \"$@\" >> '{calls}'\nprintf '{NO_NETWORK}' >&2\nexit 1\n")
+    npm.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")} | {
+        "PATH": os.pathsep.join((str(npm.parent), os.environ["PATH"])),
+        "SUBCOG_TEST_CACHE": str(folder / "cache"),
+        "SUBCOG_REQUIRE_CLIENT": str(int(is_required)),
+    }
+    options = ["-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider", "--basetemp", str(folder / "run")]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *(str(ROOT / "tests" / "e2e" / file) for file in FILES)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr, calls.read_text().splitlines()
+
+
+@posix
+@pytest.mark.parametrize("is_required", [False, True])
+def test_npm_is_tried_once_a_run_and_its_failure_is_named(tmp_path: Path, *, is_required: bool) -> None:
+    code, output, calls = run_without_network(tmp_path, is_required=is_required)
+    (call,) = calls
+    (package,) = [word for word in call.split() if word.startswith("@anthropic-ai/claude-code@")]
+    reason = f"npm cannot fetch {package}: npm error code ETIMEDOUT"
+    if is_required:
+        assert code == 1
+        assert f"SUBCOG_REQUIRE_CLIENT is set, and {reason}" in output
+    else:
+        assert code == 0
+        skipped = [line for line in output.splitlines() if line.startswith("SKIPPED")]
+        assert skipped
+        assert all(reason in line for line in skipped)
