@@ -331,3 +331,20 @@ def test_rendering_loads_no_heavy_module() -> None:
         "html",
     }
     assert loaded & heavy == set()
+
+
+# Authors
+
+
+NOTES = ["", "noted by an agent", "by a colleague", *(f"by {name}, a colleague" for name in ("ada", "bob", "e" * 40, "x" * 39))]
+
+
+@given(st.lists(st.sampled_from(NOTES), max_size=8), st.integers(0, 900), st.booleans())
+def test_a_first_line_that_names_colleagues_has_its_room(notes: list[str], max_units: int, is_brief: bool) -> None:
+    entries = [Entry("context", MAY_11, f"id{place}", FLAKY, noted) for place, noted in enumerate(notes)]
+    rendered = render_block(entries, about=HOWTO, max_units=max_units, is_brief=is_brief)
+    assert units(rendered.text) <= max(0, max_units)
+    source = rendered.text.partition(", recalled by subcog")[0]
+    shown = [entry.noted for entry in entries if entry.id in rendered.ids]
+    assert ("the user's own notes" in source) == any(not noted.endswith("a colleague") for noted in shown)
+    assert ("notes by" in source) == any(noted.endswith("a colleague") for noted in shown)
