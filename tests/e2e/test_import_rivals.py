@@ -392,6 +392,16 @@ def test_codex_handbook_comes_entry_by_entry_with_its_project(bare: Machine, sho
     assert bare.run("import", "--from", "codex").stdout == f"added 1 ({PROJECT}: 1), archived 1, already there 2\n".encode()
 
 
+def test_a_handbook_or_a_day_of_another_layout_is_no_fault(bare: Machine, shop: Path) -> None:
+    for name, text in ((".codex/memories/MEMORY.md", "The lift stops at noon.\n"), (".memsearch/2026-05-04.md", "No turn.\n")):
+        (bare.root / "user" / name).parent.mkdir(parents=True)
+        (bare.root / "user" / name).write_text(text)
+    assert bare.run("import", "--from", "codex").stdout == b"added 1 (for all your projects: 1)\n"
+    done = bare.run("import", "--from", "memsearch", str(bare.root / "user" / ".memsearch"), cwd=shop)
+    assert_one_line_error(done, 2)
+    assert b"nothing is found there" in done.stderr
+
+
 @pytest.mark.parametrize("is_json", [False, True])
 def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, shop: Path, *, is_json: bool) -> None:
     def rule(number: int, **more: object) -> dict[str, object]:
