@@ -77,8 +77,13 @@ class Output:
         self._written.release()
 
     def prepare(self, output: bytes) -> None:
-        """Set the output for a process that ends before it has written any, b"" for none."""
+        """Set the output for a process that ends before it has written any, b"" for none.
+
+        Raises TimeoutError when the deadline has passed: what is then written says nothing of what is done later.
+        """
         self._in_any_case = output
+        if self._writing.locked():
+            raise TimeoutError("the deadline has passed")
 
     def end_at(self, age_ms: float) -> None:
         """Let the watchdog end the process at another age."""

@@ -23,7 +23,7 @@ PROGRAM = "claude"
 CLAUDE_MODEL = "haiku"
 MAX_ANSWER = 4_000_000  # bytes of what it prints: an answer has some thousand
 MAX_COMPLAINT = 4_000  # bytes that are looked at
-PIECE = 65_536  # bytes that are read at once
+ANSWER_PIECE = 65_536  # bytes that are read at once
 READING_S = 1.0  # for what it has printed to be read, once it has ended
 FLAGS = (
     *("-p", "--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence"),
@@ -113,7 +113,7 @@ def _read_until_end(process: "subprocess.Popen[bytes]", lifeline: Lifeline, seco
 def _read_into(printed: bytearray, process: "subprocess.Popen[bytes]", lifeline: Lifeline) -> None:
     """Read what the client prints; end it where that is too much."""
     assert process.stdout is not None
-    while len(printed) <= MAX_ANSWER and (piece := os.read(process.stdout.fileno(), PIECE)):
+    while len(printed) <= MAX_ANSWER and (piece := os.read(process.stdout.fileno(), ANSWER_PIECE)):
         printed += piece
     if len(printed) > MAX_ANSWER:
         lifeline.cut()

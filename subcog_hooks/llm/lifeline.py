@@ -70,7 +70,7 @@ def _end_with(lifeline: int) -> None:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of each process below us that loses its own, where the system knows that."""
+    """Take over each process below us that loses its parent, where the system knows that."""
     if sys.platform != "linux":
         return
     try:

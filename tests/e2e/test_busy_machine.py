@@ -18,6 +18,7 @@ LOOPS = 8  # test runs, compilers: every working day of somebody with an agent
 RUNS = 20
 LEAST = 15  # that speak; alone on two cores 39 of 40 do, here other tests run beside
 NOTES, NOTE_LOOPS = 5, 16  # loops among which no note was answered, before its end was put off first
+OUTCOMES = ("remembered as", "not stored, because", "while the note was being stored")
 NOTE_STOPPED_S = 3.3  # longer than a note has
 SHARES = 5  # how often the share of a processor is measured that is left
 STOPPED_S = 1.3  # longer than the second that the hook has
@@ -72,9 +73,9 @@ def test_a_typed_note_is_stored_or_its_author_told_so(bare: Machine) -> None:
         answers = [json.loads(bare.prompt(f"remember: crane {number} is green").stdout) for number in range(NOTES)]
     assert {answer["decision"] for answer in answers} == {"block"}
     reasons = [answer["reason"] for answer in answers]
-    kept = [reason for reason in reasons if "remembered as" in reason]
-    assert all("not stored, because this machine was too busy" in reason for reason in reasons if reason not in kept)
-    assert bare.run("list", "--jsonl").stdout.count(b"crane") == len(kept)
+    kept, lost, unsure = (sum(words in reason for reason in reasons) for words in OUTCOMES)
+    assert kept + lost + unsure == NOTES
+    assert kept <= bare.run("list", "--jsonl").stdout.count(b"crane") <= kept + unsure
 
 
 @linux
@@ -83,7 +84,8 @@ def test_a_note_whose_process_was_stopped_for_long_is_answered(bare: Machine) ->
     assert bare.run("remember", "Ropes are replaced every spring.").code == 0
     printed = stopped(bare, bare.asking("remember: the crane is green"), "memories.db", NOTE_STOPPED_S)
     assert json.loads(printed)["decision"] == "block"
-    assert (b"remembered as" in printed) == (b"crane" in bare.run("list", "--jsonl").stdout)
+    if OUTCOMES[2].encode() not in printed:
+        assert (b"remembered as" in printed) == (b"crane" in bare.run("list", "--jsonl").stdout)
 
 
 def stopped_in_between(machine: Machine) -> bytes:
