@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -107,6 +108,7 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._read:
+            assert select.select([self._in], [], [], WAIT_S)[0], f"the browser has said nothing for {WAIT_S:.0f} s"
             more = os.read(self._in, 1 << 20)
             assert more, "the browser is gone"
             self._read += more

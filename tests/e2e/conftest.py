@@ -51,6 +51,7 @@ def imported(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> P
     done = machine.run("import", str(DATA / "memories.jsonl"), "--trust", "user")
     assert done.code == 0, done.stderr
     assert machine.recall(QUESTION) == [ANSWER]
+    (machine.home / "cut-offs").unlink(missing_ok=True)  # of a busy machine
     return machine.home
 
 

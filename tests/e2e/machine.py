@@ -41,6 +41,7 @@ MAX_UNITS = 2_000  # UTF-16 units of what one prompt is given
 LONGEST_S = 60.0  # of any command
 LONG_SECONDS = 5.0  # many times the hook's deadline of 200 ms: a process that takes longer hangs
 HOOK_S = 0.1  # of a processor that a hook takes, about
+NO_TIME = "no time was left"  # what a busy machine makes the hook say of a part of its search
 ATTEMPTS = 8  # a busy machine may need more than those 200 ms; the hook is silent then
 QUIET_S = 0.3  # a hook that is silent sooner had time enough
 
@@ -185,6 +186,12 @@ class Machine:
         found = decision_log.latest(state, 100)
         state.close()
         return found
+
+    def log(self) -> list[str]:
+        """The lines of the hook's log, without those for which a busy machine had no time."""
+        file = self.home / "log" / "hook.log"
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return [line for line in lines if NO_TIME not in line]
 
     def processes(self, *words: bytes) -> list[int]:
         """The processes of this machine that have one of these in their command line."""

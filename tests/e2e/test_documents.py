@@ -11,12 +11,11 @@ import pytest
 
 from subcog_hooks.paths import Home
 from tests.documents import DOCUMENTS, README, ROOT, TOPICS, Block, blocks, commands_to_run
-from tests.e2e.machine import NO_BRIEF, Machine
+from tests.e2e.machine import NO_BRIEF, NO_TIME, Machine
 from tests.e2e.subcog_client import BLOCK, readme_commands
 
 SHELL = shutil.which("sh")
 ATTEMPTS = 3  # a busy machine can cut the hook off, or leave it no time to look for meaning
-NO_TIME = "no time was left"
 NOT_RUN_HERE = {  # document, and what a block of it needs
     ("README.md", "the network"): ["uv tool install .", "pipx install .", "pip install ."],
     ("README.md", "Claude Code, in a clone of this repository"): [

@@ -25,10 +25,9 @@ def settings(machine: Machine, text: str) -> Path:
 @pytest.mark.parametrize("burden", BURDENS)
 def test_a_project_file_that_is_a_burden_silences_nothing(machine: Machine, burden: str) -> None:
     repository = settings(machine, BURDENS[burden])
-    log = machine.home / "log" / "hook.log"
-    before = log.read_text() if log.exists() else ""
+    before = machine.log()
     assert machine.recall(QUESTION, cwd=repository) == [ANSWER]
-    lines = log.read_text().removeprefix(before).splitlines()
+    lines = machine.log()[len(before) :]
     assert (len(lines) <= 5, all(".subcog.toml" in line and len(line) < 600 for line in lines)) == (True, True)
 
 

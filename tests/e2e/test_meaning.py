@@ -27,11 +27,6 @@ def vectors_of(machine: Machine) -> Path:
     return machine.home / "index" / "vectors-1-minilm.db"
 
 
-def log_of(machine: Machine) -> list[str]:
-    file = machine.home / "log" / "hook.log"
-    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-
-
 # ---- what only meaning finds ----------------------------------------------------------------------------------------------
 
 
@@ -40,7 +35,7 @@ def test_prompt_brings_a_memory_that_has_no_word_of_it(bare: Machine) -> None:
     assert bare.recall(PARAPHRASE) == ["cat"]
     assert bare.run("reindex").code == 0  # with the final vector, too
     assert bare.recall(PARAPHRASE) == ["cat"]
-    assert log_of(bare) == []
+    assert bare.log() == []
 
 
 def test_share_of_meaning_changes_what_a_prompt_brings(bare: Machine) -> None:
@@ -131,8 +126,8 @@ def test_prompt_is_answered_by_words_when_the_vectors_are(machine: Machine, dama
     damage(vectors_of(machine))
     assert machine.recall(QUESTION) == [ANSWER]
     if damage in SEEN_AT_ONCE:
-        assert log_of(machine)
-        assert all("by words alone" in line for line in log_of(machine))
+        assert machine.log()
+        assert all("by words alone" in line for line in machine.log())
 
 
 @pytest.mark.parametrize("damage", DAMAGE, ids=name_of)
@@ -215,8 +210,8 @@ def test_prompt_is_answered_by_words_with(machine: Machine, tmp_path: Path, spoi
     for each in done:
         assert_harmless(each)
     assert [ANSWER] in [ids_in(context_of(each)) for each in done if each.stdout]
-    assert log_of(machine)
-    assert all("recall by words alone" in line for line in log_of(machine))
+    assert machine.log()
+    assert all("recall by words alone" in line for line in machine.log())
 
 
 # ---- beside the process that embeds ---------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ def found(home: Home, *ids: str, session: str = "s", decision: str = "d") -> Non
     state = State.open(home, 1_000)
     now = now_ms()
     state.begin()
-    assert second_looks.begin(state, decision, session, now)
+    assert second_looks.begin(state, decision, session, now - 500)  # a look takes a while
     assert second_looks.end(state, decision, "look", [Finding(id_, 0.4) for id_ in ids], now)
     decision_log.keep(state, Decision("look", now, decision_log.LOOK_EVENT, session, "", WAITING, looked_at=decision), now)
     state.commit()
