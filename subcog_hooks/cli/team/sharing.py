@@ -53,7 +53,7 @@ def url_of(settings: Settings) -> str:
 
 
 def say_ignored_variables() -> None:
-    """Drop the variables of libpq that the repository at hand sets, and name them."""
+    """Remove the variables of libpq that the repository at hand sets, and name them."""
     for line in connection.drop_project_variables():
         terminal.say(line)
 
