@@ -151,7 +151,9 @@ class OnTerminal:
         raw = b""
         while until is None or until not in self.written:
             ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
-            assert ready, f"nothing for {_LONG_SECONDS:.0f} s after {self.written[-200:]!r}"
+            if not ready:
+                self.kill()
+                raise AssertionError(f"nothing for {_LONG_SECONDS:.0f} s after {self.written[-200:]!r}")
             try:
                 chunk = os.read(self._ours, 1 << 16)
             except OSError:  # Linux: the other end is closed

@@ -1,6 +1,7 @@
 """Single keys of a terminal, also those that were pressed before somebody waited for them."""
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ import typer
 if sys.platform != "win32":
     import termios
     import tty
+
+AT_ONCE_S = 0.05  # within which a terminal sends what belongs to one key
+LOOK_S = 0.2  # between two looks whether somebody has pressed Ctrl-C
 
 
 @contextmanager
@@ -53,6 +57,8 @@ def next_key() -> str:
     """Return the key that is pressed next, "" for one that is no character. Raises KeyboardInterrupt at the end of input."""
     if sys.platform == "win32":
         return typer.getchar()
+    while not _is_pressed_within(LOOK_S):  # a Ctrl-C that came just before the wait does not end it: it is seen in between
+        pass
     pressed = os.read(sys.stdin.fileno(), 1)
     if pressed in (b"", b"\x04"):
         raise KeyboardInterrupt
@@ -64,17 +70,17 @@ def next_key() -> str:
     return pressed.decode("ascii", "ignore")
 
 
-def _skip_bytes(count: int) -> None:
-    import select  # as below
+def _is_pressed_within(seconds: float) -> bool:
+    return bool(select.select([sys.stdin.fileno()], [], [], seconds)[0])
 
-    while count and select.select([sys.stdin.fileno()], [], [], 0.05)[0]:
+
+def _skip_bytes(count: int) -> None:
+    while count and _is_pressed_within(AT_ONCE_S):
         count -= len(os.read(sys.stdin.fileno(), 1)) or count
 
 
 def _skip_sequence() -> None:
-    import select  # for keys that nobody means here
-
-    while select.select([sys.stdin.fileno()], [], [], 0.05)[0]:
+    while _is_pressed_within(AT_ONCE_S):
         letter = os.read(sys.stdin.fileno(), 1)
         if letter.isalpha() or letter in (b"", b"~"):
             return
