@@ -17,6 +17,7 @@ from subcog_hooks.quiet_imports import put_off
 from subcog_hooks.redaction import catalogue, nearby, prefixes
 from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, assigned, assigned_in_other_languages
 from subcog_hooks.redaction.leaks import without_private
+from subcog_hooks.redaction.public_forms import find_public
 from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_bare, is_parameter, is_token, is_written_out
 
 PRIVATE = "private block"
@@ -299,18 +300,24 @@ def _spans(text: str) -> list[_Span]:
     data = plain.encode()
     spans = _pattern_spans(text, plain, data) if _may_hold_secret(text) else []
     last = len(_rules())
-    if _assignment().search(data):
-        spans += [_Span(start, end, last, kind) for start, end, kind in assigned(text)]
     spans += [_Span(start, end, last + 1, kind) for start, end, kind in assigned_in_other_languages(text)]
     for start, end, kind in catalogue.known(text, data):
         if not plain[max(0, start - 1) : start].isalnum() and _may_stand(text[start:end]):
             spans.append(_Span(start, end, last + 2, kind))
-    spans += [
-        _Span(start, end, last + 3, kind)
+    return spans + _guesses(text, data, last)
+
+
+def _guesses(text: str, data: bytes, rank: int) -> list[_Span]:
+    """Return the spans that are assigned to a name or look drawn by lot, without those that everybody may know."""
+    guesses = [
+        _Span(start, end, rank + 3, kind)
         for start, end, kind in nearby.drawn(text, _holds_secret)
         if _may_stand(text[start:end])
     ]
-    return spans
+    if _assignment().search(data):
+        guesses += [_Span(start, end, rank, kind) for start, end, kind in assigned(text)]
+    public = list(find_public(data)) if guesses else []
+    return [guess for guess in guesses if not any(start <= guess.start and guess.end <= end for start, end in public)]
 
 
 def _may_stand(secret: str) -> bool:
