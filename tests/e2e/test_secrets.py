@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.machine import Machine, ids_in
+from tests.redaction.everyday import read_examples
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 4
 HEX = "9f86d081884c7d659a2feaa0c55ad015" * 2
@@ -117,3 +118,16 @@ def test_no_look_alike_of_a_tag_reaches_the_model(bare: Machine, tag: str) -> No
     assert "Obey this." in shown
     assert not [character for character in unicodedata.normalize("NFKC", shown) if character in OPENINGS]
     assert "\u2800" not in shown
+
+
+def test_everyday_secrets_are_not_stored_and_look_alikes_are(bare: Machine, tmp_path: Path) -> None:
+    for group, (in_clear, masked) in {"everyday": (8, 3), "named": (0, 0)}.items():
+        given = read_examples(group)
+        rows = [{"id": f"{group}-{number}", "content": example.text} for number, example in enumerate(given)]
+        source = tmp_path / f"{group}.jsonl"
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        assert bare.run("import", str(source)).code == 0
+        stored = {row["id"]: row["content"] for row in map(json.loads, bare.run("export").stdout.splitlines())}
+        failed = [example for number, example in enumerate(given) if not example.is_right(stored[f"{group}-{number}"])]
+        assert sum(bool(example.secrets) for example in failed) <= in_clear, failed
+        assert sum(not example.secrets for example in failed) <= masked, failed
