@@ -11,7 +11,7 @@ from rich.text import Text
 from subcog_hooks.cli.page.builder import Column, Moment, Page
 from subcog_hooks.cli.page.files import write_page
 from subcog_hooks.cli.support import bars, session
-from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, redact_line, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.cli.upkeep import tidying
 from subcog_hooks.cli.upkeep.inventory import Group, Inventory
@@ -125,7 +125,7 @@ def _some(title: str, rows: Sequence[tuple[str, Memory]]) -> list[RenderableType
         return []
     lines: list[RenderableType] = ["", Text(f"{len(rows):,} {title}", style=DIM)]
     for head, one in rows[:MOST_LINES]:
-        lines.append(Text.assemble(head, (safe(one.id), ACCENT), "  ", cut(safe(one.content), SHOWN_LINE)))
+        lines.append(Text.assemble(head, (safe(one.id), ACCENT), "  ", cut(redact_line(one.content), SHOWN_LINE)))
     return lines
 
 

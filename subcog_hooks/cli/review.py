@@ -15,12 +15,13 @@ from subcog_hooks.cli.support import author, completion, embedding, session
 from subcog_hooks.cli.support.amendment import amend, changed
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, safe, terminal, where
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, redact_line, safe, terminal, where
 from subcog_hooks.cli.support.similar import similar_to
 from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
 from subcog_hooks.memory.model import PENDING, Memory
 from subcog_hooks.memory.store import Store
+from subcog_hooks.redaction.redact import redact
 from subcog_hooks.state.decision import Decision
 
 KEYS = (
@@ -123,7 +124,7 @@ def _settle(accepted: Sequence[str], rejected: Sequence[str]) -> None:
         )
     for said, memories in (("kept", kept), ("dropped", dropped)):
         for memory in memories:
-            terminal.say(f"{said}: {memory.id} {safe(memory.content)[:80]}")
+            terminal.say(f"{said}: {memory.id} {redact_line(memory.content)[:80]}")
 
 
 def _waiting() -> tuple[list[Memory], list[Open]]:
@@ -151,7 +152,7 @@ def _print_lines(found: Sequence[Memory], suggestions: Sequence[Open]) -> None:
     """Print what waits for people, a line each."""
     for memory in found:
         terminal.pieces(
-            (memory.id, ACCENT), (f"  {day(memory.created_at)}  {_origin(memory)}  ", DIM), (safe(memory.content), "")
+            (memory.id, ACCENT), (f"  {day(memory.created_at)}  {_origin(memory)}  ", DIM), (redact_line(memory.content), "")
         )
     for one in suggestions:
         terminal.pieces((one.suggestion.id, ACCENT), (f"  {one.sentence}", ""))
@@ -159,10 +160,16 @@ def _print_lines(found: Sequence[Memory], suggestions: Sequence[Open]) -> None:
 
 def _print_row(memory: Memory, store: Store) -> None:
     near = [
-        {"id": one.memory.id, "content": one.memory.content, "share": round(one.share, 2), "contradiction": one.contradiction}
+        {
+            "id": one.memory.id,
+            "content": redact(one.memory.content).text,
+            "share": round(one.share, 2),
+            "contradiction": one.contradiction,
+        }
         for one in similar_to(memory, store)
     ]
-    terminal.json({**json.loads(jsonl.dump(memory)), "from": waiting.source_of(memory), "near": near})
+    row = {**json.loads(jsonl.dump(memory)), "content": redact(memory.content).text}
+    terminal.json({**row, "from": waiting.source_of(memory), "near": near})
 
 
 def _origin(memory: Memory) -> str:
@@ -299,7 +306,7 @@ class _Session:
             (f"{self._at + 1} of {len(self._found)}", ACCENT),
             (f"  {memory.id}  {day(memory.created_at)}  {_origin(memory)}  ({left} left)", DIM),
         )
-        terminal.paragraph((safe(memory.content), ""), indent=3)
+        terminal.paragraph((redact_line(memory.content), ""), indent=3)
         if is_from_session(memory):
             for name, text in learning.told_of(memory, self._said.get(memory.id)):
                 terminal.paragraph((f"{name}: ", DIM), (safe(text), ""), indent=3)
@@ -308,14 +315,14 @@ class _Session:
             if values:
                 terminal.paragraph((f"{name}: ", DIM), (" | ".join(map(safe, values)), ""), indent=3)
         for number, (other, likeness) in enumerate(zip(near, likenesses, strict=True), 1):
-            said = f"{other.id} {safe(other.content)[:LONGEST_SHOWN]}"
+            said = f"{other.id} {redact_line(other.content)[:LONGEST_SHOWN]}"
             terminal.paragraph((f"{number}. {likeness}: ", DIM), (said, ""), indent=3)
         if self._tried:
             came = self._would.get(memory.id, [])
             said = f"it would have come to {len(came) or 'none'} of your last {self._tried} prompts"
             terminal.paragraph((said, DIM), indent=3)
             for one in came[-MOST_PROMPTS:]:
-                terminal.paragraph((safe(one.prompt or "")[:LONGEST_SHOWN], DIM), indent=5)
+                terminal.paragraph((redact_line(one.prompt or "")[:LONGEST_SHOWN], DIM), indent=5)
 
 
 def _ask_about_suggestions(waiting_ones: Sequence[Open]) -> None:

@@ -49,7 +49,7 @@ _SECRET_NAME = re.compile(
 _NO_SECRET = re.compile(
     r"(?:public|primary|foreign|partition|sort|cache|idempotency|dedup\w*|object|row|composite|host|fingerprint"
     r"|check ?sum|digest"
-    r"|sha-?\d+|md5|commit|revision|integrity|next|page|continuation|etag|hash(?:es)?)[\s_\-]*(?:keys?|tokens?|ids?|is"
+    r"|sha-?\d+|md5|ksuid|ulid|nanoid|uuid|cid|commit|revision|integrity|next|page|continuation|etag|hash(?:es)?)[\s_\-]*(?:keys?|tokens?|ids?|is"
     r"|of|[:=])?[\s:=\"'`]*$",
     re.IGNORECASE,
 )
@@ -59,11 +59,14 @@ _NO_NAME_OF_SECRET = re.compile(
     r"|color|colour|address|addr|fingerprint|checksum|integrity|https?|ftp|ssh|git|file|see|e\.g\.)$",
     re.IGNORECASE,
 )
+# Identifiers that are drawn by lot, too: KSUID, nanoid, and those whose kind is written before them.
+_IDENTIFIER = re.compile(r"[A-Za-z0-9]{27}|[A-Za-z0-9_-]{21}|[a-z]{2,6}_[A-Za-z0-9]{8,}")
 _SLASHED = re.compile(r"(?:^|[\s|(])[\w.@-]{2,40}[ \t]?[/|][ \t]*[\"'`]?$")
 _ASSIGNED = re.compile(r"([\w.-]{2,60})[\\\"'`\])*]{0,4}[ \t]*(?:=>|:=|==|[:=＝：])[ \t]*[\\\"'`*]{0,3}$")
 _IS_PUBLIC = re.compile(
     r"(?:sha-?\d{1,3}|md5|h1|go\.sum|integrity|base64)[-:=,][^\s]{0,4}$|://[^\s\"'`<>]*$|data:[\w/+;-]*,$", re.IGNORECASE
 )
+_HOST = re.compile(r"(?:[\w-]{1,63}\.){1,4}[a-z]{2,12}/")  # begins a URL without its scheme
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _LONGEST_LINE = 100  # characters before a line of base64 in which the line above it lies
 _LINE_BEFORE = re.compile(r"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/]{48,80}={0,2})[ \t]*(?:\r?\n|\\n)[ \t]*$")
@@ -87,6 +90,8 @@ def drawn(text: str, holds_secret: Callable[[str], bool]) -> Iterator[DrawnValue
     holds_secret: judges what a word in base64 says.
     """
     for match in _VALUE.finditer(text):
+        if match[0].isalpha() and match[0].islower():
+            continue
         start, end = match.span()
         if not any(map(str.isdigit, match[0])) and not mixes_letters(match[0]):
             continue
@@ -133,7 +138,7 @@ def _judged(text: str, start: int, end: int, head: str, holds_secret: Callable[[
     if is_made_of_words(value):
         return ""
     before = text[max(0, start - _BEFORE) : start]
-    if _IS_PUBLIC.search(text, max(0, start - _LONGEST_URL), start) or _NO_SECRET.search(before):
+    if _IS_PUBLIC.search(text, max(0, start - _LONGEST_URL), start) or _HOST.match(value) or _NO_SECRET.search(before):
         return ""
     is_hash = is_hexadecimal(value) and not is_mixed
     name = _ASSIGNED.search(before)
@@ -148,7 +153,7 @@ def _judged(text: str, start: int, end: int, head: str, holds_secret: Callable[[
         return "secret"
     if head.endswith((":", "/")) or _SLASHED.search(before):
         return "password"
-    return ALONE_KIND if len(value) >= ALONE else ""
+    return ALONE_KIND if len(value) >= ALONE and not _IDENTIFIER.fullmatch(value) else ""
 
 
 def _is_named(text: str, start: int, end: int) -> bool:

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+LONGEST_WORD = 24  # letters; a run of more is no word
 SHORTEST_JUDGED = 10  # characters that are judged; in fewer, chance looks like anything
 _EVENNESS = 0.2  # of places where the kind of character changes; CamelCase has less, drawn letters have .3 to .7
 _EVENNESS_OF_ONE_CASE = 0.13  # of letters of one case and digits, which change less often

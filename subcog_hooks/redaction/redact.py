@@ -14,10 +14,11 @@ from typing import NamedTuple
 import re2
 
 from subcog_hooks.quiet_imports import put_off
-from subcog_hooks.redaction import catalogue, nearby, prefixes
+from subcog_hooks.redaction import catalogue, everyday, nearby, prefixes
 from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, assigned, assigned_in_other_languages
 from subcog_hooks.redaction.leaks import without_private
-from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_bare, is_parameter, is_token, is_written_out
+from subcog_hooks.redaction.public_forms import find_public
+from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_bare, is_no_address, is_parameter, is_token, is_written_out
 
 PRIVATE = "private block"
 
@@ -80,8 +81,9 @@ def holds_known_secret(text: str) -> bool:
     data = plain.encode()
     return bool(
         without_private(text)[1]
-        or (_may_hold_secret(text) and _pattern_spans(text, plain, data))
+        or (_may_hold_secret(plain, data) and _pattern_spans(text, plain, data))
         or any(assigned(text))
+        or any(everyday.find(text))
         or any(_may_stand(text[start:end]) for start, end, _ in catalogue.known(text, data))
     )
 
@@ -126,7 +128,6 @@ _BLOCK = "private key"
 
 _OPAQUE = r"[A-Za-z0-9_-]"
 _OPEN = r"[A-Za-z0-9_.=+/~%$:,-]"
-_VALUE_OF_OPTION = r"[ \t]+[\"']?([^\s\"'`|;&<>]{4,})"
 
 
 def _with_prefix(table: list[tuple[str, int]], of: str) -> str:
@@ -199,24 +200,9 @@ _OURS: tuple[tuple[str, str, int] | tuple[str, str, int, Callable[[str], bool]],
     ("authorization header", r"\"(?:auth|identitytoken|registrytoken)\"[ \t]*:[ \t]*\"([A-Za-z0-9+/_=-]{8,})\"", 1),
     ("password", r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user|-U|--proxy-user)[ \t=]*[\"']?[^\s:\"']{1,64}:([^\s\"'`]{3,})", 1),
     ("password", r"(?:^|[ \t])(?:-u|--user|--auth)[ \t=]+[\"']?[\w.@-]{1,64}:([^\s\"'`:/]{4,})", 1, is_bare),
-    (
-        "password",
-        r"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;]{0,200}?[ \t]-p([^\s\"'`]{4,})",
-        1,
-    ),
-    (
-        "password",
-        r"\b(?:sshpass|docker login|podman login|helm registry login|az login)\b[^\n|;]{0,200}?[ \t]-p" + _VALUE_OF_OPTION,
-        1,
-    ),
-    ("password", r"\b(?:redis-cli|keydb-cli|valkey-cli)\b[^\n|;]{0,200}?[ \t]-a" + _VALUE_OF_OPTION, 1),
-    ("password", r"\b(?:ldapsearch|ldapmodify|ldapadd|ldapwhoami)\b[^\n|;]{0,200}?[ \t]-w" + _VALUE_OF_OPTION, 1),
-    ("password", r"\b(?:sqlcmd|bcp|zip|unzip|7z|mongosh?|mongodump)\b[^\n|;]{0,200}?[ \t]-[Pp]" + _VALUE_OF_OPTION, 1),
-    ("password", r"\bhtpasswd\b[^\n|;]{0,60}?[ \t]-[a-zA-Z]*b[a-zA-Z]*[ \t]+[^\s]+[ \t]+[^\s]+" + _VALUE_OF_OPTION, 1),
-    ("password", r"[ \t]-pass(?:in|out)?[ \t]+pass:([^\s\"'`]{4,})", 1),
-    ("password", r"\b(?:smbclient|rpcclient|mount\.cifs|net)\b[^\n|;]{0,200}?[ \t]-U[ \t]*[^\s%]{1,64}%([^\s\"'`]{4,})", 1),
     ("password", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S{4,})", 1),
-    ("password", r"(?m)^[\w.*-]+:(?:\d{2,5}|\*):[\w.*-]+:[\w.*-]+:(\S{4,})$", 1),  # .pgpass
+    # A line of .pgpass, wherever it stands.
+    ("password", r"(?:^|[\s\"'`(=])[\w.*-]+:(?:\d{2,5}|\*):[A-Za-z_*][\w.*-]*:[\w.*-]+:([^\s\"'`]{4,})", 1, is_no_address),
     ("password", r"(?i:jdbc:oracle:\w+:|sqlplus[ \t]+(?:-\w+[ \t]+)?)[\w.-]+/([^\s@/\"']{4,})@", 1),
     ("password", r"<[\w:.-]*(?i:password|passphrase|secret)>([^<>\s]{4,})</", 1),
     (
@@ -228,22 +214,6 @@ _OURS: tuple[tuple[str, str, int] | tuple[str, str, int, Callable[[str], bool]],
         1,
         is_bare,
     ),
-    (
-        "passphrase",
-        r"(?i)\bpass(?:word|phrase)(?:[ \t]+(?:is|was)[ \t]+|[ \t]*[:=][ \t]*)[\"'`]?([A-Za-z0-9]+(?:[-_.+][A-Za-z0-9]+){2,})",
-        1,
-    ),
-    ("passphrase", r"(?i)\bpassphrase(?:[ \t]+(?:is|was)[ \t]+|[ \t]*[:=][ \t]*)[\"'`]([a-z]+(?: [a-z]+){2,11})[\"'`]", 1),
-    (
-        "seed phrase",
-        (
-            r"(?i)\b(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words?))?[\"'`]?"
-            r"(?:[ \t]+(?:is|was)[ \t]+|[ \t]*[:=][ \t]*)[\"'`]?"
-            r"([a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23})"
-        ),
-        1,
-    ),
-    ("PIN", r"\b(?:PIN|(?i:pin[ -]?code|passcode))(?:[ \t]+(?:is|was)[ \t]+|[ \t]*[:=][ \t]*)(\d{4,8})\b", 1),
     ("secret", r"--[\w-]{0,40}?(?:password|passwd|passphrase|token|secret|api-key)[ \t]+[\"']?([^\s\"'`,;<>|]{6,})", 1),
 )
 
@@ -260,6 +230,7 @@ _GENERAL = (
 _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _SPACE_BEYOND_RE2 = re.compile(r"[\x0b\x1c-\x1f]|[^\S\x00-\x7f]")
+_SPACES = bytes.maketrans(b"\x0b\x1c\x1d\x1e\x1f", b"     ")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _NO_WIDTH = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufe0e\ufe0f\ufeff")
 _EDGES = " \t\r\n\f\v=:\"'"  # what some patterns take along from around a secret
@@ -269,11 +240,9 @@ _GATE_MEMORY = 64 << 20  # bytes at most: with RE2's own 8 MiB its automaton sta
 _GATE_REPETITIONS = 8  # the exact counts of 60 patterns would fill RE2's automaton on a megabyte of base64: .5 s instead of .05
 
 
-def _may_hold_secret(text: str) -> bool:
+def _may_hold_secret(plain: str, data: bytes) -> bool:
     """Return whether a text may hold a secret: a test of a few microseconds that no text fails which a pattern matches."""
     gate, ungated = _gate()
-    plain = _plain(text)
-    data = plain.encode()
     return gate.search(data) is not None or any(any(_matches(rule, plain, data)) for rule in ungated)
 
 
@@ -297,20 +266,27 @@ def _spans(text: str) -> list[_Span]:
     """Return the spans that every pattern finds in `text`, and those that look drawn by lot."""
     plain = _plain(text)
     data = plain.encode()
-    spans = _pattern_spans(text, plain, data) if _may_hold_secret(text) else []
+    spans = _pattern_spans(text, plain, data) if _may_hold_secret(plain, data) else []
     last = len(_rules())
-    if _assignment().search(data):
-        spans += [_Span(start, end, last, kind) for start, end, kind in assigned(text)]
-    spans += [_Span(start, end, last + 1, kind) for start, end, kind in assigned_in_other_languages(text)]
+    others = (*assigned_in_other_languages(text), *everyday.find(text))
+    spans += [_Span(start, end, last + 1, kind) for start, end, kind in others]
     for start, end, kind in catalogue.known(text, data):
         if not plain[max(0, start - 1) : start].isalnum() and _may_stand(text[start:end]):
             spans.append(_Span(start, end, last + 2, kind))
-    spans += [
-        _Span(start, end, last + 3, kind)
+    return spans + _guesses(text, data, last)
+
+
+def _guesses(text: str, data: bytes, rank: int) -> list[_Span]:
+    """Return the spans that are assigned to a name or look drawn by lot, without those that everybody may know."""
+    guesses = [
+        _Span(start, end, rank + 3, kind)
         for start, end, kind in nearby.drawn(text, _holds_secret)
         if _may_stand(text[start:end])
     ]
-    return spans
+    if _assignment().search(data):
+        guesses += [_Span(start, end, rank, kind) for start, end, kind in assigned(text)]
+    public = list(find_public(data)) if guesses else []
+    return [guess for guess in guesses if not any(start <= guess.start and guess.end <= end for start, end in public)]
 
 
 def _may_stand(secret: str) -> bool:
@@ -385,8 +361,9 @@ def _plain(text: str) -> str:
 
     White space becomes a space, any other character beyond ASCII one that no pattern names.
     """
-    text = _SPACE_BEYOND_RE2.sub(" ", text)
-    return text if text.isascii() else _NOT_ASCII.sub("\x01", text)
+    if text.isascii():
+        return text.encode().translate(_SPACES).decode()
+    return _NOT_ASCII.sub("\x01", _SPACE_BEYOND_RE2.sub(" ", text))
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import re2
 
 from subcog_hooks.redaction import prefixes
-from subcog_hooks.redaction.randomness import is_drawn, is_no_word, mixes
+from subcog_hooks.redaction.randomness import LONGEST_WORD, is_drawn, is_no_word, mixes
 
 MARKER = "[redacted: "  # begins what stands in the place of a removed secret
 LONGEST_VALUE = 200  # characters that are looked at; what goes on beyond them goes, too
@@ -64,10 +64,208 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
     if not has_letter:
         return name == "password" and len(value) >= 6 and digits == [value]
     if not digits:
-        return len(value) >= 24 and value.isalpha() and not value.isupper()
+        return len(value) >= LONGEST_WORD and value.isalpha() and not value.isupper()
     if len(value) < 6 or _TERM.fullmatch(value) or (_WORDS.fullmatch(value) and not (mixes(value) and is_drawn(value))):
         return False
     return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
+
+
+# Words with which a compound that describes a password begins or ends: "user-supplied", "12-character", "length-12".
+_DESCRIPTIONS = frozenset(
+    """
+    change dummy example fake insert my replace some todo your
+    absent any api auth back base based basic blank box byte bytes bit bits case char character characters chars check cipher
+    code codes config correct data date day days db default design digest digit digits empty end endpoint env factor field
+    fields file flow form format free group handler header heavy hour hours id in incorrect insensitive invalid known length
+    less letter letters level life line link list login long manager match max min minimum minute minutes mode module name
+    names new no non none null off ok old on once one only option optional or out page param parameter path per plain policy
+    pre prompt reader ref reference reset role rotation round rounds rule rules safe salt scheme second seconds select self
+    sensitive service session set short side signup single size specific store strength string strong sub symbol symbols table
+    task temporary term text time to too true two type undefined up url use used user username users utf valid value values
+    var variable weak well wide word words wrong zeichen stellig
+    """.split()
+)
+# Words of messages and labels in quotes: "Enter your password".
+_OF_MESSAGES = frozenset(
+    """
+    add bitte cannot change character characters choose confirm contraseña digite digits eingeben empty enter entrez expired
+    falsch forgot forgotten given ihr incorrect incorrecta inserisci introduzca invalid invalide is kennwort leer mandatory
+    maximum minimum missing mot must neues new not nouveau nueva nuova obligatoire optional passphrase passwd password passwords
+    passwort please repeat required requis reset saisir saisissez senha show sua type ungültig user username value verplicht
+    voer votre wachtwoord wrong your zeichen ask at contact least see stored
+    länge mindestens lengte minimaal longueur moins longitud mínima mínimo comprimento lunghezza almeno
+    """.split()
+)
+# Parts that name a kind of secret or a cipher, and are no secret: "k8s-db-secret-v2", "scram-sha-256".
+_TERMS = frozenset(
+    """
+    aes argon bcrypt credential credentials env hash hmac jwt key keys password passwd rsa scram secret secrets sha token
+    tokens
+    """.split()
+)
+_OF_DESCRIPTIONS = re.compile(
+    r"\w{3,}(?:ed|ing|able|ible|ive|ical|ally|ous|less|ful|pflichtig|lich|bar|ée?s?|ad[oa]s?|id[oa]s?|at[oa])|ge\w{3,}t"
+)
+_ALGORITHM = re.compile(r"(?:oauth|sha|base|argon|utf|aes|rsa|md|ed|http|int|x|iso|rfc|cve|hmac|[ehrp]s)-?\d", re.IGNORECASE)
+_TYPES = frozenset("bytes password secure secret string varchar".split())
+_SIGNS_OF_PASSWORDS = re.compile(r"\w[!@#$%&*^?+~]\w")
+_GROUPS = re.compile(r"(?=.*\d)[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,7}")  # a licence
+_DATE = re.compile(r"(?:19|20)\d\d([-/.]?)\d\d?\1\d\d?")
+
+
+def is_stated(value: str) -> bool:
+    """Return whether `value`, which a sentence says a password is, may be one: words joined by signs, or more than words.
+
+    >>> [is_stated(value) for value in ("tin-kettle-moss", "Gale!Reed", "user-supplied", "required", "12-character")]
+    [True, True, False, False, False]
+    """
+    return not _is_word(value) and (is_value(value, "password", quoted=False) or _is_joined(value, 2))
+
+
+def is_labelled(value: str) -> bool:
+    """Return whether `value` behind a colon may be a password: `is_stated`, but two words without a digit are none."""
+    return not _is_word(value) and (is_value(value, "password", quoted=False) or _is_joined(value, 3))
+
+
+def is_mixture(value: str) -> bool:
+    """Return whether `value` right behind a noun may be a password: it has a digit among its letters."""
+    return _has_digit(value) and _LETTER.search(value) is not None and is_labelled(value)
+
+
+def is_adjacent(value: str) -> bool:
+    """Return whether `value` right behind a noun, without a sign, may be a password: a mixture, no algorithm."""
+    is_rare = mixes(value) and re.search(r"\d\d|[!@#$%&*]", value) is not None
+    return is_rare and not _ALGORITHM.search(value) and is_labelled(value)
+
+
+def is_assigned(value: str) -> bool:
+    """Return whether `value`, which is assigned to the name of a password or a key, may be one."""
+    return is_labelled(value) or is_key(value)
+
+
+def is_field(value: str) -> bool:
+    """Return whether the field of a header may be a secret."""
+    return _has_digit(value) and is_written_out(value) and not _TERM.fullmatch(value) and not value.isdigit()
+
+
+def is_key(value: str) -> bool:
+    """Return whether `value`, which a sentence says a key or a token is, may be one."""
+    if is_value(value, "secret", quoted=False) or (_has_digit(value) and _SIGNS_OF_PASSWORDS.search(value)):
+        return True
+    return _GROUPS.fullmatch(value) is not None or (_has_digit(value) and is_joined_key(value))
+
+
+def is_phrase(value: str) -> bool:
+    """Return whether `value`, in quotes or alone in its line, may be a password of one or more words.
+
+    >>> [is_phrase(value) for value in ("four tall herons", "toml pass phrase 12", "Enter your password", "too short")]
+    [True, True, False, False]
+    """
+    words = value.split()
+    if len(words) == 1:
+        return is_stated(value) or (len(value) > 4 and value.isalpha() and not (_stands_in(value) or _describes(value.lower())))
+    if len(words) == 2 and not _has_digit(value):
+        return value.islower() and not any(len(word) < 4 or _describes(word) or word in _OF_MESSAGES for word in words)
+    return not _REFERENCE.fullmatch(value) and _OF_MESSAGES.isdisjoint(word.lower().strip(".,:!?") for word in words)
+
+
+def is_in_block(value: str) -> bool:
+    """Return whether `value` may be the password of a login whose user stands in the line above."""
+    return is_labelled(value) or (
+        value.isalpha()
+        and value.islower()
+        and len(value) > 4
+        and not (_stands_in(value) or _describes(value) or value in _TYPES)
+    )
+
+
+def is_option(value: str) -> bool:
+    """Return whether `value` behind an option such as --password may be one."""
+    return is_bare(value) or is_labelled(value)
+
+
+def is_numbered_phrase(value: str) -> bool:
+    """Return whether a line of small letters is a password of several words, the last of them a number."""
+    return value.islower() and value[-1:].isdigit() and is_phrase(value)
+
+
+def is_joined_key(value: str) -> bool:
+    """Return whether `value`, assigned to a name, is a key of three words and a number, or of four: "violin-crab-31"."""
+    return len(re.split(r"[\W_]+", value)) > (2 if _has_digit(value) else 3) and _is_joined(value, 4)
+
+
+def _is_word(value: str) -> bool:
+    return value.isalpha() and value.islower() and len(value) < LONGEST_WORD
+
+
+def _describes(word: str) -> bool:
+    return word in _DESCRIPTIONS or _OF_DESCRIPTIONS.fullmatch(word) is not None
+
+
+def _is_joined(value: str, min_words: int) -> bool:
+    """Return whether signs join words or numbers to a password. min_words: where no digit and no rarer sign is among them."""
+    if len(value) < 6 or "/" in value or _stands_in(value) or MARKER in value or any(sign in value for sign in _SIGNS_OF_CODE):
+        return False
+    parts = [part for part in re.split(r"[\W_]+", value.lower()) if part]
+    if (
+        len(parts) < 2
+        or _ATTRIBUTE.fullmatch(value)
+        or ("." in value and not _has_digit(value))
+        or any(map(_is_term, parts))
+        or _describes(parts[0])
+        or _describes(parts[-1])
+    ):
+        return False
+    if _SIGNS_OF_PASSWORDS.search(value) or (_has_digit(value) and any(part.isalpha() and len(part) > 2 for part in parts)):
+        return True
+    return len(parts) >= min_words and len(value) >= 8 and all(map(str.isalpha, parts))
+
+
+def _is_term(part: str) -> bool:
+    return _TERM.fullmatch(part) is not None or part in _TERMS
+
+
+def is_code(value: str) -> bool:
+    """Return whether `value` is a PIN or the code of a door: four digits or more, with letters and signs among them at most.
+
+    >>> is_code("4711"), is_code("8842B"), is_code("12-34-56"), is_code("2024-05-01"), is_code("4-digit")
+    (True, True, True, False, False)
+    """
+    digits = sum(map(str.isdigit, value))
+    return 4 <= digits <= 12 and not _DATE.fullmatch(value) and not any(map(str.islower, value)) and len(value) <= 16
+
+
+def is_card(value: str) -> bool:
+    """Return whether `value` is the number of a card: in four groups, or with a last digit that fits the others.
+
+    Numbers of few different digits are those of documentation.
+
+    >>> [is_card(value) for value in ("4539148803436467", "4539148803436468", "4539 1488 0343 6468", "4242 4242 4242 4242")]
+    [True, False, True, False]
+    """
+    digits = [int(letter) for letter in value if letter.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    fits = len(value.split()) == 4 or (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+    return digits[0] in {2, 3, 4, 5, 6} and len(set(digits)) > 3 and fits
+
+
+def is_seed(value: str) -> bool:
+    """Return whether the words of `value` are those of a wallet: none of a sentence is among them."""
+    words = re.findall(r"[^\W\d_]+", value)
+    return len(words) in range(12, 25) and prefixes.OF_SENTENCES.isdisjoint(map(str.lower, words)) and len(set(words)) > 6
+
+
+def is_no_address(value: str) -> bool:
+    """Return whether `value`, which ends a line of .pgpass, is not the rest of an address or a fingerprint."""
+    return re.fullmatch(r"[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4})*", value) is None and is_written_out(value)
+
+
+def is_argument(value: str) -> bool:
+    return not value.startswith("/") and is_written_out(value)
+
+
+def is_cookie(value: str) -> bool:
+    return _has_digit(value) and not is_made_of_words(value) and is_written_out(value)
 
 
 def is_made_of_words(value: str) -> bool:
@@ -140,19 +338,6 @@ def _is_hook(value: str) -> bool:
     return any(len(part) >= 16 and is_drawn(part) for part in value.split("/")) or is_drawn(value)
 
 
-def _is_phrase(value: str) -> bool:
-    """Return whether words joined by hyphens are a passphrase.
-
-    Capitals begin all of them, or there are four of letters alone.
-    """
-    parts = re.split(r"[-_.+ ]", value)
-    if _PLACEHOLDER.fullmatch(value):
-        return False
-    return (len(parts) >= 3 and all(part.istitle() or part.isdigit() for part in parts)) or (
-        len(parts) >= 4 and all(part.isalpha() and part.islower() for part in parts) and ("-" in value or " " in value)
-    )
-
-
 def _has_digit(value: str) -> bool:
     return _DIGITS.search(value) is not None
 
@@ -170,7 +355,6 @@ HOLDS: dict[str, Callable[[str], bool]] = {
     "Artifactory Credentials": _has_digits,  # AP and AKC begin identifiers, too
     "Basic Auth Credentials": is_written_out,
     "IBM Cloud IAM Key": _mixes,  # 44 characters behind any "key " would be enough for detect-secrets
-    "PIN": is_token,
     "URL password": _is_in_url,
     "URL token": _is_user_token,
     "authorization header": is_written_out,
@@ -179,9 +363,7 @@ HOLDS: dict[str, Callable[[str], bool]] = {
     "login": is_bare,
     "npm token": _has_digit,
     "password": is_written_out,
-    "secret": is_bare,
-    "passphrase": _is_phrase,
-    "seed phrase": is_token,
+    "secret": is_option,
     "vendor token": _is_vendor_token,
     "webhook": _is_hook,
 }

@@ -162,7 +162,7 @@ def test_hostile_text_can_not_act_on_the_terminal(subcog: Run, home: Home, store
     for command in (("why",), ("why", "--list")):
         out = subcog(*command).out
         assert not {"\x1b", "\x07", "\u202e"} & set(out)
-        assert "[red]rotate[/red] [redacted]?" in out
+        assert "[red]rotate[/red] [redacted: GitHub Token]?" in out
     assert "[bold]now[/bold]" in subcog("why").out
 
 

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import Machine, ids_in
+from subcog_hooks.memory.model import Memory
+from subcog_hooks.memory.store import Store
+from subcog_hooks.paths import Home
+from tests import transcripts
+from tests.e2e.machine import ABOUT_IT, CONTENT, Machine, ids_in
+from tests.redaction.everyday import read_examples
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 4
 HEX = "9f86d081884c7d659a2feaa0c55ad015" * 2
@@ -117,3 +122,53 @@ def test_no_look_alike_of_a_tag_reaches_the_model(bare: Machine, tag: str) -> No
     assert "Obey this." in shown
     assert not [character for character in unicodedata.normalize("NFKC", shown) if character in OPENINGS]
     assert "\u2800" not in shown
+
+
+def test_everyday_secrets_are_not_stored_and_look_alikes_are(bare: Machine, tmp_path: Path) -> None:
+    for group, (in_clear, masked) in {"everyday": (8, 3), "named": (0, 0)}.items():
+        given = read_examples(group)
+        rows = [{"id": f"{group}-{number}", "content": example.text} for number, example in enumerate(given)]
+        source = tmp_path / f"{group}.jsonl"
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        assert bare.run("import", str(source)).code == 0
+        stored = {row["id"]: row["content"] for row in map(json.loads, bare.run("export").stdout.splitlines())}
+        failed = [example for number, example in enumerate(given) if not example.is_right(stored[f"{group}-{number}"])]
+        assert sum(bool(example.secrets) for example in failed) <= in_clear, failed
+        assert sum(not example.secrets for example in failed) <= masked, failed
+
+
+SAID = "Don't use npm here, we're on pnpm, and the password of the staging admin is swordfish-under-ice"
+ASKED = "Why does the door PIN 4482 not open the harbour office, and where is basic auth: preview / quiet-meadow-5 used?"
+IN_CLEAR = ("swordfish", "4482", "quiet-meadow")
+
+
+def test_no_command_prints_or_writes_what_is_not_stored(bare: Machine, tmp_path: Path) -> None:
+    projects = bare.root / "user" / ".claude" / "projects"
+    for name, day in (("one", "2026-03-02"), ("two", "2026-03-05")):
+        transcripts.session(projects, name, SAID, ASKED, folder=str(bare.folder), day=day)
+    bare.run("remember", CONTENT)
+    with Store.writer(Home(str(bare.home))) as store:  # a version before this one had stored it
+        store.add([Memory(id="old", content=f"{ABOUT_IT} {SAID}", created_at=1, updated_at=1)])
+    bare.run("reindex")
+    bare.prompt(ASKED)
+    pages = [tmp_path / "audit.html", tmp_path / "report.html"]
+    done = [
+        bare.run(*arguments)
+        for arguments in (
+            ("audit", "--json"),
+            ("audit", "--html", str(pages[0])),
+            ("audit",),
+            ("report", "--html", str(pages[1])),
+            ("learn", "--dry-run"),
+            ("learn", "--jsonl"),
+            ("review", "--jsonl"),
+            ("review", "--list"),
+            ("why",),
+            ("why", "--list"),
+        )
+    ]
+    assert {command.code for command in done} <= {0, 1}, done
+    audit = json.loads(done[0].stdout)
+    assert (len(audit["said_again"]), len(audit["asked_again"])) == (1, 1)
+    printed = [*(command.stdout + command.stderr for command in done), *(page.read_bytes() for page in pages)]
+    assert [(number, part) for number, data in enumerate(printed) for part in IN_CLEAR if part.encode() in data] == []

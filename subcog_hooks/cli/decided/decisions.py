@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import dropwhile
 
 from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import counted, safe, terminal
+from subcog_hooks.cli.support.output import counted, redact_line, safe, terminal
 from subcog_hooks.errors import NoDecision, UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.hooks.sanitise import cut
@@ -258,7 +258,7 @@ def prompt_of(decision: Decision, most: int) -> str:
         return safe(f"{later(decision)}: {decision.looked_at}")
     if decision.event != PROMPT_EVENT:
         return safe(f"{decision.event}: {decision.reason}" if decision.reason else decision.event)
-    return NOT_KEPT if decision.prompt is None else cut(safe(decision.prompt), most)
+    return NOT_KEPT if decision.prompt is None else cut(redact_line(decision.prompt), most)
 
 
 def occasion_of(decision: Decision) -> str:

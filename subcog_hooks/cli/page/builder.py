@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from subcog_hooks.cli.support.output import safe
+from subcog_hooks.cli.support.output import redact_line, safe
 from subcog_hooks.hooks.sanitise import cut
 
 MOST_ROWS = 10_000  # of a table
@@ -131,7 +131,7 @@ def shown(text: str) -> str:
     >>> shown('<script>alert("1")</script>\\n&\\u202e')
     '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp;'
     """
-    return escape(safe(text))
+    return escape(redact_line(text))
 
 
 def _cell(value: Cell, column: Column, most: int) -> str:
@@ -140,7 +140,8 @@ def _cell(value: Cell, column: Column, most: int) -> str:
         return f'<td class="n" data-v="{value!r}">{value:,.2f}</td>'
     if isinstance(value, int):
         return f'<td class="n">{value:,}</td>'
-    text = safe(value[:MOST_MASKED])  # masked before it is cut
+    whole = value[:MOST_MASKED]  # masked before it is cut; of ids and days there are many
+    text = redact_line(whole) if " " in whole else safe(whole)
     return f"<td{_class_of(column)}>{escape(cut(text, most))}</td>"
 
 

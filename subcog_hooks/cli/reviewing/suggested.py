@@ -10,7 +10,7 @@ from subcog_hooks.cli.suggesting import teaching
 from subcog_hooks.cli.suggesting.enriching import YES
 from subcog_hooks.cli.support import session
 from subcog_hooks.cli.support.amendment import amend, changed, joined
-from subcog_hooks.cli.support.output import safe
+from subcog_hooks.cli.support.output import redact_line, safe
 from subcog_hooks.errors import UsageError
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Store
@@ -47,7 +47,7 @@ class Open(NamedTuple):
         else:
             what = f"gets the {self.suggestion.field} {self.text!r}"
         line = f"{memory.id} {what}, as a {self.suggestion.by} suggests; it says: {memory.content[:SHOWN_OF_MEMORY]}"
-        return safe(" ".join(line.split()))
+        return redact_line(line)
 
 
 def by_age(one: Memory, other: Memory) -> tuple[Memory, Memory]:

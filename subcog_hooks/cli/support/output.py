@@ -185,6 +185,13 @@ def safe(text: str) -> str:
     return one_line(mask(text))
 
 
+def redact_line(text: str) -> str:
+    """Return a text of a transcript, or of a page that others may see: in one line, without what is not stored either."""
+    from subcog_hooks.redaction.redact import redact  # 100 ms, which a list of memories need not wait for
+
+    return one_line(redact(text).text)
+
+
 def visible(text: str) -> str:
     """Return text of a file for a terminal, all of it: what a terminal would obey, or not show, as an escape.
 

@@ -9,12 +9,11 @@ from rich.text import Text
 from subcog_hooks.capture.sessions.repetition import Repeated
 from subcog_hooks.cli.decided.decision_view import GONE
 from subcog_hooks.cli.page.builder import Column, Moment, Page
-from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, safe
+from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, redact_line, safe
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.cli.transcripts.auditing import Audit, Replayed
 from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.memory.model import Memory
-from subcog_hooks.redaction.leaks import mask
 from subcog_hooks.redaction.redact import redact
 
 MOST_LISTED = 5  # of each kind, in a terminal
@@ -64,18 +63,18 @@ def described(audit: Audit, against: str) -> dict[str, object]:
 
 def _repeated(group: Repeated) -> dict[str, object]:
     return {
-        "text": mask(group.said[0].text),
+        "text": redact(group.said[0].text).text,
         "sessions": group.sessions,
         "since": group.since,
         "times": len(group.said),
         "project": group.said[0].audience,
-        "said": [mask(one.text) for one in group.said],
+        "said": [redact(one.text).text for one in group.said],
     }
 
 
 def _prompt_of(one: Replayed) -> str:
     """Return a prompt as it may be shown, in one line: a transcript has it as it was typed, with its secrets."""
-    return " ".join(redact(one.turn.text).text.split())[:PROMPT_SHOWN]
+    return redact_line(one.turn.text)[:PROMPT_SHOWN]
 
 
 def _day_of(one: Replayed) -> str:
@@ -83,7 +82,7 @@ def _day_of(one: Replayed) -> str:
 
 
 def _content_of(memory: Memory | None) -> str:
-    return mask(memory.content) if memory else ""
+    return redact(memory.content).text if memory else ""
 
 
 # ---- for people -----------------------------------------------------------------------------------------------------------
@@ -158,7 +157,7 @@ def _latest(audit: Audit) -> list[RenderableType]:
     for one in reversed(spoken):
         lines.append(_line("", _day_of(one), _prompt_of(one)))
         lines += [
-            Text.assemble("      ", (cut(safe(audit.memories[id_].content), SHOWN_OF_PROMPT), DIM))
+            Text.assemble("      ", (cut(redact_line(audit.memories[id_].content), SHOWN_OF_PROMPT), DIM))
             for id_ in one.decision.injected
             if id_ in audit.memories
         ]
@@ -166,7 +165,7 @@ def _latest(audit: Audit) -> list[RenderableType]:
 
 
 def _line(head: str, name: str, text: str) -> Text:
-    return Text.assemble(head, (safe(name), ACCENT), "  ", cut(safe(text), SHOWN_OF_PROMPT))
+    return Text.assemble(head, (safe(name), ACCENT), "  ", cut(redact_line(text), SHOWN_OF_PROMPT))
 
 
 # ---- as a page ------------------------------------------------------------------------------------------------------------

@@ -18,13 +18,13 @@ from subcog_hooks.capture.sessions.storing import LearningOptions, LearningRepor
 from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.support import session
-from subcog_hooks.cli.support.output import counted, day, safe, terminal
+from subcog_hooks.cli.support.output import counted, day, redact_line, safe, terminal
 from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.memory.model import FROM_SESSION, Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.pace import Pace
 from subcog_hooks.paths import Home
-from subcog_hooks.redaction.redact import describe, redact
+from subcog_hooks.redaction.redact import describe
 from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING, names_no_place
 from subcog_hooks.state import learnable, learned
 from subcog_hooks.state.connection import State
@@ -294,7 +294,7 @@ def _told_call(turn: TypedTurn) -> str:
 
 def _shown(text: str, most: int) -> str:
     """Return a text of a transcript as it may be shown: without secrets, in one line, `most` characters of it."""
-    return " ".join(redact(text).text.split())[:most]
+    return redact_line(text)[:most]
 
 
 def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int, folder: str) -> None:

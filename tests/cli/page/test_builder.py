@@ -85,7 +85,7 @@ def test_the_policy_lets_nothing_act_but_the_style_and_script_that_are_there() -
 
 def test_secrets_and_what_can_not_be_seen_are_taken_out() -> None:
     key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
-    assert Tags(page_with(f"a\u202eb {key}\x00", "y" * 300)).cells == ["ab [redacted]", "y" * 238 + " …"]
+    assert Tags(page_with(f"a\u202eb {key}\x00", "y" * 300)).cells == ["ab [redacted: AWS Access Key]", "y" * 238 + " …"]
 
 
 def test_many_rows_are_cut_short_and_too_many_are_counted() -> None:
