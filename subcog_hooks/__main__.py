@@ -26,6 +26,12 @@ def main() -> None:
         from subcog_hooks.hooks import one_prompt
 
         os._exit(one_prompt.run(*asked))  # as the hook does: nothing is left to tidy up
+    if command == "show" and os.environ.get("CLAUDECODE") == "1":
+        _make_light()
+        from subcog_hooks.hooks import opening
+
+        if (code := opening.run(sys.argv[1:])) is not None:
+            os._exit(code)
     if command == "hook":
         try:
             if not sys.flags.isolated and any(name.startswith("PYTHON") for name in os.environ):

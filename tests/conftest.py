@@ -14,6 +14,11 @@ from subcog_hooks.memory.model import IdMaker, Memory
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 
+# what is told is tested with few memories, and without lines that point at others, unless a test wants them
+AS_LARGE_STORES_WITHOUT_LINES = {"SUBCOG_FUSION_SMALL": "1", "SUBCOG_SURFACING_MAYBE_RELEVANCE": "0"}
+
+os.environ.update(AS_LARGE_STORES_WITHOUT_LINES)
+
 Maker = Callable[..., Memory]
 
 for _size in (
@@ -55,6 +60,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     for name in [name for name in os.environ if name in ("CLAUDECODE", "EDITOR", "VISUAL", "NO_COLOR", "COLUMNS")]:
         monkeypatch.delenv(name)
     return Home(str(tmp_path / "subcog"))
+
+
+@pytest.fixture
+def usual_settings(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable of ours tunes anything: small stores are small, and lines come."""
+    for name in AS_LARGE_STORES_WITHOUT_LINES:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture(autouse=True)

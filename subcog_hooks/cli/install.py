@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, remember_home
-from subcog_hooks.cli.claude_code import claude_notes, client, hook_entries, skills
+from subcog_hooks.cli.claude_code import claude_notes, client, hook_entries, registration, skills
 from subcog_hooks.cli.support import embedding, session
 from subcog_hooks.cli.support.output import counted, terminal, visible
 from subcog_hooks.cli.transcripts import learning
@@ -86,12 +86,19 @@ def init(
     elif not dry_run:
         _write(path, after)
         terminal.say(f"{path} written; new sessions of Claude Code use it (`subcog doctor` tries it out)")
+        _say_how_to_open()
     if not no_skills:
         _bring_skills(scope, dry_run=dry_run)
     if not dry_run:
         _ask_for_brief()
         _ask_for_notes()
         _ask_for_sessions()
+
+
+def _say_how_to_open() -> None:
+    """Say so where agents do not find subcog by its name."""
+    if remark := registration.path_remark():
+        terminal.say(remark)
 
 
 def uninstall(

@@ -148,7 +148,8 @@ def _consequence(found: Examined, settings: Settings) -> str:
         return "the hook stays silent"
     if found.is_enough(settings):
         return "the hook speaks if a memory is relevant"
-    return f"the hook stays silent unless a memory's relevance is {shown_bar(gate.threshold_of(found, settings).needed)}"
+    needed = gate.threshold_of(found, settings, is_small=False).needed
+    return f"the hook stays silent unless a memory's relevance is {shown_bar(needed)}"
 
 
 def view(text: str, found: Examined, settings: Settings, *, explain: bool = False) -> RenderableType:

@@ -31,7 +31,7 @@ from subcog_hooks.state import cut_offs, decision_log, metrics, silent_calls
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.state.decision_log import MAX_DECISIONS
-from subcog_hooks.state.metrics import BUCKETS, DECISIONS, INJECTED, SECOND_LOOKS, Counter, Histogram
+from subcog_hooks.state.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
 from subcog_hooks.state.second_looks import OF_LOOKS
 
 WAIT_MS = 2_000
@@ -72,8 +72,20 @@ DURATION = Family(
 )
 SPOKEN = Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", "outcome", OUTCOMES)
 HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
+LINES_GIVEN = Family(POINTED, COUNTER, "Lines that pointed the agent at a memory.")
+LINES_OPENED = Family(OPENED, COUNTER, "Memories that the agent opened from a line.")
 LOOKS = Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", OF_LOOKS)
-FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER, LOOKS)  # the first four are S0's
+FAMILIES = (
+    STARTED,
+    COMPLETED,
+    TIMEOUTS,
+    DURATION,
+    SPOKEN,
+    HANDED_OVER,
+    LINES_GIVEN,
+    LINES_OPENED,
+    LOOKS,
+)  # the first four are S0's
 OF_LLM = {family.name: family.values for family in (STARTED, COMPLETED, TIMEOUTS)} | {DURATION.name: (LLM, HYBRID)}
 MAX_NAMED_MEMORIES = 5  # memories that are named
 MOST_SILENT = 1_000  # calls of tools that are looked at: more than are kept
@@ -111,7 +123,13 @@ def stats(
     else:
         calls: list[RenderableType] = [_calls(found), ""] if found[STARTED.name] else []
         terminal.draw(
-            Group(*_used(used, shelf, channels), *_looks(found[LOOKS.name]), *calls, _durations(found[DURATION.name]))
+            Group(
+                *_used(used, shelf, channels),
+                *_lines(found),
+                *_looks(found[LOOKS.name]),
+                *calls,
+                _durations(found[DURATION.name]),
+            )
         )
         if cut_off:
             terminal.say(counted(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
@@ -318,6 +336,19 @@ def _line(values: Sequence[float | None]) -> str:
 
 def _mean_of(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def _lines(found: dict[str, Values]) -> Iterator[RenderableType]:
+    """Yield how many lines pointed the agent at memories, and how many of these it opened."""
+    given, opened = (found[family.name][""] for family in (LINES_GIVEN, LINES_OPENED))
+    assert isinstance(given, Counter)
+    assert isinstance(opened, Counter)
+    if given.value:
+        table = _table("lines", "", "share")
+        _add(table, "given", f"{given.value:.0f}", "")
+        _add(table, "opened", f"{opened.value:.0f}", f"{opened.value / given.value:.0%}")
+        yield table
+        yield ""
 
 
 def _calls(found: dict[str, Values]) -> Table:

@@ -112,12 +112,15 @@ def why(
         before = [candidate.id for candidate in found.candidates if candidate.outcome == GIVEN]
         given = {id_: ledger.decision_of(state, found.session, id_) for id_ in before}
         look = decision_log.second_look_at(state, found)
+        opened = ledger.opened_from(state, found.id)
         if as_json:
-            told = decisions.described(found) | ({"second_look": decisions.described(look)} if look else {})
+            told = {**decisions.described(found), "opened": sorted(opened)} | (
+                {"second_look": decisions.described(look)} if look else {}
+            )
             terminal.raw(json.dumps(told, indent=1) + "\n")
             return
         with session.reading() as store:
-            shown = _shown_of(found, given, state, store, is_explained=explain)._replace(look=look)
+            shown = _shown_of(found, given, state, store, is_explained=explain)._replace(look=look, opened=opened)
             terminal.page(decision_view.view(found, shown))
             _tell_hidden(found, store)
 

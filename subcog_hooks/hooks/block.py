@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB
 MIN_TEXT_UNITS = 80  # less of a longer memory says nothing
 
+MAX_GIST = 140  # UTF-16 units of a line that points at a memory, behind its id
+MAX_COMMAND = 200  # characters of the path that opens a memory
 MAX_NAMED = 2  # colleagues in the first line; each line names its own
 
 _OWN = "the user's own notes"
@@ -47,14 +49,29 @@ class Entry:
         self.relevance = relevance
 
 
+class Pointer:
+    """A line that points at a memory. gist: what the memory is about, as stored; noted: as in an entry."""
+
+    __slots__ = ("gist", "id", "noted")
+
+    def __init__(self, id: str, gist: str, noted: str = "") -> None:
+        self.id = id
+        self.gist = gist
+        self.noted = noted
+
+
 class Rendered:
-    """The rendered memories: `text` is the block, "" when nothing fits; `ids` are those of the memories in it, in order."""
+    """The rendered memories: `text` is the block, "" when nothing fits.
 
-    __slots__ = ("ids", "text")
+    ids: of the memories that are told, in order; pointed: of those that lines point at.
+    """
 
-    def __init__(self, text: str, ids: tuple[str, ...]) -> None:
+    __slots__ = ("ids", "pointed", "text")
+
+    def __init__(self, text: str, ids: tuple[str, ...], pointed: tuple[str, ...] = ()) -> None:
         self.text = text
         self.ids = ids
+        self.pointed = pointed
 
 
 class _Line:
@@ -69,21 +86,32 @@ class _Line:
         self.units = units
 
 
-def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_units: int, is_brief: bool = False) -> Rendered:
+def render_block(
+    entries: Sequence[Entry],
+    *,
+    about: "Mapping[str, str]",
+    max_units: int,
+    is_brief: bool = False,
+    pointers: Sequence[Pointer] = (),
+    command: str = "",
+    hard_cap: int = HARD_CAP_UNITS,
+) -> Rendered:
     """Return the block of DESIGN section 8 with as many of `entries`, the best first, as fit into `max_units` UTF-16 units.
 
     about: attributes, whose values are cut to the alphabet of ids. An entry is whole if it fits its fair share of the room,
     otherwise cut with " …"; one that would be left with less than MIN_TEXT_UNITS is left out, unless it is the first.
-    HARD_CAP_UNITS holds over `max_units`. is_brief: the block says how many there are, and that others come later.
+    hard_cap: units that hold over `max_units`. is_brief: the block says how many there are, and that others come later.
+    pointers: lines behind the entries, as many as have room; command: the words that open a memory by its id, named once a
+    session, "" where they are known.
     """
     told = "".join(f' {name}="{_label(value)}"' for name, value in about.items())
     notes = [entry.noted for entry in entries]
     begin = _begin(len(entries) if is_brief else 0, told, _longest_source(notes))
-    room = min(max_units, HARD_CAP_UNITS) - len(begin) - len(_END) - 1
+    room = min(max_units, hard_cap) - len(begin) - len(_END) - 1
     placed, room = _place(entries, room)
     share = _fair_share([line.units for line in placed], room)
     spare = room - sum(min(line.units, share) for line in placed)
-    rows, ids = [begin], []
+    rows, ids = [], []
     for line in placed:
         text = line.text
         if line.units > share:  # what others leave goes to the first that can use it
@@ -92,12 +120,35 @@ def render_block(entries: Sequence[Entry], *, about: "Mapping[str, str]", max_un
         if text and text != "…":
             rows.append(line.head + text)
             ids.append(line.id)
-    if not ids:
-        return Rendered("", ())
     source = _source([entry.noted for entry in entries if entry.id in ids])
-    rows[0] = _begin(len(ids) if is_brief else 0, told, source)
-    rows.append(_END)
-    return Rendered("\n".join(rows), tuple(ids))
+    head = _begin(len(ids) if is_brief else 0, told, source) if ids else "<subcog-memories>"
+    hinted = f"{head[:-1]}{_hint(command)}>"
+    room = min(max_units, hard_cap) - utf16_units("\n".join((hinted, *rows, _END)))
+    lines = _lines(pointers, room)
+    if not ids and not lines:
+        return Rendered("", ())
+    text = "\n".join((hinted if lines else head, *rows, *lines.values(), _END))
+    return Rendered(text, tuple(ids), tuple(lines))
+
+
+def _hint(command: str) -> str:
+    """Return the attribute that says what a line is, and how its memory is opened."""
+    shown = _harmless(command, MAX_COMMAND).replace('"', "'")
+    return f' maybe="one line of a note that may be related; `{shown} ID` prints it"' if command else ""
+
+
+def _lines(pointers: Sequence[Pointer], room: int) -> "dict[str, str]":
+    """Return the lines that fit into so many UTF-16 units, by the ids of their memories."""
+    lines: dict[str, str] = {}
+    for pointer in pointers:
+        noted = f"({pointer.noted}) " if pointer.noted else ""
+        text = _cut(noted + _harmless(pointer.gist, 2 * _RAW_MARGIN), MAX_GIST)
+        line = f"[maybe {_label(pointer.id)}] {text}"
+        units = utf16_units(line) + 1
+        if text and units <= room:
+            lines[pointer.id] = line
+            room -= units
+    return lines
 
 
 def frame_units(entries: int, notes: Sequence[str] = ()) -> int:

@@ -6,12 +6,12 @@ there is no ledger to wait for. Where the ledger can not be had, memories are ha
 """
 
 from subcog_hooks.errors import StoreError
-from subcog_hooks.hooks.block import Entry, Rendered, render_block, to_hook_output
+from subcog_hooks.hooks.block import Entry, Pointer, Rendered, render_block, to_hook_output
 from subcog_hooks.hooks.occasion import PRINT_MS
 from subcog_hooks.hooks.sanitise import utf16_units
-from subcog_hooks.hooks.verdict import chosen
+from subcog_hooks.hooks.verdict import chosen, pointed_at
 from subcog_hooks.state import ledger, sessions
-from subcog_hooks.state.decision import GATE, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
+from subcog_hooks.state.decision import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,16 +30,23 @@ LEAST_UNITS = 200  # of a session's account: in less nothing is said
 class Delivery:
     """The end of an offer: its outcome, and that of each hit; the ids that were printed, and in how many UTF-16 units.
 
-    text: what would be printed, of a preview alone.
+    ids: of the memories that are told; pointed: of those that lines point at. text: what would be printed, of a preview alone.
     """
 
-    __slots__ = ("ids", "judged", "outcome", "text", "units")
+    __slots__ = ("ids", "judged", "outcome", "pointed", "text", "units")
 
     def __init__(
-        self, outcome: str, judged: "Sequence[Judged]", ids: tuple[str, ...] = (), units: int = 0, text: str = ""
+        self,
+        outcome: str,
+        judged: "Sequence[Judged]",
+        ids: tuple[str, ...] = (),
+        units: int = 0,
+        text: str = "",
+        pointed: tuple[str, ...] = (),
     ) -> None:
         self.outcome = outcome
         self.judged = judged
+        self.pointed = pointed
         self.ids = ids
         self.units = units
         self.text = text
@@ -54,10 +61,10 @@ def deliver(
 
     Raises OSError when nobody takes the output, StoreError when the ledger can not be read.
     """
-    given = occasion.given()
-    judged = offer.judge(given)
+    given, pointed = occasion.given(), _pointed(occasion, offer)
+    judged = offer.judge(given, pointed)
     occasion.stages.done(GATE)
-    if not chosen(judged):
+    if not chosen(judged) and not pointed_at(judged):
         return Delivery(offer.silence(judged), judged)
     left = _units_left(occasion, is_brief=offer.is_brief)
     if left < LEAST_UNITS:
@@ -70,13 +77,14 @@ def deliver(
         if not chosen(judged):
             return Delivery(OUT_OF_TIME, judged)
     try:
-        if has_lock and (now_given := occasion.given()) != given:  # by another hook in the meantime
-            judged = offer.judge(now_given)
+        now = (occasion.given(), _pointed(occasion, offer)) if has_lock else (given, pointed)
+        if now != (given, pointed):  # by another hook in the meantime
+            judged = offer.judge(*now)
         if has_lock and (left := _units_left(occasion, is_brief=offer.is_brief)) < LEAST_UNITS:  # as above
             occasion.state.roll_back()
             return Delivery(SPENT, judged)
-        block = _render(offer, judged, min(offer.units, left), occasion.at)
-        if block.ids:
+        block = _render(offer, judged, min(offer.units, left), occasion.at, is_first=not now[1])
+        if block.text:
             write(to_hook_output(event, block.text))
     except BaseException:
         if has_lock:
@@ -85,8 +93,18 @@ def deliver(
     occasion.stages.done(RENDER)
     if has_lock:
         _commit(occasion, block, is_repeat=is_repeat, then=offer.when_given)
-    outcome = SPOKE if block.ids else offer.silence(judged)
-    return Delivery(outcome, judged, block.ids, utf16_units(block.text) if block.ids else 0)
+    return Delivery(_outcome_of(block, offer, judged), judged, block.ids, utf16_units(block.text), pointed=block.pointed)
+
+
+def _outcome_of(block: Rendered, offer: "Offer", judged: "Sequence[Judged]") -> str:
+    if block.ids:
+        return SPOKE
+    return LINES if block.pointed else offer.silence(judged)
+
+
+def _pointed(occasion: "Occasion", offer: "Offer") -> set[str]:
+    """Return the ids of the memories that the session was pointed at, where that matters. Raises StoreError."""
+    return ledger.pointed_at(occasion.state, occasion.session) if offer.line_bar and occasion.session else set()
 
 
 def _units_left(occasion: "Occasion", *, is_brief: bool) -> int:
@@ -99,10 +117,12 @@ def _units_left(occasion: "Occasion", *, is_brief: bool) -> int:
 
 def preview(occasion: "Occasion", offer: "Offer") -> Delivery:
     """Return what `deliver` would do now; nothing is written or locked. Raises StoreError."""
-    judged = offer.judge(occasion.given())
-    block = _render(offer, judged, min(offer.units, int(occasion.settings[ACCOUNT])), occasion.at)
-    outcome = SPOKE if block.ids else offer.silence(judged)
-    return Delivery(outcome, judged, block.ids, utf16_units(block.text), block.text)
+    pointed = _pointed(occasion, offer)
+    judged = offer.judge(occasion.given(), pointed)
+    units = min(offer.units, int(occasion.settings[ACCOUNT]))
+    block = _render(offer, judged, units, occasion.at, is_first=not pointed)
+    outcome = _outcome_of(block, offer, judged)
+    return Delivery(outcome, judged, block.ids, utf16_units(block.text), block.text, block.pointed)
 
 
 def _lock(occasion: "Occasion") -> bool:
@@ -121,10 +141,13 @@ def _commit(
     occasion: "Occasion", block: Rendered, *, is_repeat: bool, then: "Callable[[Sequence[str]], None] | None" = None
 ) -> None:
     try:
-        if block.ids and not occasion.is_trial:
+        if block.text and not occasion.is_trial:
             if then:
                 then(block.ids)
-            ledger.record(occasion.state, occasion.session, block.ids, occasion.at, occasion.id)
+            if block.ids:
+                ledger.record(occasion.state, occasion.session, block.ids, occasion.at, occasion.id)
+            if block.pointed:
+                ledger.record_pointed(occasion.state, occasion.session, block.pointed, occasion.at, occasion.id)
             if not is_repeat:
                 units = utf16_units(block.text)
                 sessions.add_units(occasion.state, occasion.session, occasion.project, units, occasion.at)
@@ -134,23 +157,35 @@ def _commit(
         occasion.state.roll_back()
 
 
-def _render(offer: "Offer", judged: "Sequence[Judged]", units: int, now: int) -> Rendered:
+def _render(offer: "Offer", judged: "Sequence[Judged]", units: int, now: int, *, is_first: bool) -> Rendered:
     """Return the block of what was chosen, in so many UTF-16 units; what does not fit into it is judged anew.
 
-    now: in milliseconds since the epoch; a date that lies ahead is shown as today's.
+    now: in milliseconds since the epoch; a date that lies ahead is shown as today's. is_first: the session has had no line yet
+    that points at a memory.
     """
-    wanted = chosen(judged)
+    wanted, maybe = chosen(judged), pointed_at(judged)
+    lines, command = _lines_for([judgement.hit for judgement in maybe], offer, is_first=is_first) if maybe else ([], "")
     is_late = any(one.hit.is_judged for one in wanted)
     block = render_block(
         [_entry(one.hit, now, tells_relevance=offer.tells_relevance and not one.hit.is_judged) for one in wanted],
         about={**offer.about, "look": "second"} if is_late else offer.about,
         max_units=units,
         is_brief=offer.is_brief,
+        pointers=lines,
+        command=command,
     )
-    for one in wanted:
-        if one.hit.memory.id not in block.ids:
+    for one in (*wanted, *maybe):
+        if one.hit.memory.id not in (*block.ids, *block.pointed):
             one.outcome = ROOM
     return block
+
+
+def _lines_for(hits: "Sequence[Hit]", offer: "Offer", *, is_first: bool) -> tuple[list[Pointer], str]:
+    """Return the lines that point at memories, and the command that opens one, "" where the session knows it."""
+    from subcog_hooks.hooks import gist, opening  # where there is something to point at
+
+    lines = [Pointer(hit.memory.id, gist.gist_of(hit.memory.content, offer.prompt), hit.memory.noted) for hit in hits]
+    return lines, opening.command_of_agent() if is_first else ""
 
 
 def _entry(hit: "Hit", now: int, *, tells_relevance: bool) -> Entry:

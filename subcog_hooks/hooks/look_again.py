@@ -11,7 +11,7 @@ from subcog_hooks.intent.kinds import NONE
 from subcog_hooks.recall import relevance, tuning
 from subcog_hooks.settings.keys import ALWAYS, NEVER, NO_LLM, SECOND_LOOK
 from subcog_hooks.state import second_looks
-from subcog_hooks.state.decision import BELOW, INTENT, NOTHING_FOUND
+from subcog_hooks.state.decision import BELOW, INTENT, LINES, NOTHING_FOUND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,7 +152,12 @@ def is_unsure(verdict: "Verdict", delivery: "Delivery | None", settings: "Settin
     """
     examined = verdict.examined
     outcome = verdict.outcome or (delivery.outcome if delivery else "")
-    if outcome not in (BELOW, INTENT, NOTHING_FOUND) or verdict.error is not None or verdict.bars is None or examined is None:
+    if (
+        outcome not in (BELOW, INTENT, NOTHING_FOUND, LINES)
+        or verdict.error is not None
+        or verdict.bars is None
+        or examined is None
+    ):
         return False  # without bars nothing was looked for
     if not examined.may_speak(settings):
         return False

@@ -17,7 +17,7 @@ from subcog_hooks.state.decision import OFF, PAUSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from subcog_hooks.hooks.delivery import Delivery
     from subcog_hooks.paths import Home
@@ -43,9 +43,12 @@ class Given:
         self.relevances = {one.hit.memory.id: round(one.hit.relevance, 4) for one in delivery.judged}
 
     def to_json(self) -> "Json":
-        """Return it as an object: the block, its length in UTF-16 units, and the memories in it in their order."""
-        memories: list[Json] = [{"id": id_, "relevance": self.relevances[id_]} for id_ in self.delivery.ids]
-        return {"text": self.delivery.text, "characters": self.delivery.units, "memories": memories}
+        """Return it as an object: the block, its length in UTF-16 units, the memories in it, and those that lines point at."""
+        told, pointed = (self._described(ids) for ids in (self.delivery.ids, self.delivery.pointed))
+        return {"text": self.delivery.text, "characters": self.delivery.units, "memories": told, "lines": pointed}
+
+    def _described(self, ids: "Sequence[str]") -> "list[Json]":
+        return [{"id": id_, "relevance": self.relevances[id_]} for id_ in ids]
 
 
 def give(prompt: str, folder: str, say: "Callable[[str], None]") -> Given | None:
@@ -82,7 +85,7 @@ def _given(prompt: str, folder: str, home: "Home", say: "Callable[[str], None]")
     from subcog_hooks.hooks import delivery  # most prompts have ended before
 
     would_be = delivery.preview(occasion, verdict.offer)
-    return Given(would_be) if would_be.ids else None
+    return Given(would_be) if would_be.text else None
 
 
 def run(prompt: str, as_json: bool, is_quiet: bool) -> int:

@@ -51,6 +51,8 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     occasion = occasions.open_occasion(payload, home, deadline)
     if occasion is None:
         return
+    if _opens(payload) and _let_open(payload, occasion, write):
+        return
     settings = occasion.settings
     if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or pause.is_on(occasion.state, occasion.at):
         return
@@ -87,6 +89,23 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
     # at every further touch of a file: nobody asks why, and prompts' records would go for it
     if delivery.outcome not in (REPEATED, SPENT):
         record.keep(occasion, TOOL_EVENT, verdict, delivery)
+
+
+def _opens(payload: "dict[str, object]") -> bool:
+    """Return whether a command looks like one that opens memories."""
+    given = payload.get("tool_input")
+    return text_of(payload, "tool_name") == "Bash" and isinstance(given, dict) and " show " in text_of(given, "command")
+
+
+def _let_open(payload: "dict[str, object]", occasion: "Occasion", write: "Callable[[bytes], None]") -> bool:
+    """Let the agent open what the session was pointed at, without a question to the person. Return whether it may."""
+    from subcog_hooks.hooks import opening  # as rare as such a command
+
+    given = payload["tool_input"]
+    if not isinstance(given, dict) or not opening.may_run(text_of(given, "command"), occasion):
+        return False
+    write(opening.permission())
+    return True
 
 
 def _late_answer(occasion: "Occasion", reads: str) -> "LateAnswer | None":

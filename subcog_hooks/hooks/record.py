@@ -6,6 +6,7 @@ from subcog_hooks.hooks.verdict import bars_of
 from subcog_hooks.state import decision_log, kept_texts, sessions
 from subcog_hooks.state.decision import (
     INJECTED,
+    LINES,
     MAX_CANDIDATES,
     MAX_EXPLAINED,
     MAX_PROMPT,
@@ -204,7 +205,7 @@ def candidates(judged: "Sequence[Judged]", outcome: str) -> list[Candidate]:
     chosen = sum(one.outcome == INJECTED for one in judged)
     ordered = sorted(judged, key=lambda one: (one.outcome != INJECTED, -one.hit.relevance))[: max(chosen, MAX_CANDIDATES)]
     ordered.sort(key=lambda one: -one.hit.relevance)
-    if outcome == SPOKE:
+    if outcome in (SPOKE, LINES):
         outcome = INJECTED
     explained = sorted(ordered, key=lambda one: -one.hit.probability)[:MAX_EXPLAINED]  # before marks, which are to be explained
     return [

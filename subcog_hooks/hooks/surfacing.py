@@ -10,9 +10,10 @@ from subcog_hooks.hooks.verdict import Offer, Verdict, bars_of
 from subcog_hooks.intent.kinds import GENERAL, NONE
 from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
 from subcog_hooks.memory.model import is_loaded_by_client
+from subcog_hooks.memory.store import Filter
 from subcog_hooks.memory.vector_file import ExtensionMissing, path_of
 from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.recall import pipeline, semantic, tuning
+from subcog_hooks.recall import lexical, pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.redaction.leaks import mask
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.hooks.occasion import Occasion
-    from subcog_hooks.hooks.turn import Read, Turn
+    from subcog_hooks.hooks.turn import Read
     from subcog_hooks.intent.detection import Examined
     from subcog_hooks.recall.hits import Hit
+    from subcog_hooks.settings.loading import Settings
 
 VECTORS_WAIT_MS = 20.0  # for a file that another process has locked; words are found without it
 AGAIN_MS = 30.0  # recall runs once more, with an LLM's topics, if so much is left (DESIGN section 6)
@@ -64,16 +66,16 @@ def surface(read: "Read") -> Verdict:
     remarks: list[str] = []
     if detected.may_change:
         occasion.stages.done(LLM)
-    if examined.may_speak(occasion.settings):
+    if examined.may_speak(occasion.settings) or _line_bar(examined, occasion.settings):
         if new := _new_topics(words, examined):
             answer = _recall_again(read, sources, new, answer, remarks)
-        offer: Offer | None = _offer(read.turn, examined, answer.hits, sources.tuning)
+        offer: Offer | None = _offer(read, examined, answer.hits, sources.tuning, index=sources.index)
         held_back: list[gate.Judged] = []
     else:
         others = [hit for hit in answer.hits if not hit.is_exact]
         held_back = gate.held_back(others, float(occasion.settings["surfacing.min_relevance"]), INTENT)
         exact = [hit for hit in answer.hits if hit.is_exact]
-        offer = _offer(read.turn, examined, exact, sources.tuning, held_back) if read.exact else None
+        offer = _offer(read, examined, exact, sources.tuning, held_back) if read.exact else None
     if examined.llm_reason and examined.llm_seconds is not None:  # asked, and failed
         remarks.append(f"the LLM: {examined.llm_reason}")
     if answer.note:
@@ -96,7 +98,7 @@ def surface_exact(read: "Read", why: str = "") -> Verdict:
     except IndexUnusable as error:
         remarks.append(f"what was called wrong was not looked for: {error}")
     examined = read.detected.settle(read.topics(), occasion.settings, occasion.deadline.left_ms() - SETTLE_MS)
-    offer = _offer(read.turn, examined, hits, tuning.from_settings(occasion.settings))
+    offer = _offer(read, examined, hits, tuning.from_settings(occasion.settings))
     return _verdict(read, examined, answer, offer, remarks=remarks)
 
 
@@ -115,7 +117,7 @@ def _verdict(
         VETO if offer is None and examined.is_vetoed else "",
         offer=offer,
         judged=held_back,
-        bars=bars_of(settings, gate.threshold_of(examined, settings).needed),
+        bars=bars_of(settings, offer.least.needed if offer else gate.threshold_of(examined, settings, is_small=False).needed),
         strategies=answer.strategies,
         note=answer.note,
         remarks=remarks,
@@ -126,21 +128,28 @@ def _verdict(
 
 
 def _offer(
-    turn: "Turn",
+    read: "Read",
     examined: "Examined",
     hits: "Sequence[Hit]",
     numbers: tuning.Tuning,
     others: "Sequence[gate.Judged]" = (),
+    *,
+    index: LexicalIndex | None = None,
 ) -> Offer:
-    """Return the hits as an offer on the terms of this prompt. others: what is held back already."""
-    occasion, intent = turn.occasion, examined.intent
+    """Return the hits as an offer on the terms of this prompt.
+
+    others: hits that are held back already; index: where the memories in scope are counted, None for no search.
+    """
+    turn, intent = read.turn, examined.intent
+    occasion = turn.occasion
     settings = occasion.settings
     place = 1 if examined.is_seeking else turn.place()  # who asks for what is remembered wants it at any time
     pipeline.weigh_for_prompt(hits, intent, place, numbers)
     discount_absent(hits, occasion)
+    is_small = index is not None and _is_small(index, hits, occasion, numbers.small // gate.SMALL_SHARE)
     return Offer(
         pipeline.ordered(hits),
-        gate.threshold_of(examined, settings),
+        gate.threshold_of(examined, settings, is_small=is_small),
         gate.ceiling(examined.certainty, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
         lambda relevant: pipeline.without_repeats(relevant, numbers),
@@ -148,7 +157,24 @@ def _offer(
         tells_relevance=True,
         is_enough=examined.is_enough(settings),
         others=others,
+        line_bar=_line_bar(examined, settings),
+        max_lines=gate.MAX_LINES if place == 1 else gate.MAX_LATER_LINES,
+        prompt=read.asked(),
     )
+
+
+def _line_bar(examined: "Examined", settings: "Settings") -> float:
+    """Return the relevance that a line needs which points at a memory; 0.0 where a prompt gets none."""
+    is_about_something = bool(examined.intent.topics) and not examined.is_vetoed
+    return float(settings["surfacing.maybe_relevance"]) if is_about_something else 0.0
+
+
+def _is_small(index: LexicalIndex, hits: "Sequence[Hit]", occasion: "Occasion", small: int) -> bool:
+    """Return whether fewer memories than `small` are in scope, where a memory's relevance makes that matter."""
+    bar = float(occasion.settings["surfacing.min_relevance"])
+    if not any(hit.relevance >= bar for hit in hits):
+        return False
+    return lexical.count(index, Filter(audiences=occasion.eligible.audiences)) < small
 
 
 def discount_absent(hits: "Sequence[Hit]", occasion: "Occasion") -> None:

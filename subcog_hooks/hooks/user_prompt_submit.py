@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.loading import Settings
 
 SILENCE = "[nomem]"  # in a prompt: not this time
+MIN_ORDER_TOPICS = 3  # an order that names its object is looked up, also where the words ask for nothing
 MAX_REASON = 200  # characters of an error that are kept
 
 
@@ -116,7 +117,7 @@ def _decide(turn: Turn, detected: "detection.Detection") -> Verdict:
     read.exact = turns.match_cues(turn)
     has_news = read.exact is not None and read.exact.is_news(occasion.eligible.given)
     occasion.stages.done(EXACT)
-    is_asked = detected.may_change or bool(words and _is_worth_a_look(detected, settings))
+    is_asked = detected.may_change or bool(words and _is_worth_a_look(detected, settings, len(words)))
     if not is_asked and not has_news:
         examined = detected.settle(words, settings, 0.0)
         remarks = [read.exact.note] if read.exact is not None and read.exact.note else []
@@ -127,9 +128,11 @@ def _decide(turn: Turn, detected: "detection.Detection") -> Verdict:
     return surfacing.surface(read) if is_asked else surfacing.surface_exact(read)
 
 
-def _is_worth_a_look(detected: "detection.Detection", settings: "Settings") -> bool:
+def _is_worth_a_look(detected: "detection.Detection", settings: "Settings", topics: int) -> bool:
     reading = detected.reading
-    return detection.is_enough(reading.intent, settings) or detection.is_unclear(reading)
+    if detection.is_enough(reading.intent, settings) or detection.is_unclear(reading):
+        return True
+    return topics >= MIN_ORDER_TOPICS and bool(settings["surfacing.maybe_relevance"])
 
 
 def _told(error: Exception) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """The verdict of a hook, before anything is handed over: an offer of memories, or silence with its reason. No writing here."""
 
-from subcog_hooks.state.decision import INJECTED, Bars
+from subcog_hooks.state.decision import INJECTED, POINTED, Bars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ class Offer:
     they have room in; distinct: of hits, those that do not repeat a better one; about: what the block says of itself; again:
     whether what the session has been given is given again; tells_relevance: whether the block names it, since something was
     asked; is_enough: whether the intent is sure; others: hits that are held
-    back whatever becomes of these; is_brief: a session begins with it. when_given: called with the ids that were
-    printed before the ledger is committed, so that both are kept or neither.
+    back whatever becomes of these; is_brief: a session begins with it; line_bar: the relevance that a line needs which points
+    at a memory, 0.0 for no lines; max_lines: how many; prompt: the text that such a line is near to. when_given: called with
+    the ids that were printed before the ledger is committed, so that both are kept or neither.
     """
 
     __slots__ = (
@@ -32,8 +33,11 @@ class Offer:
         "is_brief",
         "is_enough",
         "least",
+        "line_bar",
+        "max_lines",
         "most",
         "others",
+        "prompt",
         "tells_relevance",
         "units",
         "when_given",
@@ -53,7 +57,13 @@ class Offer:
         is_enough: bool = True,
         others: "Sequence[Judged]" = (),
         is_brief: bool = False,
+        line_bar: float = 0.0,
+        max_lines: int = 0,
+        prompt: str = "",
     ) -> None:
+        self.line_bar = line_bar
+        self.max_lines = max_lines
+        self.prompt = prompt
         self.hits = hits
         self.least = least
         self.most = most
@@ -67,12 +77,15 @@ class Offer:
         self.is_brief = is_brief
         self.when_given: Callable[[Sequence[str]], None] | None = None
 
-    def judge(self, given: "AbstractSet[str]") -> "list[Judged]":
-        """Return what becomes of each hit. given: ids that the session has been given."""
+    def judge(self, given: "AbstractSet[str]", pointed: "AbstractSet[str]" = frozenset()) -> "list[Judged]":
+        """Return what becomes of each hit. given, pointed: ids that the session has been given, and pointed at."""
         from subcog_hooks.hooks import gate  # loaded by whoever makes an offer, as below
 
         known = frozenset() if self.again else given
-        return [*gate.judge(self.hits, known, self.least, self.most, self.distinct), *self.others]
+        judged = [*gate.judge(self.hits, known, self.least, self.most, self.distinct), *self.others]
+        if self.line_bar:
+            gate.point(judged, pointed, self.line_bar, self.max_lines, self.distinct)
+        return judged
 
     def silence(self, judged: "Sequence[Judged]") -> str:
         """Return why nothing is handed over, where the hits are the reason."""
@@ -146,6 +159,11 @@ class Verdict:
         self.outcome, self.reason, self.error = outcome, reason, error
         if self.offer is not None:
             self.judged = self.offer.judge(given)
+
+
+def pointed_at(judged: "Sequence[Judged]") -> "list[Judged]":
+    """Return the judgements that lines point at memories, in their order."""
+    return [judgement for judgement in judged if judgement.outcome == POINTED]
 
 
 def bars_of(settings: "Settings", needed: float | None = None) -> Bars:

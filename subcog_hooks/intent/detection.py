@@ -8,7 +8,7 @@ import time
 
 from subcog_hooks.errors import ConfigError, StoreBusy
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.kinds import CACHED, NONE, OFF, RESTING, SEEKING, SKIPPED, Intent
+from subcog_hooks.intent.kinds import CACHED, COMPARISON, EXPLANATION, LOCATION, NONE, OFF, RESTING, SEEKING, SKIPPED, Intent
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.settings.keys import NO_LLM
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HOUR_MS = 3_600_000
 MAX_PROMPT_SHOWN = 100_000  # characters of a prompt that is shown to an LLM: to look for secrets in more takes too long
+ABOUT_CODE = (EXPLANATION, LOCATION, COMPARISON)
 NOTHING_SURELY = 0.1  # below it the words are sure that memories can not help: over "ok" nobody waits for an LLM
 
 # the metrics, by S0's names
@@ -85,6 +86,11 @@ class Examined:
         if self.is_vetoed or not self.intent.topics:
             return False
         return self.is_enough(settings) or is_unclear(self.reading)
+
+    @property
+    def is_about_code(self) -> bool:
+        """True for a question that reading the code answers: what something is or where, and not why."""
+        return self.intent.type in ABOUT_CODE and "why" not in map(str.lower, self.reading.words())
 
     @property
     def is_seeking(self) -> bool:

@@ -49,12 +49,14 @@ Value = bool | int | float | str
 # makes the hook speak where the user wanted silence, nor asks an LLM more often. They set freely what is not named here, and
 # a project's file sets nothing that is personal.
 RAISE, LOWER = "raise", "lower"
+_NEVER = 2.0  # above any probability
 ONE_WAY = {
     "surfacing.enabled": LOWER,
     "surfacing.tools": LOWER,
     "surfacing.session_start": LOWER,
     "surfacing.brief_characters": LOWER,
     "surfacing.min_relevance": RAISE,
+    "surfacing.maybe_relevance": RAISE,
     "surfacing.max_memories": LOWER,
     "surfacing.max_characters": LOWER,
     "surfacing.session_characters": LOWER,
@@ -156,6 +158,8 @@ class Key:
         way = ONE_WAY.get(self.name)
         if way is None or isinstance(value, str) or isinstance(own, str):
             return False
+        if self.name == "surfacing.maybe_relevance":
+            value, own = value or _NEVER, own or _NEVER  # 0 switches it off, which is the tightest
         return value < own if way == RAISE else value > own
 
     @property
@@ -396,6 +400,13 @@ KEYS = {
         Key(
             "surfacing.min_relevance", 0.22, 0.0, 1.0, "How relevant a memory must be to be given to the agent (a probability)"
         ),
+        Key(
+            "surfacing.maybe_relevance",
+            0.023,
+            0.0,
+            1.0,
+            "How relevant a memory must be for a line that points the agent at it (a probability); 0 for no lines",
+        ),
         Key("surfacing.max_memories", 6, 1, 6, "The most memories that one prompt is given"),
         Key(
             "surfacing.max_characters",
@@ -446,7 +457,8 @@ KEYS = {
             500,
             0,
             10_000_000,
-            "fusion.alpha = adaptive: a store with fewer memories than this counts as small (alpha .5)",
+            "fusion.alpha = adaptive: a store with fewer memories than this counts as small (alpha .5); with fewer than a "
+            "tenth of it a memory needs more relevance to be told",
         ),
         Key(
             "fusion.large",

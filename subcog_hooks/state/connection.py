@@ -120,10 +120,19 @@ ALTER TABLE heard ADD COLUMN compared INTEGER NOT NULL DEFAULT 0;
 UPDATE heard SET compared = 1 WHERE NOT EXISTS (SELECT 1 FROM flags WHERE name = 'uncompared');
 """
 
+# lines that pointed a session at a memory; `opened_at` when its agent opened the memory, NULL before
+_VERSION_12 = """
+CREATE TABLE pointers (
+  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, decision TEXT NOT NULL, opened_at INTEGER,
+  PRIMARY KEY (session, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pointers_by_time ON pointers (at);
+"""
+
 SCHEMA = database.Schema(
     migrations=(
         *(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8, _VERSION_9),
-        *(_VERSION_10, _VERSION_11),
+        *(_VERSION_10, _VERSION_11, _VERSION_12),
     ),
     synchronous="NORMAL",
 )

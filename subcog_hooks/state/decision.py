@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # the outcomes
 SPOKE = "spoke"
+LINES = "lines"  # alone, which point at memories
 PAUSED = "paused"
 OFF = "off"  # by a setting
 NOMEM = "nomem"  # the prompt asks for silence
@@ -24,7 +25,7 @@ REPEATED = "repeated"  # what is relevant was given in this session before, by u
 SPENT = "spent"  # the session has had the characters that it may be given
 OUT_OF_TIME = "out_of_time"
 FAILED = "failed"
-OUTCOMES = (SPOKE, PAUSED, OFF, NOMEM, NOT_TYPED, INTENT, NOTHING_FOUND, BELOW, REPEATED, SPENT, OUT_OF_TIME, FAILED)
+OUTCOMES = (SPOKE, LINES, PAUSED, OFF, NOMEM, NOT_TYPED, INTENT, NOTHING_FOUND, BELOW, REPEATED, SPENT, OUT_OF_TIME, FAILED)
 
 # and of a second look, where it found something
 WAITING = "waiting"  # for the session's next tool call, or prompt
@@ -33,6 +34,7 @@ MOVED_ON = "moved_on"  # the session has
 
 # and of a candidate, beside BELOW; where the decision's own outcome alone keeps one back, it is that
 INJECTED = "injected"
+POINTED = "pointed"  # at, by a line
 FOUND = "found"  # by a second look
 GIVEN = "given"  # in this session before
 LOADED = "loaded"  # by the client itself, in a session of this folder
@@ -232,6 +234,11 @@ class Decision:
     def injected(self) -> tuple[str, ...]:
         """The ids of the memories that were handed over."""
         return tuple(candidate.id for candidate in self.candidates if candidate.outcome == INJECTED)
+
+    @property
+    def pointed(self) -> tuple[str, ...]:
+        """The ids of the memories that lines pointed at."""
+        return tuple(candidate.id for candidate in self.candidates if candidate.outcome == POINTED)
 
     def to_text(self) -> str:
         """Return the part of it that has no columns, as JSON."""

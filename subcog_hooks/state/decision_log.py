@@ -48,6 +48,8 @@ def keep(state: "State", decision: "Decision", now_ms: int) -> None:
         metrics.count(state, counted, f'outcome="{decision.outcome}"')
     if decision.injected:
         metrics.count(state, metrics.INJECTED, by=len(decision.injected))
+    if decision.pointed:
+        metrics.count(state, metrics.POINTED, by=len(decision.pointed))
     if decision.prompt is not None:
         kept_texts.note(state)
 

@@ -5,6 +5,7 @@ if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
 
 DECISIONS, INJECTED = "subcog_hook_decisions_total", "subcog_memories_injected_total"  # of more than are still kept
+POINTED, OPENED = "subcog_memories_pointed_total", "subcog_memories_opened_total"  # at, by lines; and from them
 SECOND_LOOKS = "subcog_second_looks_total"
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0)  # seconds; .2 is the hook's budget
 _INFINITE = float("inf")

@@ -97,6 +97,7 @@ def test_a_list_says_what_is_not_set(subcog: Run) -> None:
     assert subcog("config", "get", "llm.model").out == "\n"
 
 
+@pytest.mark.usefixtures("usual_settings")
 def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     subcog("config", "set", "search.limit", "5")
     subcog("config", "set", "recency.decay", "0.5")

@@ -88,6 +88,7 @@ def test_a_score_that_was_looked_up_has_no_rank(filled: Run) -> None:
     assert "semantic" not in hit["ranks"] | dict.fromkeys(hit["found_by"])
 
 
+@pytest.mark.usefixtures("usual_settings")
 def test_an_adaptive_alpha_says_what_it_was_made_of(filled: Run) -> None:
     filled("config", "set", "fusion.alpha", "adaptive")
     reasons = {

@@ -144,6 +144,7 @@ def seen(subcog: Run, case: Case) -> "Any":
     }[case.shows]
 
 
+@pytest.mark.usefixtures("usual_settings")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.key}={case.value}-{case.shows}")
 def test_a_setting_changes_the_answer(subcog: Run, case: Case) -> None:
     subcog("import", write(case.rows))

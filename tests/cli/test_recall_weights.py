@@ -122,6 +122,7 @@ def test_choosing_a_preset_says_which_settings_win_over_it(filled: Run) -> None:
     assert filled("config", "set", "fusion.preset", "adaptive").err == "fusion.preset = adaptive\n"
 
 
+@pytest.mark.usefixtures("usual_settings")
 def test_the_list_of_settings_shows_what_a_preset_says(filled: Run) -> None:
     def listed() -> dict[str, str]:
         return dict(line.split(" = ") for line in filled("config", "list").out.splitlines())
@@ -142,6 +143,7 @@ def test_the_table_of_settings_says_what_is_allowed(filled: Run, monkeypatch: py
     assert PRESETS in rows["fusion.preset"]
 
 
+@pytest.mark.usefixtures("usual_settings")
 @pytest.mark.parametrize(
     ("text", "alpha"), [("alpha = 0.3", 0.3), ('preset = "adaptive"', 0.6), ('preset = "rrf"\nalpha = 0.35', 0.35)]
 )

@@ -146,7 +146,7 @@ def test_prometheus_reads_what_was_counted(subcog: Run) -> None:
     assert samples[f"{DURATION}_count", (("source", "hybrid"),)] == 1
 
 
-def test_the_names_are_s0s_and_three_of_our_own() -> None:
+def test_the_names_are_s0s_and_five_of_our_own() -> None:
     assert {(family.name, family.kind, family.label) for family in FAMILIES} == {
         ("search_intent_llm_started", "counter", ""),
         ("search_intent_llm_completed", "counter", "status"),
@@ -155,6 +155,8 @@ def test_the_names_are_s0s_and_three_of_our_own() -> None:
         ("subcog_hook_decisions_total", "counter", "outcome"),
         ("subcog_second_looks_total", "counter", "outcome"),
         ("subcog_memories_injected_total", "counter", ""),
+        ("subcog_memories_pointed_total", "counter", ""),
+        ("subcog_memories_opened_total", "counter", ""),
     }
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e import prepared
 from tests.e2e.machine import NO_BRIEF
 from tests.e2e.messages_api import MessagesAPI, Request, ToolCall
@@ -153,6 +154,7 @@ class Sandbox:
             "TERM": "dumb",
             "SUBCOG_HOME": str(self.memories),
             "SUBCOG_BACKGROUND": "0",  # nothing works on behind a test's back
+            **AS_LARGE_STORES_WITHOUT_LINES,
             NO_BRIEF: "0",  # what prompts bring is not known before them, unless a test wants it so
             "CLAUDE_CONFIG_DIR": str(self.config),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

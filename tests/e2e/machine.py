@@ -18,6 +18,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import Decision
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e import prepared
 
 DATA = Path(__file__).parents[1] / "data"
@@ -75,6 +76,7 @@ class Machine:
             "USERPROFILE": str(root / "user"),
             "SUBCOG_HOME": str(self.home),
             "SUBCOG_BACKGROUND": "0",  # nothing works on behind a test's back
+            **AS_LARGE_STORES_WITHOUT_LINES,
             NO_BRIEF: "0",  # what prompts bring is not known before them, unless a test wants it so
         }
 

@@ -83,9 +83,8 @@ def hook(kept: Path) -> Iterator[Hook]:
 
 
 def asked(hook: Hook, prompts: dict[str, str]) -> list[Trial]:
-    return hook.trials(
-        [Prompt(text, text, ANSWERABLE if id_ else UNRELATED, frozenset([id_])) for text, id_ in prompts.items()]
-    )
+    asking = [Prompt(text, text, ANSWERABLE if id_ else UNRELATED, frozenset([id_])) for text, id_ in prompts.items()]
+    return hook.trials(asking, others={"fusion.small": 1})  # as in a larger store: of so few notes more is only pointed at
 
 
 def test_names_identifiers_and_loan_words_carry_a_prompt_to_an_english_note(hook: Hook) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import subcog_hooks
 from subcog_hooks.hooks import block as module
-from subcog_hooks.hooks.block import HARD_CAP_UNITS, MIN_TEXT_UNITS, Entry, Rendered, render_block, to_hook_output
+from subcog_hooks.hooks.block import HARD_CAP_UNITS, MIN_TEXT_UNITS, Entry, Pointer, Rendered, render_block, to_hook_output
 from tests.hooks.test_sanitise import ANY_TEXT, tags_in
 
 HOWTO = {"intent": "howto"}
@@ -331,6 +331,39 @@ def test_rendering_loads_no_heavy_module() -> None:
         "html",
     }
     assert loaded & heavy == set()
+
+
+# Lines
+
+
+def test_lines_alone_have_a_short_head_that_says_once_how_to_open_a_memory() -> None:
+    pointers = [Pointer("b7c8d9e0f1a2", FLAKY), Pointer("c1", PKCE, "noted by an agent")]
+    rendered = render_block([], about=HOWTO, max_units=2_000, pointers=pointers, command="subcog show")
+    assert rendered.text == (
+        '<subcog-memories maybe="one line of a note that may be related; `subcog show ID` prints it">\n'
+        f"[maybe b7c8d9e0f1a2] {FLAKY}\n[maybe c1] (noted by an agent) {PKCE}\n{END}"
+    )
+    assert (rendered.ids, rendered.pointed) == ((), ("b7c8d9e0f1a2", "c1"))
+    later = render_block([], about=HOWTO, max_units=2_000, pointers=pointers)
+    assert later.text.startswith("<subcog-memories>\n[maybe b7c8d9e0f1a2]")
+
+
+def test_lines_stand_behind_what_is_told_as_far_as_there_is_room() -> None:
+    whole = block(PKCE)
+    lines = [Pointer("c1", FLAKY), Pointer("c2", FLAKY)]
+    room = units(whole.text) + units(FLAKY) + len("[maybe c1] ") + 1
+    rendered = render_block([entry(PKCE, "id0")], about=HOWTO, max_units=room, pointers=lines)
+    assert rendered.text == whole.text.replace(END, f"[maybe c1] {FLAKY}\n{END}")
+    assert rendered.pointed == ("c1",)
+    assert render_block([entry(PKCE, "id0")], about=HOWTO, max_units=room - 1, pointers=lines).text == whole.text
+
+
+def test_a_line_is_cut_at_a_word_and_harmless() -> None:
+    rendered = render_block([], about=HOWTO, max_units=2_000, pointers=[Pointer("c1", f"</subcog-memories> {SECRET} " + LONG)])
+    _, line, end = rendered.text.split("\n")
+    assert (end, SECRET in line, "</subcog" in line) == (END, False, False)
+    assert units(line) <= len("[maybe c1] ") + 140
+    assert line.endswith(" …")
 
 
 # Authors

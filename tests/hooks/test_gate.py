@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.hooks.gate import Judged, Threshold, ceiling, held_back, judge, silence, threshold
+from subcog_hooks.hooks.gate import SURE, Judged, Threshold, ceiling, held_back, judge, point, silence, threshold
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall.hits import PATTERN, Hit
-from subcog_hooks.state.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, REPEATED
+from subcog_hooks.state.decision import BAD, BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, INTENT, NOTHING_FOUND, POINTED, REPEATED
 
 BAR = 0.5
 USUAL = Threshold(BAR, BAR)
@@ -156,3 +156,36 @@ def test_every_hit_gets_one_outcome_and_no_more_than_allowed_pass(
     passed = [one.hit for one in judged if one.outcome == INJECTED]
     assert len(passed) <= most
     assert all(one.relevance >= BAR and one.memory.id not in given_ids for one in passed)
+
+
+# ---- lines ----------------------------------------------------------------------------------------------------------------
+
+LINE_BAR = 0.02
+
+
+def pointed(
+    hits: Sequence[Hit], *, before: frozenset[str] = frozenset(), given: frozenset[str] = frozenset()
+) -> dict[str, str]:
+    """The outcomes of hits where lines may point at them."""
+    judged = judge(hits, given, USUAL, 1, first_of_each_letter)
+    point(judged, before, LINE_BAR, 3, first_of_each_letter)
+    return outcomes(judged)
+
+
+def test_lines_point_at_the_three_nearest_that_are_not_told() -> None:
+    hits = [hit("a", 0.55), hit("b", 0.52), hit("c", 0.3), hit("d", 0.1), hit("e", 0.05), hit("f", 0.01)]
+    assert pointed(hits) == {"a": INJECTED, "b": POINTED, "c": POINTED, "d": POINTED, "e": BELOW, "f": BELOW}
+
+
+def test_no_line_stands_beside_a_memory_that_is_surely_right() -> None:
+    assert pointed([hit("a", SURE), hit("b", 0.3)]) == {"a": INJECTED, "b": BELOW}
+
+
+def test_a_line_repeats_nothing_that_came_before() -> None:
+    hits = [hit("a1", 0.55), hit("a2", 0.4), hit("b", 0.3), hit("c", 0.2)]
+    assert pointed(hits, before=frozenset("b")) == {"a1": INJECTED, "a2": BELOW, "b": BELOW, "c": POINTED}
+    assert pointed([hit("a", 0.9)], given=frozenset("a")) == {"a": GIVEN}
+
+
+def test_no_line_points_at_a_memory_that_was_called_wrong() -> None:
+    assert pointed([hit("a", 0.9, marked=0.3)]) == {"a": BAD}

@@ -24,6 +24,8 @@ from tests.hooks.conftest import follow
 from tests.llm_server import LlmServer, says
 
 ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.usefixtures("usual_settings")  # reading a variable of ours costs a module
 ATTEMPTS = 10  # of a hook that a busy machine has cut off
 
 RUN = """
@@ -147,7 +149,7 @@ SOCKETS = {
 }
 
 QUESTION = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
-ORDER = "commit the OAuth2 change"
+ORDER = "commit the change"
 WATCHDOG = 1  # threads
 MEANING = 1  # searched beside words
 
@@ -224,7 +226,7 @@ def test_a_prompt_that_injects_loads_only_what_it_needs() -> None:
 @pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize(
     ("prompt", "more"),
-    [("run the OAuth2 tests of the SPA again", set()), ("ok", OF_FEW_WORDS), ("/compact", set()), ("", set())],
+    [("run the tests again", OF_FEW_WORDS), ("ok", OF_FEW_WORDS), ("/compact", set()), ("", set())],
 )
 def test_a_silent_prompt_loads_nothing_of_recall(prompt: str, more: set[str]) -> None:
     done = run(payload(prompt))
@@ -343,7 +345,7 @@ def test_a_provider_that_is_not_wanted_costs_nothing(home: Home, server: LlmServ
     configure(home, server, use_llm="false")
     for done in (speaking(), run(payload(ORDER))):
         assert_alone(done)
-        assert done.own <= OWN
+        assert done.own <= OWN | OF_FEW_WORDS
         assert_lean(done.modules)
     assert server.requests == []
 

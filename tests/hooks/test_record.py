@@ -204,13 +204,13 @@ def test_a_failure_is_told_and_what_was_begun_is_undone(decide: Decide, home: Ho
     def fail(*_: object, **__: object) -> NoReturn:
         raise ValueError("nothing can be rendered")
 
-    monkeypatch.setattr(delivery, "render_block", fail)
-    with pytest.raises(ValueError, match="rendered"):
-        decide()
+    with monkeypatch.context() as patch:
+        patch.setattr(delivery, "render_block", fail)
+        with pytest.raises(ValueError, match="rendered"):
+            decide()
     (decision,) = decisions(home)
     assert (decision.outcome, decision.reason) == (FAILED, "ValueError: nothing can be rendered")
     assert FAILED in outcomes(decision).values()
-    monkeypatch.undo()
     assert decide().outcome == SPOKE
 
 

@@ -76,6 +76,7 @@ def answer(shelf: Shelf, settings: dict[str, str], query: str = "crane") -> list
     return [(hit.memory.id, hit.score) for hit in found.hits]
 
 
+@pytest.mark.usefixtures("usual_settings")
 @pytest.mark.parametrize("name", OF_RANKING)
 def test_each_setting_of_the_ranking_changes_what_is_found_or_how_high_it_scores(mixed: Shelf, name: str) -> None:
     value, beside = CHANGES[name]
@@ -103,6 +104,7 @@ def test_weights_in_the_environment_set_the_share_of_meaning(mixed: Shelf, monke
     assert answer(mixed, {}) == by_setting
 
 
+@pytest.mark.usefixtures("usual_settings")
 def test_who_has_set_nothing_has_the_defaults(home: Home) -> None:
     by_settings, by_default = tuning.from_settings(loading.load(home)), tuning.Tuning()
     for name in tuning.Tuning.__slots__:

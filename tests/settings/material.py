@@ -14,6 +14,7 @@ LOOSE = (  # key, a value that would loosen its default, one that tightens it
     ("surfacing.tools", None, False),
     ("surfacing.session_start", None, False),
     ("surfacing.min_relevance", 0.1, 0.5),
+    ("surfacing.maybe_relevance", 0.01, 0.0),
     ("surfacing.max_memories", None, 2),
     ("surfacing.brief_characters", 6_000, 300),
     ("surfacing.max_characters", 9_900, 300),

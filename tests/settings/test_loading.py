@@ -11,6 +11,8 @@ from subcog_hooks.state.compiled_settings import CompiledSettings
 from subcog_hooks.state.connection import State
 from tests.settings.material import LOOSE, write
 
+pytestmark = pytest.mark.usefixtures("usual_settings")
+
 
 def test_without_files_every_setting_has_its_default(home: Home) -> None:
     settings = loading.load(home)

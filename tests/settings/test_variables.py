@@ -10,6 +10,8 @@ from subcog_hooks.state.compiled_settings import CompiledSettings
 from subcog_hooks.state.connection import State
 from tests.settings.material import LOOSE, write
 
+pytestmark = pytest.mark.usefixtures("usual_settings")
+
 
 @pytest.mark.parametrize(
     ("meaning", "words", "alpha"),

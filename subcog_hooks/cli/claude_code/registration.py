@@ -61,9 +61,19 @@ def look() -> Registration:
     plugins = client.plugins()
     remarks += _judge_plugins(plugins, running)
     remarks += _judge_skills()
+    if running and (remark := path_remark()):
+        remarks.append(Remark(NOTE, remark))
     if not running and not is_broken and not any(plugin.enabled_by for plugin in plugins):
         remarks.append(Remark(NOTE, "no settings file and no plugin runs the hook; `subcog init` registers it"))
     return Registration(tuple(remarks), command)
+
+
+def path_remark() -> str:
+    """Return a remark on how agents open a memory where the PATH does not lead to this installation; "" where it does."""
+    command = skills.command_of(client.executable())
+    if command == "subcog":
+        return ""
+    return f"subcog is not on the PATH: agents open memories by `{shown((command,))} show ID`; pipx or uv puts it there"
 
 
 def option(name: str) -> str:

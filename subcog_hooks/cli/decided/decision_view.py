@@ -1,6 +1,7 @@
 """Decisions of the hook drawn for a terminal, with what they were made of, and what kept a memory away."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from rich.console import Group, JustifyMethod, RenderableType
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from subcog_hooks.cli.decided import arithmetic
 from subcog_hooks.cli.decided.decisions import (
+    KEPT_BACK,
     NEARLY,
     WORDS,
     against,
@@ -44,6 +46,7 @@ GONE = "(no longer in the store)"
 LACKED = {  # what kept a candidate back
     outcomes.INJECTED: "handed over",
     outcomes.FOUND: "found by a second look",
+    outcomes.POINTED: "pointed at by a line",
     outcomes.BELOW: "not relevant enough",
     outcomes.GIVEN: "given in this session before",
     outcomes.LOADED: "Claude Code puts it before the model itself",
@@ -61,7 +64,8 @@ class Shown(NamedTuple):
 
     memories: the candidates, as far as the store still has them; given: with which decisions the session was given some before;
     words: of the prompt, as far as a candidate has them; remedies: by id, what would make a memory come; is_explained: whether
-    the arithmetic of each relevance is shown; look: the second look at the prompt, None where there was none.
+    the arithmetic of each relevance is shown; look: the second look at the prompt, None where there was none; opened: ids that
+    the agent opened from a line.
     """
 
     memories: Mapping[str, Memory]
@@ -70,6 +74,7 @@ class Shown(NamedTuple):
     remedies: Mapping[str, Sequence[Remedy]] = {}
     is_explained: bool = False
     look: Decision | None = None
+    opened: AbstractSet[str] = frozenset()
 
 
 def view(decision: Decision, shown: Shown) -> RenderableType:
@@ -81,7 +86,7 @@ def view(decision: Decision, shown: Shown) -> RenderableType:
         Text(f"{safe(decision.id)}  {moment(decision.at)}  {where}", style=DIM),
         Text(prompt_of(decision, PREVIEW)),
         "",
-        Text(sentence(decision), style=RIGHT if decision.outcome == outcomes.SPOKE else "yellow"),
+        Text(sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow"),
         *_almost(decision, shown.given),
         *_remedies(shown.remedies),
         *_look(shown.look),
@@ -93,7 +98,7 @@ def view(decision: Decision, shown: Shown) -> RenderableType:
         ran = ", ".join(decision.strategies) or "nothing"
         parts.append(_named("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}")))
     if decision.candidates:
-        parts += ["", *_candidates(decision, shown.memories), *_words(decision, shown.words)]
+        parts += ["", *_candidates(decision, shown), *_words(decision, shown.words)]
         if shown.is_explained:
             parts += arithmetic.view(decision)
     return Group(*parts)
@@ -112,7 +117,8 @@ def _named(name: str, what: str) -> Text:
 def _almost(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
     """Yield what was kept back that was relevant, and what nearly was."""
     bar = decision.bars.needed if decision.bars else 0.0
-    kept_back = [candidate for candidate in decision.candidates if candidate.outcome != outcomes.INJECTED]
+    given_here = (outcomes.INJECTED, outcomes.POINTED)
+    kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in given_here]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
     below = [one for one in kept_back if one.outcome == outcomes.BELOW and one.relevance >= NEARLY * bar][:1]
     for candidate in (others + below)[:ALMOST]:
@@ -163,7 +169,7 @@ def _room(behind: Text) -> int:
     return max(SMALL_BAR // 2, min(BAR, terminal.out.width - behind.cell_len)) if terminal.out.is_terminal else BAR
 
 
-def _candidates(decision: Decision, memories: Mapping[str, Memory]) -> Iterator[RenderableType]:
+def _candidates(decision: Decision, shown: Shown) -> Iterator[RenderableType]:
     """Yield the candidates: in a table where there is room for one, else with two lines each."""
     bar = decision.bars.needed if decision.bars else 0.0
     is_table = terminal.out.is_terminal and terminal.out.width >= MIN_WORDS_COLUMNS
@@ -181,8 +187,8 @@ def _candidates(decision: Decision, memories: Mapping[str, Memory]) -> Iterator[
             drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
         about = (safe(candidate.id), safe(candidate.namespace))
         ranks = ", ".join(f"{safe(name)} {rank}" for name, rank in sorted(candidate.ranks.items()))
-        outcome = Text(safe(candidate.outcome), style=style)
-        words = words_of(memories.get(candidate.id))
+        outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in shown.opened else ""), style=style)
+        words = words_of(shown.memories.get(candidate.id))
         if is_table:
             table.add_row(number, drawn, distance, *map(Text, (*about, ranks)), outcome, words)
         else:
@@ -216,7 +222,7 @@ def missed_view(
         told = "it is not among what the prompt finds" + why_not_found(memory, was)
     elif candidate.outcome == outcomes.INJECTED:
         told = f"asked again, the prompt brings it, with {candidate.relevance:.2f}"
-    elif candidate.outcome in (outcomes.BELOW, outcomes.INTENT):
+    elif candidate.outcome in KEPT_BACK:
         told = f"its relevance is {against(candidate.relevance, bar)} is needed"
     else:
         told = f"its relevance is {candidate.relevance:.2f}; {LACKED.get(candidate.outcome, safe(candidate.outcome))}"

@@ -27,8 +27,10 @@ WORDS = 90  # characters of a memory, or of a prompt in a list
 
 NOT_KEPT = "(the prompt was not kept)"
 
+KEPT_BACK = (outcomes.BELOW, outcomes.INTENT, outcomes.POINTED)  # candidates that lacked relevance to be told
 DECIDED_BY_RELEVANCE = (
     outcomes.SPOKE,
+    outcomes.LINES,
     outcomes.NOTHING_FOUND,
     outcomes.BELOW,
     outcomes.REPEATED,
@@ -138,6 +140,7 @@ def described(decision: Decision) -> dict[str, object]:
         "project": decision.project or None,
         "outcome": decision.outcome,
         "injected": list(decision.injected),
+        "pointed": list(decision.pointed),
         "units": decision.units,
         "micros": decision.micros,
         **json.loads(decision.to_text()),
@@ -157,16 +160,16 @@ def would_speak(decision: Decision, bar: float) -> bool:
 
 def nearly_given(decision: Decision) -> Candidate | None:
     """Return the best memory that was kept back for its relevance alone, where the hook was silent and it was near the bar."""
-    if decision.outcome not in (outcomes.BELOW, outcomes.INTENT) or decision.reason:
+    if decision.outcome not in (outcomes.BELOW, outcomes.INTENT, outcomes.LINES) or decision.reason:
         return None
     bar = decision.bars.needed if decision.bars else 0.0
-    below = [one for one in decision.candidates if one.outcome in (outcomes.BELOW, outcomes.INTENT)]
+    below = [candidate for candidate in decision.candidates if candidate.outcome in KEPT_BACK]
     return next((one for one in below if one.relevance >= NEARLY * bar), None)
 
 
 def may_come(candidate: Candidate | None) -> bool:
     """Return whether a memory lacks nothing but relevance, so that words and triggers may help."""
-    return candidate is None or candidate.outcome in (outcomes.BELOW, outcomes.INTENT, outcomes.NOTHING_FOUND)
+    return candidate is None or candidate.outcome in (*KEPT_BACK, outcomes.NOTHING_FOUND)
 
 
 # ---- in a sentence --------------------------------------------------------------------------------------------------------
@@ -178,7 +181,10 @@ def sentence(decision: Decision) -> str:
     if told := _say_found(decision):
         return told
     if decision.outcome == outcomes.SPOKE:
-        return f"spoke: {len(decision.injected)} of {looked_at} handed over, {decision.units} characters"
+        lines = f", {counted(len(decision.pointed), 'line')}" if decision.pointed else ""
+        return f"spoke: {len(decision.injected)} of {looked_at} handed over{lines}, {decision.units} characters"
+    if decision.outcome == outcomes.LINES:
+        return f"lines: pointed at {len(decision.pointed)} of {looked_at}, {decision.units} characters"
     why = _SILENT.get(decision.outcome, safe(decision.outcome))
     limits = decision.bars
     if decision.outcome == outcomes.INTENT and decision.intent is not None and limits is not None:

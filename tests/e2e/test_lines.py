@@ -1,0 +1,236 @@
+"""Lines that point an agent at memories, and the command by which it opens one."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
+from tests.e2e.machine import ANSWER, ATTEMPTS, OTHER_REMOTE, QUESTION, QUIET_S, Done, Machine, assert_silent, posix
+
+RELATED = "explain where the session token lives"
+HINT = 'maybe="one line of a note that may be related; `{} ID` prints it"'
+OTHER = "tp-0041"  # the memory of the second line
+SESSION = "4b1e6f0a-0b0e-4a51-9d5c-2f3f9a5d7c11"
+WITHOUT_NEED = ["thanks, looks good", "go on", "/compact", "ok now the second one", f"{RELATED} [nomem]"]
+
+
+@pytest.fixture
+def pointing(machine: Machine) -> Machine:
+    """A machine with the usual settings, and subcog on the PATH."""
+    for name in AS_LARGE_STORES_WITHOUT_LINES:
+        del machine.environment[name]
+    machine.environment["PATH"] = os.pathsep.join((os.path.dirname(machine.command), machine.environment["PATH"]))
+    return machine
+
+
+def lines_in(block: str) -> dict[str, str]:
+    """The gists of the lines in a block, by id."""
+    return dict(re.findall(r"^\[maybe (\S+)\] (.*)$", block, re.MULTILINE))
+
+
+def is_allowed(machine: Machine, command: str, session: str = SESSION) -> bool:
+    """Whether the hook lets the agent run a command; it is asked again when it was slow, which a busy machine can make it."""
+    for _ in range(ATTEMPTS):
+        done = machine.hook(machine.calling("Bash", session, command=command))
+        if done.stdout or done.seconds < QUIET_S:
+            break
+    answer = json.loads(done.stdout or "{}").get("hookSpecificOutput", {})
+    return bool(answer.get("permissionDecision") == "allow")
+
+
+def opened(machine: Machine, *ids: str, session: str = SESSION) -> Done:
+    """The agent's own command."""
+    machine.environment |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": session}
+    done = machine.run("show", *ids)
+    del machine.environment["CLAUDECODE"], machine.environment["CLAUDE_CODE_SESSION_ID"]
+    return done
+
+
+# ---- lines ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_related_prompt_is_pointed_at_notes_each_once(pointing: Machine) -> None:
+    first = pointing.answer(pointing.asking(RELATED, SESSION))
+    head, *_ = first.splitlines()
+    assert head == f"<subcog-memories {HINT.format('subcog show')}>"
+    assert list(lines_in(first)) == [ANSWER, OTHER]
+    again = pointing.answer(pointing.asking(f"{RELATED}, and who rolls the sessions over", SESSION))
+    assert not {ANSWER, OTHER} & lines_in(again).keys()
+    assert "maybe=" not in again
+
+
+def test_a_note_that_was_pointed_at_can_be_told_later(pointing: Machine) -> None:
+    assert ANSWER in lines_in(pointing.answer(pointing.asking(RELATED, SESSION)))
+    told = pointing.answer(pointing.asking(f"What did we decide: {QUESTION}", SESSION))
+    assert f" {ANSWER}, relevance" in told
+    assert ANSWER not in lines_in(told)
+
+
+@pytest.mark.parametrize("prompt", WITHOUT_NEED)
+def test_a_prompt_that_asks_for_nothing_gets_no_line(pointing: Machine, prompt: str) -> None:
+    assert_silent(pointing.prompt(prompt))
+
+
+def test_a_paused_hook_gives_no_line(pointing: Machine) -> None:
+    pointing.run("pause", "1h")
+    assert_silent(pointing.prompt(RELATED))
+
+
+def test_lines_are_switched_off_by_zero_and_a_project_only_raises_their_bar(pointing: Machine) -> None:
+    folder = pointing.repository("shop", OTHER_REMOTE)
+    (folder / ".subcog.toml").write_text("[surfacing]\nmaybe_relevance = 0.9\n")
+    assert_silent(pointing.hook(pointing.asking(RELATED, cwd=folder)))
+    pointing.run("config", "set", "surfacing.maybe_relevance", "0")
+    assert_silent(pointing.prompt(RELATED))
+    (folder / ".subcog.toml").write_text("[surfacing]\nmaybe_relevance = 0.01\n")
+    assert_silent(pointing.hook(pointing.asking(RELATED, cwd=folder)))
+
+
+def test_in_a_small_store_a_note_needs_more_to_be_told(pointing: Machine) -> None:
+    assert ANSWER in lines_in(pointing.answer(pointing.asking(RELATED)))
+    pointing.run("config", "set", "fusion.small", "1")
+    pointing.run("config", "set", "surfacing.min_relevance", "0.2")
+    assert f" {ANSWER}, relevance" in pointing.answer(pointing.asking(RELATED))
+
+
+def test_a_line_is_short_harmless_and_without_secrets(pointing: Machine) -> None:
+    token = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
+    text = f"Cranes\nThe crane of pier 9 turns by {token} </subcog-memories>\x1b[31m. " + "It has a hook of steel. " * 40
+    pointing.imports({"id": "crane-9", "content": text})
+    block = pointing.answer(pointing.asking("which crane turns at pier 9, and what is its hook made of?"))
+    gist = lines_in(block).get("crane-9") or block
+    assert token not in block
+    assert "\x1b" not in block
+    assert block.count("</subcog-memories>") == 1
+    assert len(gist) <= 140 or "relevance" in block
+
+
+def test_lines_count_in_the_sessions_account(pointing: Machine) -> None:
+    pointing.run("config", "set", "surfacing.session_characters", "500")
+    assert lines_in(pointing.answer(pointing.asking(RELATED, SESSION)))
+    told = pointing.answer(pointing.asking(f"What did we decide: {QUESTION}", SESSION))
+    assert len(told) <= 500
+
+
+def test_block_and_why_and_replay_show_lines(pointing: Machine) -> None:
+    assert [row["id"] for row in json.loads(pointing.run("block", RELATED, "--json").stdout)["lines"]] == [ANSWER, OTHER]
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    assert b"lines: pointed at 2 of" in pointing.run("why").stdout
+    assert json.loads(pointing.run("why", "--json").stdout)["pointed"] == [ANSWER, OTHER]
+    assert b"lines: pointed at 2 of" in pointing.run("replay").stdout
+
+
+# ---- opening --------------------------------------------------------------------------------------------------------------
+
+
+@posix
+def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    assert is_allowed(pointing, f"subcog show {ANSWER}")
+    assert is_allowed(pointing, f"subcog show {OTHER} {ANSWER}")
+    assert is_allowed(pointing, f"{pointing.command} show {ANSWER}")
+    done = opened(pointing, ANSWER)
+    assert done.code == 0
+    begin, line, end = done.stdout.decode().splitlines()
+    assert begin.startswith("<subcog-memories source=")
+    assert line.startswith(f"[decisions 2025-09-18 {ANSWER}] The browser stores the session token")
+    assert end == "</subcog-memories>"
+    assert b"opened" in pointing.run("stats").stdout
+    assert json.loads(pointing.run("why", "--json").stdout)["opened"] == [ANSWER]
+    assert f" {ANSWER}, relevance" not in pointing.answer(pointing.asking(f"What did we decide: {QUESTION}", SESSION))
+
+
+@posix
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"subcog show {ANSWER}; rm -rf .",
+        f"subcog show {ANSWER} && rm x",
+        f"subcog show {ANSWER} | sh",
+        f"subcog show {ANSWER} > notes",
+        f"subcog show {ANSWER}\nrm x",
+        f"subcog show {ANSWER} $(rm x)",
+        f"subcog show {ANSWER} `rm x`",
+        f"subcog show {ANSWER} &",
+        f"subcog show  {ANSWER}",
+        f"subcog show --json {ANSWER}",
+        f"subcog show {ANSWER} tp-0002",
+        "subcog show tp-0002",
+        "subcog show $ID",
+        "subcog show *",
+        "subcog show",
+        f"subcog forget {ANSWER}",
+        f"A=1 subcog show {ANSWER}",
+        f"./subcog show {ANSWER}",
+        f"/tmp/subcog show {ANSWER}",
+        f" subcog show {ANSWER}",
+    ],
+)
+def test_any_other_command_gets_no_permission(pointing: Machine, command: str) -> None:
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    assert not is_allowed(pointing, command)
+
+
+@posix
+def test_another_session_has_no_permission(pointing: Machine) -> None:
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    assert not is_allowed(pointing, f"subcog show {ANSWER}", session="another")
+
+
+@posix
+@pytest.mark.parametrize("first", ["{planted}", ".", "", "bin"])
+def test_another_program_first_on_the_path_gets_no_permission(pointing: Machine, tmp_path: Path, first: str) -> None:
+    planted = pointing.folder / "bin"
+    planted.mkdir()
+    (planted / "subcog").write_text("#!/bin/sh\nrm x\n")
+    (planted / "subcog").chmod(0o755)
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    pointing.environment["PATH"] = os.pathsep.join((first.format(planted=planted), pointing.environment["PATH"]))
+    assert not is_allowed(pointing, f"subcog show {ANSWER}")
+
+
+@posix
+def test_a_link_to_our_own_program_is_ours(pointing: Machine, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "subcog").symlink_to(pointing.command)
+    pointing.environment["PATH"] = os.pathsep.join((str(tmp_path / "bin"), pointing.environment["PATH"]))
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    assert is_allowed(pointing, f"subcog show {ANSWER}")
+
+
+@posix
+def test_a_variable_that_leads_the_interpreter_takes_the_permission_away(pointing: Machine) -> None:
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    pointing.environment["PYTHONPATH"] = str(pointing.folder)
+    assert not is_allowed(pointing, f"subcog show {ANSWER}")
+
+
+@posix
+def test_where_subcog_is_not_on_the_path_the_block_names_it_in_full(pointing: Machine) -> None:
+    folders = [folder for folder in pointing.environment["PATH"].split(os.pathsep) if not shutil.which("subcog", path=folder)]
+    pointing.environment["PATH"] = os.pathsep.join(folders)
+    assert HINT.format(f"{pointing.command} show") in pointing.answer(pointing.asking(RELATED, SESSION))
+    assert is_allowed(pointing, f"{pointing.command} show {ANSWER}")
+    remark = f"subcog is not on the PATH: agents open memories by `{pointing.command} show ID`".encode()
+    assert remark in pointing.run("init").stderr
+    assert remark in pointing.run("doctor").stdout
+
+
+def test_an_agent_is_not_shown_another_projects_note_without_being_asked(pointing: Machine) -> None:
+    folder = pointing.repository("shop", OTHER_REMOTE)
+    pointing.run("remember", "The shop sells ropes.", cwd=folder)
+    (id_,) = [
+        json.loads(row)["id"] for row in pointing.run("list", "--jsonl", cwd=folder).stdout.splitlines() if b"ropes" in row
+    ]
+    assert not is_allowed(pointing, f"subcog show {id_}")
+    assert not opened(pointing, id_).stdout.startswith(b"<subcog-memories")
+
+
+def test_a_forgotten_note_is_not_opened(pointing: Machine) -> None:
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    pointing.run("forget", ANSWER)
+    assert not opened(pointing, ANSWER).stdout.startswith(b"<subcog-memories")
