@@ -402,7 +402,7 @@ KEYS = {
         ),
         Key(
             "surfacing.maybe_relevance",
-            0.023,
+            0.02,
             0.0,
             1.0,
             "How relevant a memory must be for a line that points the agent at it (a probability); 0 for no lines",
