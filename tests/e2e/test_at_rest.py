@@ -14,7 +14,7 @@ from subcog_hooks.errors import StoreError
 from subcog_hooks.memory.lock import is_held
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home
-from tests.e2e.machine import Machine, linux, posix, wait_until
+from tests.e2e.machine import ATTEMPTS, Machine, linux, posix, wait_until
 from tests.e2e.screen import OnTerminal
 from tests.e2e.test_import_from import SHOP, notes_of, rows, topic
 
@@ -122,12 +122,17 @@ def test_nothing_is_embedded_while_hooks_come_and_it_goes_on_behind_them(bare: M
     wait_for_vectors(bare, 1)
     bare.prompt("Which pier is closed?")
     bare.prompt("Which pier is closed?")  # what was under way when the first one came is written by now
-    before = vectors_of(bare)
-    for _ in range(8):
-        bare.prompt("Which pier is closed?")
-    assert vectors_of(bare) == before
-    wait_for_vectors(bare, before + 1)
+    assert any(is_quiet_among_hooks(bare) for _ in range(ATTEMPTS))
+    wait_for_vectors(bare, vectors_of(bare) + 1)
     os.kill(running(bare)[0], signal.SIGKILL)
+
+
+def is_quiet_among_hooks(machine: Machine) -> bool:
+    """Whether nothing is embedded while hooks come. On a busy machine two of them may be a second apart, after which it is."""
+    before = vectors_of(machine)
+    for _ in range(8):
+        machine.prompt("Which pier is closed?")
+    return vectors_of(machine) == before
 
 
 @linux

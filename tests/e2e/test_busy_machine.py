@@ -50,8 +50,8 @@ def test_prompts_and_tools_calls_speak_and_the_others_leave_a_trace(machine: Mac
     with busy(LOOPS):
         left += [share_of_processor() for _ in range(SHARES)]
         prompts = [machine.run("hook", stdin=machine.asking(QUESTION)) for _ in range(RUNS)]
-        edit = machine.calling("Edit", cwd=shop, file_path=str(shop / "src/db/pool.py"))
-        calls = [machine.run("hook", stdin=edit) for _ in range(RUNS)]
+        edits = [machine.calling("Edit", cwd=shop, file_path=str(shop / "src/db/pool.py")) for _ in range(RUNS)]
+        calls = [machine.run("hook", stdin=edit) for edit in edits]  # each of a session of its own
         left += [share_of_processor() for _ in range(SHARES)]
     spoke = [ANSWER in ids_in(context_of(done)) for done in prompts if done.stdout]
     touched = [b"max_connections" in done.stdout for done in calls if done.stdout]

@@ -6,6 +6,7 @@ import re
 import signal
 import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -261,7 +262,7 @@ def test_ctrl_c_ends_it_with_what_was_settled_and_leaves_the_terminal_as_it_was(
 @pytest.mark.parametrize(("key", "setting", "status"), [("K", "keep_from", "active"), ("D", "drop_from", None)])
 def test_all_of_a_source_go_one_way_now_and_later(bare: Machine, key: str, setting: str, status: str | None) -> None:
     path = bare.root / "memories.db"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE memories (id INTEGER, content_hash TEXT, content TEXT, tags TEXT)")
         rows = [(1, "a", "Ropes are replaced."), (2, "b", "Prices are in cents.")]
         database.executemany("INSERT INTO memories VALUES (?, ?, ?, 'session-harvest')", rows)
@@ -278,7 +279,7 @@ def test_all_of_a_source_go_one_way_now_and_later(bare: Machine, key: str, setti
     assert asked.end() == 0
     assert "2 settled, 1 still wait" in asked.written
     assert bare.run("config", "get", f"capture.{setting}").stdout == b"mcp-memory-service\n"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("INSERT INTO memories VALUES (3, 'c', 'Tides are read hourly.', 'session-harvest')")
         database.execute("INSERT INTO memories VALUES (4, 'd', 'A person wrote this.', '')")
     done = bare.run(*take)
