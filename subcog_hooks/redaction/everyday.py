@@ -14,7 +14,7 @@ import re2
 
 from subcog_hooks.redaction.everyday_rows import PARTS, ROWS, EverydayRow
 from subcog_hooks.redaction.prefixes import BESIDE, WHOLE_WORD
-from subcog_hooks.redaction.secret_values import MARKER
+from subcog_hooks.redaction.secret_values import MARKER, is_seed
 
 # A text is searched in a copy in Latin-1 and of the same length: for all of Unicode, RE2 takes ten times as long.
 _COPIED = {'"': "“”„‹›", "'": "‘’‚", "-": "–—", ">": "→", ":": "：", "=": "＝", ",": "、。，；", " ": "\u2009\u202f"}
@@ -22,7 +22,7 @@ _LATIN = bytes.maketrans("\t\u00a0ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÑÒÓÔÕÖÙÚ
 _PART = re.compile(r"<([a-z ]+)>")
 _TAIL = ".:!?)]}*\\"  # what may follow a value in a sentence
 _LONGEST_JUDGED = 500  # characters of a value: as many as a wallet's 24 words may have
-_WORDS_OF_A_PHRASE = 12
+_WORDS_OF_A_PHRASE = range(12, 25)
 
 
 def find(text: str) -> Iterator[tuple[int, int, str]]:
@@ -75,7 +75,7 @@ def _find_wallets(text: str) -> Iterator[tuple[int, int, str]]:
         if word and word[0] in listed:
             run.append(word)
             continue
-        if len(run) >= _WORDS_OF_A_PHRASE:
+        if len(run) in _WORDS_OF_A_PHRASE and is_seed(text[run[0].start() : run[-1].end()]):
             yield run[0].start(), run[-1].end(), "seed phrase"
         run = []
 

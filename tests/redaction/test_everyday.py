@@ -74,6 +74,7 @@ ORDINARY = [
     "the PIN has 4 digits, the access code is optional",
     "credentials: include; login: POST /api/v2/login; basic auth: user / pass",
     "Cookie: theme=dark; lang=en-US; tz=Europe/Berlin",
+    "word " * 20,
     "the seed of the generator is set before each of the tests runs on the build machine",
 ]
 
