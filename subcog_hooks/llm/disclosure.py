@@ -89,11 +89,9 @@ _ELSEWHERE = (
     *("토큰", "пароль", "токен", "mot de passe", "clave", "senha", "palavra-passe", "hasło", "wachtwoord", "lösenord"),
     *("adgangskode", "passord", "salasana", "parola", "heslo", "jelszó", "şifre", "mật khẩu", "kata sandi"),
 )
-# Words beside which `redact` looks for everyday secrets; their parts may have any joint. Tools and PINs are looked for apart.
+# Words beside which `redact` looks for everyday secrets. Tools and PINs are looked for apart.
 _APART = ("tool", "pin")
-_BESIDE = frozenset(
-    word.replace("-", " ").replace("_", " ") for kind, words in prefixes.BESIDE.items() if kind not in _APART for word in words
-)
+_BESIDE = tuple(word for kind, words in prefixes.BESIDE.items() if kind not in _APART for word in words)
 _BEFORE, _BEHIND = 120, 300  # characters around such a word in which a value may stand
 _QUOTES_BEFORE = ('"', "`", "“", "„", "«", "‹", " '", "='", ":'", "('")
 _EDGES = ".,:;!?()[]{}'\"`*“”„«»"

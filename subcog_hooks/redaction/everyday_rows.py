@@ -179,31 +179,23 @@ ROWS: tuple[EverydayRow, ...] = (
         r"[\"'](?:[\w.-]*(?:passw(?:or)?d|passphrase)|(?:[\w.-]*[_.-])?(?:pass|secret|api[_-]?key|token))[\"'] *, *<strings>",
         (is_bare,),
     ),
-    # A name and its value as two fields: `- name: DB_PASSWORD` and `value: …`, `name="apiToken">…<`.
+    # A name and its value as two fields: `name: DB_PASSWORD` and `value: …`, `name="apiToken">…<`, `"x" { default = …`.
     EverydayRow(
         "password",
         "name",
         r"""\b(?:name|key|id)[\"']? *[=:] *[\"']?<named>[\"']?(?:[\s,;]{1,80}[\"']?value[\"']?(?: *[=:] *|>)|>)[\"']?
-        ([^\s\"'<>,}]{4,})""",
+        ([^\s\"'<>,}]{4,})|[\"']<named>[\"'] *\{[^}]{0,300}?\bdefault *= *<strings>
+        |(?m:^) *(?:env|arg|setenv|setx|set(?: -\w+)?) +<named> +\"?([^\s\"]{4,})""",
         (is_assigned,),
     ),
-    EverydayRow("password", "name", r"[\"']<named>[\"'] *\{[^}]{0,300}?\bdefault *= *<strings>", (is_assigned,)),
-    EverydayRow("password", "name", r"(?m)^ *(?:env|arg|setenv|setx|set(?: -\w+)?) +<named> +\"?([^\s\"]{4,})", (is_assigned,)),
     EverydayRow(
         "secret",
         "name|secret",
-        r"""(?:^|[^\w-])(?-i:(?:[A-Z][A-Z0-9_]*_)?(?:SECRET|TOKEN|(?:API|ACCESS|ENCRYPTION|MASTER|SIGNING)_?KEY)) ?[:=] ?[\"']?
-        ([^\s\"'`;&,]{6,})""",
+        r"""(?:(?:^|[^\w-])(?-i:(?:[A-Z][A-Z0-9_]*_)?(?:SECRET|TOKEN|(?:API|ACCESS|ENCRYPTION|MASTER|SIGNING)_?KEY)) ?[:=] ?
+        |(?:api|access|auth|client|refresh|bot|deploy|session|app|webhook)[_-]?(?:token|secret|key)[\"']? *(?:=>|:=|[:=]) *)
+        [\"']?([^\s\"'`;&,]{6,})|\b(?:secret|token)[\"']? *(?:=>|:=|[:=]) *<strings>""",
         (is_joined_key,),
     ),
-    EverydayRow(
-        "secret",
-        "name",
-        r"""(?:api|access|auth|client|refresh|bot|deploy|session|app|webhook)[_-]?(?:token|secret|key)[\"']? *(?:=>|:=|[:=]) *
-        [\"']?([^\s\"'`;&,]{6,})""",
-        (is_joined_key,),
-    ),
-    EverydayRow("secret", "name", r"\b(?:secret|token)[\"']? *(?:=>|:=|[:=]) *<strings>", (is_joined_key,)),
     # Logins whose place among the arguments says what they are: `auth=("ada", "…")`.
     EverydayRow(
         "password",

@@ -58,56 +58,84 @@ OF_SENTENCES = frozenset(
 )
 WHOLE_WORD = 4  # letters of a word that others may hold
 # Words beside which people write a secret, by the kind of secret: `everyday` looks where one stands, and nowhere else.
+# A blank stands for any joint.
 BESIDE = {
-    kind: tuple(word.strip() for word in words.split("|"))
+    kind: words.split("|")
     for kind, words in {
-        "password": """password|passwd|passphrase|pass phrase|passcode|pwd|psk|pw|wifi key|wi-fi key|wpa key|passwort|kennwort
-        |wlan-schlüssel|netzwerkschlüssel|wachtwoord|wachtzin""",
-        "mot de passe": """mot de passe|mdp|phrase secrète|phrase de passe|clé wifi|clé wi-fi|contraseña|contrasena|clave|senha
-        |palavra-passe|frase-passe|parola d'ordine|parola chiave""",
+        "password": (
+            "password|passwd|passphrase|pass phrase|passcode|pwd|psk|pw|wifi key|wi fi key|wpa key|passwort|"
+            "kennwort|wlan schlüssel|netzwerkschlüssel|wachtwoord|wachtzin"
+        ),
+        "mot de passe": (
+            "mot de passe|mdp|phrase secrète|phrase de passe|clé wifi|clé wi fi|contraseña|contrasena|clave|"
+            "senha|palavra passe|frase passe|parola d'ordine|parola chiave"
+        ),
         "secret": "secret|token|api key|access key|signing key|encryption key|master key",
-        "key": """license key|licence key|product key|activation key|recovery key|bitlocker|lizenzschlüssel|api-schlüssel
-        |geheimer schlüssel|clé api|clé d'accès|clé de licence|clé secrète|chave de api|chave da api|chave secreta|chiave api
-        |chiave segreta|chiave di licenza|api-sleutel|licentiesleutel""",
+        "key": (
+            "license key|licence key|product key|activation key|recovery key|bitlocker|lizenzschlüssel|"
+            "api schlüssel|geheimer schlüssel|clé api|clé d'accès|clé de licence|clé secrète|chave de api|"
+            "chave da api|chave secreta|chiave api|chiave segreta|chiave di licenza|api sleutel|licentiesleutel"
+        ),
         "pin": "pin|puk|otp",
-        "code": """pin code|pincode|pin number|pin-nummer|access code|entry code
-        |door code|alarm code|gate code|garage code|lock code|unlock code
-        |keypad code|lockbox code|security code|pairing code|verification code|one-time code|safe combination|lock combination
-        |geheimzahl|zugangscode|türcode|alarmcode|sicherheitscode|zutrittscode|entsperrcode|tresorcode
-        |code d'accès|code secret|code confidentiel|code d'entrée|code de la porte|code de l'alarme|code du portail|digicode
-        |código de acceso|código de la puerta|código de la alarma|código secreto|código de acesso|código da porta
-        |código do alarme|codice di accesso|codice d'accesso|codice segreto|codice della porta|codice dell'allarme
-        |toegangscode|deurcode|beveiligingscode|kluiscode""",
-        "code of": """code for the|code to the|code of the|code for my|code to my|code for our|code to our|combination for the
-        |combination of the|combination to the|combination to my|combination of my|code für
-        |code zum|code zur|code der|code des|code pour|code du|código de la|código del|código da|código do|codice del
-        |codice della|code van de|code van het|code voor
-        |kombination des|kombination vom|combinaison du|combinaison de|combinación de|combinação d|combinazione de
-        |combinatie van""",
-        "opens": """opens with|unlocks with|open with|unlock with|öffnet sich mit|s'ouvre avec|se abre con|abre com|si apre con
-        |opent met""",
-        "backup code": """recovery code|backup code|emergency code|scratch code|wiederherstellungscode|code de secours
-        |codes de secours|code de récupération|codes de récupération|códigos de recuperación|códigos de respaldo
-        |códigos de recuperação|codici di recupero|codici di backup|herstelcode""",
-        "login": """basic auth|credentials|creds|login|log in|sign in|username/password|user/pass|user / password|zugangsdaten
-        |anmeldedaten|einloggen|anmelden|identifiants|credenciales|credenciais|credenziali|inloggegevens|inloggen
-        |datos de acceso|dati di accesso|dados de acesso
-        |login/password|login/passwort|login/pass|user/pw|benutzer/passwort|usuario/contraseña""",
+        "code": (
+            "pin code|pincode|pin number|pin nummer|access code|entry code|door code|alarm code|gate code|"
+            "garage code|lock code|unlock code|keypad code|lockbox code|security code|pairing code|"
+            "verification code|one time code|safe combination|lock combination|geheimzahl|zugangscode|türcode|"
+            "alarmcode|sicherheitscode|zutrittscode|entsperrcode|tresorcode|code d'accès|code secret|"
+            "code confidentiel|code d'entrée|code de la porte|code de l'alarme|code du portail|digicode|"
+            "código de acceso|código de la puerta|código de la alarma|código secreto|código de acesso|"
+            "código da porta|código do alarme|codice di accesso|codice d'accesso|codice segreto|"
+            "codice della porta|codice dell'allarme|toegangscode|deurcode|beveiligingscode|kluiscode"
+        ),
+        "code of": (
+            "code for the|code to the|code of the|code for my|code to my|code for our|code to our|"
+            "combination for the|combination of the|combination to the|combination to my|combination of my|"
+            "code für|code zum|code zur|code der|code des|code pour|code du|código de la|código del|código da|"
+            "código do|codice del|codice della|code van de|code van het|code voor|kombination des|"
+            "kombination vom|combinaison du|combinaison de|combinación de|combinação d|combinazione de|"
+            "combinatie van"
+        ),
+        "opens": (
+            "opens with|unlocks with|open with|unlock with|öffnet sich mit|s'ouvre avec|se abre con|abre com|"
+            "si apre con|opent met"
+        ),
+        "backup code": (
+            "recovery code|backup code|emergency code|scratch code|wiederherstellungscode|code de secours|"
+            "codes de secours|code de récupération|codes de récupération|códigos de recuperación|"
+            "códigos de respaldo|códigos de recuperação|codici di recupero|codici di backup|herstelcode"
+        ),
+        "login": (
+            "basic auth|credentials|creds|login|log in|sign in|username/password|user/pass|user / password|"
+            "zugangsdaten|anmeldedaten|einloggen|anmelden|identifiants|credenciales|credenciais|credenziali|"
+            "inloggegevens|inloggen|datos de acceso|dati di accesso|dados de acesso|login/password|"
+            "login/passwort|login/pass|user/pw|benutzer/passwort|usuario/contraseña"
+        ),
         "card": "card|karte|carte|tarjeta|cartão|carta|kaart|visa|amex|mastercard|maestro|cvc|cvc2|cvv|cvv2|csc",
-        "seed": """seed|mnemonic|recovery phrase|backup phrase|secret phrase|secret words|twelve words|12 words|24 words|wallet
-        |bip39|bip-39|wiederherstellungsphrase|wiederherstellungswörter|phrase de récupération|frase de recuperación
-        |frase semilla|palabras semilla|frase de recuperação|frase di recupero|herstelzin""",
-        "name": "pass|password|passwd|passphrase|pwd|secret|token|api key|api_key|apikey",
-        "call": """getconnection(|credential(|credentials(|login(|basicauth(|basic_auth(|authenticate(|auth(|auth=(|auth = (
-        |connect(|new mysqli(|new pdo(""",
-        "header": "token|secret|password|api-key|access-key|auth-key|x-session|cookie",
-        "form": "identified|requirepass|masterauth|otpauth|social security|ssn|/private-|{sha|{ssha|{md5|{smd5|{crypt",
-        "device": "password|secret|snmp-server|radius-server|tacacs-server|isakmp",
-        "tool": """mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|sshpass|docker login|podman login|registry login
-        |az login|oc login|psexec|mongo|redis-cli|keydb-cli|valkey-cli|ldapsearch|ldapmodify|ldapadd|ldapdelete|ldapwhoami
-        |ldappasswd|sqlcmd|bcp|zip|unzip|ipmitool|mosquitto_pub|mosquitto_sub|7z|7za|7zz|rar|unrar|htpasswd|openssl|ssh-keygen
-        |smbclient|rpcclient|mount.cifs|net use|net user|cmdkey|xfreerdp|lftp|keytool|jarsigner|apksigner|chpasswd|sudo
-        |cryptsetup|password-stdin|passphrase-fd|passwd""",
+        "seed": (
+            "seed|mnemonic|recovery phrase|backup phrase|secret phrase|secret words|twelve words|12 words|"
+            "24 words|wallet|bip39|bip 39|wiederherstellungsphrase|wiederherstellungswörter|"
+            "phrase de récupération|frase de recuperación|frase semilla|palabras semilla|frase de recuperação|"
+            "frase di recupero|herstelzin"
+        ),
+        "name": "pass|password|passwd|passphrase|pwd|secret|token|api key|apikey",
+        "call": (
+            "getconnection(|credential(|credentials(|login(|basicauth(|basic auth(|authenticate(|auth(|auth=(|"
+            "auth = (|new mysqli(|new pdo(|sql connect(|sqli connect(|sql pconnect("
+        ),
+        "header": "token|secret|password|api key|access key|auth key|x session|cookie",
+        "form": (
+            "identified by|identified with|requirepass|masterauth|otpauth|social security|ssn|/private |{sha|"
+            "{ssha|{md5|{smd5|{crypt"
+        ),
+        "device": "username|enable secret|enable password|neighbor|snmp server|radius server|tacacs server|isakmp",
+        "tool": (
+            "mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb dump|sshpass|docker login|podman login|"
+            "registry login|az login|oc login|psexec|mongo|redis cli|keydb cli|valkey cli|ldapsearch|ldapmodify|"
+            "ldapadd|ldapdelete|ldapwhoami|ldappasswd|sqlcmd|bcp|zip|unzip|ipmitool|mosquitto pub|mosquitto sub|"
+            "7z|7za|7zz|rar|unrar|htpasswd|openssl|ssh keygen|smbclient|rpcclient|mount.cifs|net use|net user|"
+            "cmdkey|xfreerdp|lftp|keytool|jarsigner|apksigner|chpasswd|sudo|cryptsetup|password stdin|"
+            "passphrase fd|passwd"
+        ),
     }.items()
 }
 
