@@ -176,11 +176,9 @@ def test_what_is_remembered_gets_its_questions_in_the_background_where_that_is_c
     asking.run("remember", "Bollards are painted yellow.")
     time.sleep(0.5)
     assert len(server.requests) == 1  # the call of the day is made
-    deadline = time.monotonic() + LONG_S
-    while is_held(str(asking.home / "at-rest.lock")):  # and nothing goes on without one
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    assert b"the calls of the day are made" in asking.run("doctor").stdout
+    wait_until(lambda: b"the calls of the day are made" in asking.run("doctor").stdout, LONG_S)
+    wait_until(lambda: not is_held(str(asking.home / "at-rest.lock")), LONG_S)  # nothing goes on without one
+    assert len(server.requests) == 1
 
 
 def ids(machine: Machine) -> dict[str, str]:
