@@ -16,6 +16,7 @@ HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16
 MIN_TEXT_UNITS = 80  # less of a longer memory says nothing
 
 MAX_GIST = 140  # UTF-16 units of a line that points at a memory, behind its id
+LINES_SHARE = 4  # of the room at most one part in so many is kept for lines beside what is told
 MAX_COMMAND = 200  # characters of the path that opens a memory
 MAX_NAMED = 2  # colleagues in the first line; each line names its own
 
@@ -107,7 +108,9 @@ def render_block(
     told = "".join(f' {name}="{_label(value)}"' for name, value in about.items())
     notes = [entry.noted for entry in entries]
     begin = _begin(len(entries) if is_brief else 0, told, _longest_source(notes))
-    room = min(max_units, hard_cap) - len(begin) - len(_END) - 1
+    whole = min(max_units, hard_cap)
+    lines = _lines(pointers, whole // LINES_SHARE) if entries else {}
+    room = whole - utf16_units("\n".join((begin, *lines.values(), _END))) - utf16_units(_hint(command))
     placed, room = _place(entries, room)
     share = _fair_share([line.units for line in placed], room)
     spare = room - sum(min(line.units, share) for line in placed)
@@ -123,8 +126,7 @@ def render_block(
     source = _source([entry.noted for entry in entries if entry.id in ids])
     head = _begin(len(ids) if is_brief else 0, told, source) if ids else "<subcog-memories>"
     hinted = f"{head[:-1]}{_hint(command)}>"
-    room = min(max_units, hard_cap) - utf16_units("\n".join((hinted, *rows, _END)))
-    lines = _lines(pointers, room)
+    lines = lines or _lines(pointers, whole - utf16_units("\n".join((hinted, *rows, _END))))
     if not ids and not lines:
         return Rendered("", ())
     text = "\n".join((hinted if lines else head, *rows, *lines.values(), _END))

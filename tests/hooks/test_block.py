@@ -358,6 +358,12 @@ def test_lines_stand_behind_what_is_told_as_far_as_there_is_room() -> None:
     assert render_block([entry(PKCE, "id0")], about=HOWTO, max_units=room - 1, pointers=lines).text == whole.text
 
 
+def test_a_long_note_that_is_told_leaves_room_for_a_line() -> None:
+    rendered = render_block([entry(LONG, "id0")], about=HOWTO, max_units=2_000, pointers=[Pointer("c1", FLAKY)])
+    assert (rendered.ids, rendered.pointed) == (("id0",), ("c1",))
+    assert units(rendered.text) <= 2_000
+
+
 def test_a_line_is_cut_at_a_word_and_harmless() -> None:
     rendered = render_block([], about=HOWTO, max_units=2_000, pointers=[Pointer("c1", f"</subcog-memories> {SECRET} " + LONG)])
     _, line, end = rendered.text.split("\n")
