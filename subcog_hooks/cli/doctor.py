@@ -167,7 +167,7 @@ def _home(home: Home, findings: Findings) -> None:
 
 
 def _left_texts(home: Home, findings: Findings) -> None:
-    """Name the copies of memories that lie in the home beside the store, and remove those that killed trials have left."""
+    """Name the copies of memories that lie in the home beside the store, and remove the leftovers of killed trials."""
     if removed := trial_folders.remove_left(home):
         findings.note(f"{counted(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
     for folder, is_at_work in trial_folders.find_folders(home).items():
@@ -443,7 +443,7 @@ def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> 
 
 
 def _left_processes(findings: Findings) -> None:
-    """Name what a client that was asked as a model has started, and what has not ended with it."""
+    """Name the processes that a client asked as a model has started, and that have not ended with it."""
     from subcog_hooks.cli.support.left_processes import find_left_processes  # psutil: 20 ms, for this alone
 
     for process in find_left_processes():

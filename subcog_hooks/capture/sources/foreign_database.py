@@ -34,7 +34,7 @@ _GUARDS = {  # https://www.sqlite.org/security.html
     apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
 }
 _FAULTS = (apsw.Error, ValueError, OverflowError, MemoryError)  # ValueError: a name or a message of SQLite that is no UTF-8
-LONGEST_FAULT = 200  # characters of what SQLite says
+LONGEST_FAULT = 200  # characters of a message of SQLite
 _LOOK = "look whether it is the file you mean"
 
 
@@ -99,7 +99,7 @@ class ForeignDatabase:
             raise _fault(self._path, f"in the definition of its table {table}", error) from error
 
     def _count(self, row: list[object]) -> None:
-        """Count what was read. Raises UsageError where it is too much."""
+        """Count the bytes or rows that were read. Raises UsageError where they are too many."""
         self._rows += 1
         self._bytes += sum(len(value) for value in row if isinstance(value, bytes))
         if self._rows > MAX_FOREIGN_ROWS or self._bytes > MAX_FOREIGN_TEXTS:

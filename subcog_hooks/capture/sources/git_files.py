@@ -50,7 +50,7 @@ def _is_waited_for(path: str) -> bool:
 
 
 def _odd_files(root: str) -> Iterator[str]:
-    """Yield what is no plain file in git's folders, and the configurations that are included."""
+    """Yield the entries of git's folders that are no plain files, and the included configurations."""
     folders = list(dict.fromkeys(project.git_folders(root)))
     configurations = [os.path.join(folder, name) for folder in folders for name in ("config", "config.worktree")]
     looked_at = 0
@@ -72,7 +72,7 @@ def _odd_files(root: str) -> Iterator[str]:
 
 
 def _included_by(configuration: str) -> Iterator[str]:
-    """Yield the files that a configuration of git includes, under whatever condition."""
+    """Yield the files that a configuration of git includes, under any condition."""
     try:
         text = read_regular(configuration, MAX_GIT_CONFIG).decode("utf-8", "replace")
     except OSError:
