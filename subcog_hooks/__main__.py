@@ -1,5 +1,7 @@
 """The one entry point: `subcog hook`, `block` and a script's search run without typer and rich, all else is the terminal's."""
 
+from __future__ import annotations
+
 import _collections_abc
 import marshal
 import os
@@ -73,7 +75,7 @@ def _note_broken(error: BaseException) -> None:
         pass
 
 
-def _block_asked_for(words: "Sequence[str]") -> tuple[str, bool, bool] | None:
+def _block_asked_for(words: Sequence[str]) -> tuple[str, bool, bool] | None:
     """Return the prompt of `subcog block`, whether JSON and whether silence is wanted; None where the terminal answers."""
     rest = [word for word in words if word != _QUIET]
     if len(rest) not in (2, 3) or rest[0] != "block":
@@ -93,7 +95,7 @@ class DirectFinder:
     __slots__ = ()
 
     @staticmethod
-    def find_spec(name: str, path: "Sequence[str] | None" = None, _: object = None) -> "ModuleSpec | None":
+    def find_spec(name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
         """Return where a module of this package is, None for any other. path: the package's folders."""
         if not path or not name.startswith("subcog_hooks."):
             return None
@@ -129,10 +131,10 @@ class _Loader:
         self._data = data
 
     @staticmethod
-    def create_module(_: "ModuleSpec") -> None:
+    def create_module(_: ModuleSpec) -> None:
         """Leave it to the interpreter."""
 
-    def exec_module(self, module: "ModuleType") -> None:
+    def exec_module(self, module: ModuleType) -> None:
         """Run a module's bytecode."""
         exec(marshal.loads(memoryview(self._data)[16:]), module.__dict__)  # noqa: S102, S302 - what an import does
 

@@ -5,6 +5,8 @@ those of cloud providers, proxies, Node and more. So a child is given the allowe
 repository at hand set.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -48,17 +50,17 @@ from subcog_hooks.__main__ import main
 main()"""
 
 
-def environment_of_client() -> "dict[str, str]":
+def environment_of_client() -> dict[str, str]:
     """Return the environment in which the person's own client runs as a language model."""
     return _allowed(os.environ, (*SYSTEM, *PROXIES, *PROVIDERS))
 
 
-def environment_of_git(environment: "Mapping[str, str]") -> "dict[str, str]":
+def environment_of_git(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment in which git reads a history, of the variables of ours."""
     return _allowed(environment, SYSTEM)
 
 
-def environment_of_own_work() -> "dict[str, str]":
+def environment_of_own_work() -> dict[str, str]:
     """Return the environment of our own processes in the background."""
     return _allowed(os.environ, (*SYSTEM, *PROXIES, *PROVIDERS, *OWN_WORK, TUNING))
 
@@ -71,7 +73,7 @@ def find_program(name: str) -> str | None:
     return found if found and os.path.isabs(found) else None  # Windows looks into the folder at hand first
 
 
-def _allowed(environment: "Mapping[str, str]", names: "tuple[str, ...]") -> "dict[str, str]":
+def _allowed(environment: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
     """Return the variables that have one of these names and are set by no repository at hand."""
     repository = ProjectVariables()
     exact, prefixes = frozenset(names), tuple(name[:-1] for name in names if name.endswith("*"))
@@ -101,7 +103,7 @@ def _path_outside(path: str, repository: ProjectVariables) -> str:
     return os.pathsep.join(folders) or os.defpath
 
 
-def own_command(words: "Sequence[str]") -> list[str]:
+def own_command(words: Sequence[str]) -> list[str]:
     """Return the command that runs `subcog` with these words in an interpreter that no variable and no site's file leads.
 
     It looks for modules where this process does, except where a variable has led this one into a repository at hand.

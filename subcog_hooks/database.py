@@ -1,5 +1,7 @@
 """Opening SQLite files: flags, pragmas, migrations, and SQLite's failures as our errors. No table is named here."""
 
+from __future__ import annotations
+
 import os
 import stat
 import time
@@ -24,10 +26,10 @@ class Schema:
 
     def __init__(
         self,
-        migrations: "Sequence[str]",
+        migrations: Sequence[str],
         synchronous: str,
         readable_from: int | None = None,
-        then: "Mapping[int, Callable[[apsw.Connection], None]] | None" = None,
+        then: Mapping[int, Callable[[apsw.Connection], None]] | None = None,
     ) -> None:
         """synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9).
 

@@ -3,6 +3,8 @@
 It bounds waiting for others (an LLM, a lock, a server). Own work that a busy machine slows down has a later end of its own.
 """
 
+from __future__ import annotations
+
 import time
 
 
@@ -32,10 +34,10 @@ class Deadline:
         """Return the milliseconds since the beginning of what it bounds, also when it has passed."""
         return self._spent_ms + (time.perf_counter() - self._made_at) * 1000.0
 
-    def sooner(self, by_ms: float) -> "Deadline":
+    def sooner(self, by_ms: float) -> Deadline:
         """Return a deadline whose own work ends so many milliseconds earlier; waiting ends when it does."""
         return Deadline(self.left_ms(), work_ms=max(0.0, self.work_left_ms() - by_ms))
 
-    def share(self, part: float) -> "Deadline":
+    def share(self, part: float) -> Deadline:
         """Return a nearer deadline, when `part` (0.0 to 1.0) of what is left has passed."""
         return Deadline(self.left_ms() * part, work_ms=self.work_left_ms() * part)

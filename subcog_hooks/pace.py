@@ -1,5 +1,7 @@
 """The pace of long work: it may be asked to pause, or to end early. A foreground command is asked for neither."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,14 +19,14 @@ class Pace:
 
     __slots__ = ()
 
-    def goes_on(self, is_called_off: "Callable[[], bool]" = _never) -> bool:  # noqa: ARG002 - as those that pause need it
+    def goes_on(self, is_called_off: Callable[[], bool] = _never) -> bool:  # noqa: ARG002 - as those that pause need it
         """Return whether the work goes on, after a pause where one is called for. Asked before each unit of it."""
         return True
 
     def put_off(self, why: str) -> None:
         """End the work for want of something that comes back, and say what. In the foreground whoever calls says so itself."""
 
-    def pause(self, is_called_off: "Callable[[], bool]" = _never) -> None:
+    def pause(self, is_called_off: Callable[[], bool] = _never) -> None:
         """Wait where a pause is called for. Asked inside a unit, every few milliseconds of work."""
 
 

@@ -1,5 +1,7 @@
 """Where things lie: the home folder of one user's memories, and nothing else."""
 
+from __future__ import annotations
+
 import os
 import stat
 
@@ -18,7 +20,7 @@ class Home:
         self.root = root
 
     @classmethod
-    def find(cls) -> "Home":
+    def find(cls) -> Home:
         """Return the home of this process. Raises StoreError when there is no folder to put it in, or its name is no text."""
         named = os.environ.get("SUBCOG_HOME")
         if named:
@@ -29,7 +31,7 @@ class Home:
         return cls._home_at(os.path.join(user, ".subcog"), "HOME")
 
     @classmethod
-    def _home_at(cls, root: str, variable: str) -> "Home":
+    def _home_at(cls, root: str, variable: str) -> Home:
         """Return the home at this path.
 
         Raises StoreError for bytes that are not UTF-8: SQLite and tantivy take no such path.

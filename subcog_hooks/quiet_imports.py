@@ -1,5 +1,7 @@
 """Libraries imported so that none of them writes, reports or looks up anything on its own. Their use is elsewhere."""
 
+from __future__ import annotations
+
 import importlib
 import os
 import socket
@@ -48,7 +50,7 @@ class NoProbe:
 
 
 @contextmanager
-def put_off(name: str, **given: object) -> "Iterator[None]":
+def put_off(name: str, **given: object) -> Iterator[None]:
     """Load a library that others import inside, and may never use, only when it is asked for something that is not given."""
     if name in sys.modules:
         yield
@@ -71,7 +73,7 @@ def put_off(name: str, **given: object) -> "Iterator[None]":
         take_out()
 
 
-def onnx_runtime() -> "tuple[Any, type[Tokenizer]]":
+def onnx_runtime() -> tuple[Any, type[Tokenizer]]:
     """Return the module onnxruntime, silent and offline, and the class of tokenizers; 200 ms. Raises ModelError."""
     os.environ.update(_SWITCHES)
     try:
@@ -85,7 +87,7 @@ def onnx_runtime() -> "tuple[Any, type[Tokenizer]]":
     return onnxruntime, Tokenizer
 
 
-def text_embedding() -> "type[TextEmbedding]":
+def text_embedding() -> type[TextEmbedding]:
     """Return fastembed's class, silent and offline; 900 ms for the first call in a process. Raises ModelError."""
     onnx_runtime()
     try:

@@ -4,6 +4,8 @@ What a killed writer has left beside a file goes with the next one that is writt
 on Windows it is open, and so cannot be removed.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import sys
@@ -29,13 +31,13 @@ class WholeFile:
 
     __slots__ = ("file", "path", "target")
 
-    file: "TextIO"
+    file: TextIO
 
     def __init__(self, target: str) -> None:
         self.target = target
         self.path = ""
 
-    def __enter__(self) -> "Self":
+    def __enter__(self) -> Self:
         """Begin the file. Raises OSError."""
         folder, name = os.path.split(self.target)
         _remove_left(folder, name)

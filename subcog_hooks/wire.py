@@ -4,6 +4,8 @@
 encoder can be had without it. Where an interpreter has no C codec, the standard module serves.
 """
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +26,7 @@ except ImportError:  # an interpreter without the C accelerator
         """Return `text` as an ASCII JSON string, quotes included."""
         return json.dumps(text)
 
-    def dumps(value: "Json") -> str:
+    def dumps(value: Json) -> str:
         """Return `value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have."""
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
@@ -72,7 +74,7 @@ else:
     # no markers against circles, no indent; keys are texts, and none is left out
     _encode = make_encoder(None, _refused, encode_basestring_ascii, None, ":", ",", False, False, False)
 
-    def dumps(value: "Json") -> str:
+    def dumps(value: Json) -> str:
         """Return `value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have.
 
         >>> dumps({"a": (1, 2.5, None, "é", True)})

@@ -1,5 +1,7 @@
 """A file is put in place whole: beside other writers of the same file, and where a writer was killed."""
 
+from __future__ import annotations
+
 import os
 import signal
 import stat
@@ -22,7 +24,7 @@ with WholeFile(sys.argv[1]) as whole:
 """
 
 
-def begun(target: Path) -> "subprocess.Popen[bytes]":
+def begun(target: Path) -> subprocess.Popen[bytes]:
     """A process that is in the middle of writing a file, until its input ends."""
     process = subprocess.Popen([sys.executable, "-c", WRITES, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None

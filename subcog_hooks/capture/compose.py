@@ -1,13 +1,18 @@
 """The one way in for a memory: its texts are redacted, and what was removed is reported."""
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import AnsweredQuestion, Memory, check, hash_content, is_unnamable
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.questions import distinct
 from subcog_hooks.redaction.redact import holds_known_secret, redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Removed = tuple[tuple[str, int], ...]
 
@@ -107,7 +112,7 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def total(parts: "list[Removed]") -> Removed:
+def total(parts: list[Removed]) -> Removed:
     """Return what was removed in all, by kind."""
     counted: Counter[str] = Counter()
     for part in parts:

@@ -1,5 +1,7 @@
 """The changes that imported rows ask for, by what is stored: new, another text, the same, refused. Nothing is written here."""
 
+from __future__ import annotations
+
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, cleaned, storable
 from subcog_hooks.capture.import_report import Options, Problem
@@ -32,7 +34,7 @@ class Changes:
         self.withheld = 0
 
 
-def changes_by(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options) -> Changes:
+def changes_by(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: Options) -> Changes:
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
     unseen = [(place, row) for place, row in chunk if row.is_section and row.memory.id not in existing]
     may_return = options.replace and not options.keeps_users
@@ -70,7 +72,7 @@ def changes_by(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, option
     return found
 
 
-def _forgotten(unseen: "list[tuple[str, jsonl.Row]]", store: Store) -> frozenset[str]:
+def _forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[str]:
     """Return the ids of those sections that the user has forgotten, though the store has none of these ids.
 
     It was purged, or has another place by now: a part of the document that was forgotten whole, or a file of another name.

@@ -1,5 +1,7 @@
 """The files of an import, read into rows: JSONL line by line, Markdown by its sections. No store here."""
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -63,7 +65,7 @@ def count_lines(path: str) -> int | None:
     return lines
 
 
-def rows_of(path: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
+def rows_of(path: str, options: Options, report: Report) -> Iterator[tuple[str, jsonl.Row]]:
     """Yield each row with its place; problems go to the report."""
     if os.path.isdir(path):
         found = False
@@ -82,7 +84,7 @@ def rows_of(path: str, options: Options, report: Report) -> "Iterator[tuple[str,
         yield from _lines(path, options, report)
 
 
-def _lines(path: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
+def _lines(path: str, options: Options, report: Report) -> Iterator[tuple[str, jsonl.Row]]:
     ids, now = IdMaker(), now_ms()
     name = "standard input" if path == "-" else os.path.basename(path)
     source = sys.stdin.fileno() if path == "-" else path
@@ -103,7 +105,7 @@ def _lines(path: str, options: Options, report: Report) -> "Iterator[tuple[str, 
         raise UsageError(f"{path} can not be read: {error.strerror}", "give a .jsonl file, a .md file or a folder") from error
 
 
-def _whole_lines(file: "TextIO", name: str) -> "Iterator[str]":
+def _whole_lines(file: TextIO, name: str) -> Iterator[str]:
     """Return the lines of a file; of one that is too long, MAX_LINE + 1 characters. Raises UsageError after MAX_LINES."""
     read = 0
     while line := file.readline(MAX_LINE + 1):
@@ -143,7 +145,7 @@ def _check_utf8(line: str) -> None:
         raise InvalidMemory(f"not UTF-8 at character {error.start + 1}", "convert the file") from error
 
 
-def markdown_files(folder: str) -> "Iterator[str]":
+def markdown_files(folder: str) -> Iterator[str]:
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith("."))
         for name in sorted(files):
@@ -151,7 +153,7 @@ def markdown_files(folder: str) -> "Iterator[str]":
                 yield os.path.join(parent, name)
 
 
-def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[str, jsonl.Row]]":
+def _sections(file: str, options: Options, report: Report) -> Iterator[tuple[str, jsonl.Row]]:
     """Yield the sections of a Markdown file, each with an id that follows from its place: importing again adds nothing."""
     shown = place_of(file, options.root)
     try:
@@ -175,7 +177,7 @@ def _sections(file: str, options: Options, report: Report) -> "Iterator[tuple[st
         yield f"{shown} line {row.memory.source.rpartition(':')[2]}", row
 
 
-def sections_of(text: str, shown: str, modified: int, project: str | None, *, trusted: bool = False) -> "Iterator[jsonl.Row]":
+def sections_of(text: str, shown: str, modified: int, project: str | None, *, trusted: bool = False) -> Iterator[jsonl.Row]:
     """Yield the sections of a Markdown document as memories with ids that follow from their places.
 
     shown: the file's name from the project's root; modified: milliseconds since the epoch, where the document has no date;

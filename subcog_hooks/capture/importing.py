@@ -1,5 +1,7 @@
 """Importing many memories: in chunks, so that no other process waits; a line that does not hold stops only itself."""
 
+from __future__ import annotations
+
 from itertools import islice
 
 from subcog_hooks.capture import import_files
@@ -22,7 +24,7 @@ CHUNK = 1_000  # memories in one transaction: some 50 ms of the write lock
 ATTEMPTS = 3  # of a chunk, when another process gets in between
 
 
-def run(path: str, store: Store | None, options: Options, progress: "Callable[[int], None]") -> Report:
+def run(path: str, store: Store | None, options: Options, progress: Callable[[int], None]) -> Report:
     """Import a JSONL file, a Markdown file or a folder of Markdown. `progress` is told how many rows each chunk had.
 
     path: one that `import_files.check_source` lets through. store: None where there is none yet and nothing will be written
@@ -44,12 +46,12 @@ def run(path: str, store: Store | None, options: Options, progress: "Callable[[i
 
 
 def run_reading(
-    rows: "Sequence[tuple[str, jsonl.Row]]",
-    has_lost: "Callable[[str], bool]",
-    files: "AbstractSet[str]",
+    rows: Sequence[tuple[str, jsonl.Row]],
+    has_lost: Callable[[str], bool],
+    files: AbstractSet[str],
     store: Store | None,
     options: Options,
-    progress: "Callable[[int], None]",
+    progress: Callable[[int], None],
 ) -> Report:
     """Import what a source held, as `run` does.
 
@@ -79,7 +81,7 @@ def run_reading(
     return report
 
 
-def _archive(gone: "Sequence[Memory]", store: Store, options: Options, report: Report) -> None:
+def _archive(gone: Sequence[Memory], store: Store, options: Options, report: Report) -> None:
     """Archive what is no longer where it was taken from, and that nobody has changed here."""
     kept = [one for one in gone if is_untouched(one) and not (options.keeps_users and one.trust == USER)]
     report.archived += len(kept)
@@ -88,7 +90,7 @@ def _archive(gone: "Sequence[Memory]", store: Store, options: Options, report: R
 
 
 def _archive_what_is_gone(
-    store: Store, imported: "AbstractSet[str]", files: "AbstractSet[str]", options: Options, report: Report
+    store: Store, imported: AbstractSet[str], files: AbstractSet[str], options: Options, report: Report
 ) -> None:
     """Archive the sections that an earlier import took from these files and that are in them no longer.
 
@@ -105,7 +107,7 @@ def _archive_what_is_gone(
     _archive(gone, store, options, report)
 
 
-def _take(chunk: "list[tuple[str, jsonl.Row]]", store: Store | None, options: Options, report: Report) -> None:
+def _take(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: Options, report: Report) -> None:
     """Write one chunk. Another process may import the same rows: then they are looked at once more."""
     for attempt in range(ATTEMPTS):
         found = changes_by(chunk, store, options)

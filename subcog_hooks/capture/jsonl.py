@@ -1,5 +1,7 @@
 """Memories as lines of JSON: what `import` reads and `export` writes, byte for byte the same after a round trip."""
 
+from __future__ import annotations
+
 import json
 from datetime import UTC, datetime, timedelta
 
@@ -51,7 +53,7 @@ class Row:
         self.is_withheld = False
 
 
-def parse(line: str, new_id: "Callable[[], str]", now: int, *, trusted: bool) -> Row:
+def parse(line: str, new_id: Callable[[], str], now: int, *, trusted: bool) -> Row:
     """Return the memory that a line describes. Raises InvalidMemory with the field and the remedy.
 
     trusted: the user vouches for the file, so that `trust` user and priorities that pin hold (`import --trust user`);
@@ -118,7 +120,7 @@ def for_export(memory: Memory, *, with_learned: bool) -> Memory:
     return memory.replaced(questions=questions.for_good(kept)) if memory.questions else memory
 
 
-def _parse_fields(line: str) -> "dict[str, Any]":
+def _parse_fields(line: str) -> dict[str, Any]:
     """Return the fields that a line gives to a memory, by their names. Raises InvalidMemory."""
     try:
         fields = json.loads(line)

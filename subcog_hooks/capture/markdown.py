@@ -4,8 +4,9 @@ markdown-it-py finds the blocks, so that a `#` in fenced code, in an HTML commen
 section is the document's own, not a rendering of it.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,8 @@ from subcog_hooks.capture import record_status
 from subcog_hooks.memory.model import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
@@ -174,7 +177,7 @@ _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}
 
 
 @cache
-def _parser(*left_out: str) -> "MarkdownIt":
+def _parser(*left_out: str) -> MarkdownIt:
     """Return a parser of all but some parts of Markdown."""
     from markdown_it import MarkdownIt  # 40 ms, which a memory that is typed does not need
 
@@ -191,7 +194,7 @@ class _Part:
 
     __slots__ = ("blocks", "heading", "level", "line", "parent")
 
-    def __init__(self, heading: str, level: int, line: int, parent: "_Part | None") -> None:
+    def __init__(self, heading: str, level: int, line: int, parent: _Part | None) -> None:
         self.heading = heading
         self.level = level
         self.line = line
@@ -242,7 +245,7 @@ def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
     return parts
 
 
-def _sole_top_heading(tokens: "list[Token]") -> "Token | None":
+def _sole_top_heading(tokens: list[Token]) -> Token | None:
     """Return the heading that is the document's title: of the first level, the only one of it, and before all others."""
     headings = [token for token in tokens if token.type == "heading_open"]
     tops = [token for token in headings if token.tag == "h1"]
@@ -257,7 +260,7 @@ def _add(part: _Part, lines: list[str], first: int, last: int, skipped: int, *, 
         part.blocks.append(_Block(first + skipped + 1, text.strip("\n").rstrip()))
 
 
-def _heading(token: "Token", lines: list[str]) -> str:
+def _heading(token: Token, lines: list[str]) -> str:
     """Return the text of a heading without its markup, in one line."""
     first, last = token.map or (0, 0)
     if token.markup.startswith("#"):

@@ -3,6 +3,8 @@
 What it does not understand, the terminal's own way answers or refuses.
 """
 
+from __future__ import annotations
+
 import gc
 import os
 import sys
@@ -35,7 +37,7 @@ def run(asked: searching.SearchOptions, *, is_quiet: bool) -> int:
     return failures.guard(lambda: searching.run(asked, show), is_debugged=False)
 
 
-def end_if_asked(words: "Sequence[str]") -> None:
+def end_if_asked(words: Sequence[str]) -> None:
     """End the process with the answer where these words, the command's name first, ask for one that a script reads.
 
     Returns where they do not, or where they have something that only the terminal knows.
@@ -49,7 +51,7 @@ def end_if_asked(words: "Sequence[str]") -> None:
         os._exit(code)  # nothing is left to tidy up; the streams have been flushed, or nobody reads them
 
 
-def read(words: "Sequence[str]") -> searching.SearchOptions | None:
+def read(words: Sequence[str]) -> searching.SearchOptions | None:
     """Return what a command line asks, as the terminal would read it; None where that is to read it."""
     if not words or words[0] != COMMAND or sys.stdin is None:
         return None

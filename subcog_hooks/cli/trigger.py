@@ -1,5 +1,7 @@
 """`subcog test-trigger`: what a trigger would match, before a memory has it."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from typing import Annotated, NamedTuple
@@ -83,7 +85,7 @@ def trial(
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
-def _matches(compiled: "_Regexp", text: str) -> Iterator[Match]:
+def _matches(compiled: _Regexp, text: str) -> Iterator[Match]:
     line, begins, seen = 1, 0, 0
     for found in compiled.finditer(text):
         start, end = found.span()
@@ -93,7 +95,7 @@ def _matches(compiled: "_Regexp", text: str) -> Iterator[Match]:
         yield Match(line, start - begins + 1, start, end, text[start:end])
 
 
-def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: "_Regexp", *, as_json: bool) -> None:
+def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: _Regexp, *, as_json: bool) -> None:
     prompts = _prompts()
     matched = [(decision, found) for decision, text in prompts if (found := compiled.search(triggers.plain(text)))]
     if as_json:

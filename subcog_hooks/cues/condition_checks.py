@@ -1,5 +1,7 @@
 """Conditions at entry: what is wrong with them, said in one line. What can never hold is refused."""
 
+from __future__ import annotations
+
 from subcog_hooks.cues import wildcards
 from subcog_hooks.cues.conditions import (
     EQ,
@@ -38,7 +40,7 @@ EXPECTED_NAME = f"a name has 1 to {MAX_NAME} letters, digits, _ - and ., and beg
 _NAME_MARKS = frozenset("_-.")
 
 
-def check(when: "dict[str, object]") -> None:
+def check(when: dict[str, object]) -> None:
     """Raise InvalidMemory for the first condition that can not hold. The message says what is expected of it.
 
     >>> check({"branch": "main", "prompts": {"gte": 3, "not": [5, 7]}, "clinician_mode": True})

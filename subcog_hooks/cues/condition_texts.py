@@ -1,5 +1,7 @@
 """Conditions and flags as people write them: branch=main, prompts>=3, tool!=Bash, clinician_mode."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks import wire
@@ -33,7 +35,7 @@ _SIGNS = (">=", "<=", "!=", "!~", "=", "~")  # a sign stands before those that i
 _SIGN_CHARACTERS = frozenset("=<>!~")
 
 
-def from_text(text: str) -> "tuple[str, object]":
+def from_text(text: str) -> tuple[str, object]:
     """Return a condition's name and the condition itself. Raises InvalidMemory as `condition_checks.check` does.
 
     `=` and `!=` take one value or several with commas; a text in double quotes is taken as it is.
@@ -83,7 +85,7 @@ def _condition(sign: str, given: str, kind: str) -> object:
     return values if sign == "=" else {NOT: values}
 
 
-def from_texts(texts: "Sequence[str]") -> "dict[str, object]":
+def from_texts(texts: Sequence[str]) -> dict[str, object]:
     """Return the conditions of several texts, by name: all of a name's hold.
 
     Raises InvalidMemory, also where two of a name can not be joined.
@@ -114,17 +116,17 @@ def _conjunction(name: str, first: object, second: object) -> object:
     return joined
 
 
-def _as_operators(condition: object) -> "dict[str, object]":
+def _as_operators(condition: object) -> dict[str, object]:
     if isinstance(condition, dict):
         return condition
     return {IN if isinstance(condition, list) else EQ: condition}
 
 
-def _listed(condition: object) -> "list[object]":
+def _listed(condition: object) -> list[object]:
     return condition if isinstance(condition, list) else [condition]
 
 
-def flag_from_text(text: str) -> "tuple[str, Scalar]":
+def flag_from_text(text: str) -> tuple[str, Scalar]:
     """Return a flag's name and its value, true when it has none.
 
     Raises UsageError, also for a fact that is known without being set.
@@ -143,7 +145,7 @@ def flag_from_text(text: str) -> "tuple[str, Scalar]":
     return name, value
 
 
-def fact_from_text(text: str) -> "tuple[str, Scalar]":
+def fact_from_text(text: str) -> tuple[str, Scalar]:
     """Return the name and the value of a fact or a flag, true when it has none. Raises UsageError.
 
     >>> fact_from_text("branch=main"), fact_from_text("prompts=3"), fact_from_text("first_prompt"), fact_from_text("mood=ill")
@@ -174,7 +176,7 @@ def check_flag(name: str) -> None:
         raise UsageError(f"{name[:80]!r} is no name of a flag", EXPECTED_NAME)
 
 
-def near(name: str, flags: "Collection[str]") -> str | None:
+def near(name: str, flags: Collection[str]) -> str | None:
     """Return the known name that a misspelt one is nearest to.
 
     None for the name of a fact or of a flag that is set, and where none is like it.
@@ -207,7 +209,7 @@ def _split_at_sign(text: str) -> tuple[str, str]:
     return text[:end].strip(), text[end:]
 
 
-def _parsed_value(text: str, kind: str) -> "Scalar":
+def _parsed_value(text: str, kind: str) -> Scalar:
     """Return the value that a text gives a fact of this kind: true, false and numbers as JSON writes them, else a text.
 
     >>> _parsed_value("7", NUMBER), _parsed_value("7", TEXT)

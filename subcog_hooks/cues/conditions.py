@@ -4,6 +4,8 @@
 them), or operators by name, of which all hold: eq, in, gte, lte, glob, and not, whose condition has the same forms.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.cues import wildcards
@@ -42,7 +44,7 @@ EQ, IN, GTE, LTE, GLOB, NOT = "eq", "in", "gte", "lte", "glob", "not"
 _ENDLESS = float("inf")
 
 
-def holds(when: "dict[str, object]", facts: "Mapping[str, Scalar]") -> bool:
+def holds(when: dict[str, object], facts: Mapping[str, Scalar]) -> bool:
     """Return whether all conditions hold. Texts compare exactly; true is not 1.
 
     A glob is one of `cues.globs` for a path, and of `cues.wildcards` for any other text.
@@ -58,7 +60,7 @@ def holds(when: "dict[str, object]", facts: "Mapping[str, Scalar]") -> bool:
     )
 
 
-def _judged(name: str, condition: object, fact: "Scalar", depth: int) -> bool | None:
+def _judged(name: str, condition: object, fact: Scalar, depth: int) -> bool | None:
     """Return whether a condition holds, None where that can not be judged."""
     if isinstance(condition, list):
         return _judged_by(name, IN, condition, fact, depth)
@@ -70,7 +72,7 @@ def _judged(name: str, condition: object, fact: "Scalar", depth: int) -> bool | 
     return None if None in verdicts else all(verdicts)
 
 
-def _judged_by(name: str, operator: str, operand: object, fact: "Scalar", depth: int) -> bool | None:
+def _judged_by(name: str, operator: str, operand: object, fact: Scalar, depth: int) -> bool | None:
     if operator == EQ:
         return _is(operand, fact)
     if operator == IN:
@@ -91,7 +93,7 @@ def _judged_by(name: str, operator: str, operand: object, fact: "Scalar", depth:
     return None
 
 
-def _is(value: object, fact: "Scalar") -> bool | None:
+def _is(value: object, fact: Scalar) -> bool | None:
     if not is_scalar(value):
         return None
     return value == fact and isinstance(value, bool) == isinstance(fact, bool)

@@ -8,6 +8,8 @@ are alternatives, and given up for a blank where they grow too many. This is how
 "Regular expression matching in the wild"), which its Python wrapper does not show.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.cues.re2_syntax import BLANK, CLOSE, OPEN, OR, TEXT, Unread, tokens
 
 TYPE_CHECKING = False
@@ -81,7 +83,7 @@ def required(pattern: str) -> tuple[str, ...]:
     return (*sorted(shared, key=len, reverse=True)[: MAX_REQUIRED - len(last)], *last)
 
 
-def _longest(skeleton: str, besides: "Collection[str]") -> str:
+def _longest(skeleton: str, besides: Collection[str]) -> str:
     """Return the longest run of a skeleton that is none of these and long enough, "" without one."""
     runs = [run[:MAX_LITERAL] for run in skeleton.split()]
     return max([run for run in runs if run not in besides and len(run) >= SHORTEST_LITERAL], key=len, default="")
@@ -112,7 +114,7 @@ def _parsed(pattern: str) -> _PatternPart:
     return _either([_joined(each) for each in groups[0]])
 
 
-def _joined(parts: "Iterable[_PatternPart]") -> _PatternPart:
+def _joined(parts: Iterable[_PatternPart]) -> _PatternPart:
     """Return the part that these parts are when they follow one another."""
     skeletons: tuple[str, ...] = _NOTHING
     best: tuple[str, ...] = ()

@@ -3,6 +3,8 @@
 A text's token carries its skeletons, as `patterns` says: folded letters and digits, and blanks for what may be anything.
 """
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,15 +23,15 @@ _WIDTHLESS, _CONTROLS, _CLASSES = frozenset("bBAz"), frozenset("afnrtv"), frozen
 _FLAGS = frozenset("imsU-")
 _OCTAL, _DIGITS = frozenset("01234567"), frozenset("0123456789")
 _JOINTS = {")": CLOSE, "|": OR}
-_ONCE: "Bounds" = (1, 1)
-_REPEATS: "dict[str, Bounds]" = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_ONCE: Bounds = (1, 1)
+_REPEATS: dict[str, Bounds] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
 class Unread(ValueError):
     """A pattern that this module can't read."""
 
 
-def tokens(pattern: str) -> "Iterator[tuple[int, tuple[str, ...], Bounds, int]]":
+def tokens(pattern: str) -> Iterator[tuple[int, tuple[str, ...], Bounds, int]]:
     """Yield the pattern's tokens: the kind, the skeletons of a text, the bounds of a repeat, and where it starts."""
     at, end = 0, len(pattern)
     while at < end:
@@ -192,7 +194,7 @@ def _group(pattern: str, at: int) -> tuple[int, bool]:
     return at + 1, pattern[at] == ":"
 
 
-def _repeat(pattern: str, at: int) -> "tuple[Bounds | None, int]":
+def _repeat(pattern: str, at: int) -> tuple[Bounds | None, int]:
     """Return the bounds of a repeat and where it ends; no bounds where a brace begins none and stands for itself."""
     bounds = _REPEATS.get(pattern[at])
     end = at + 1

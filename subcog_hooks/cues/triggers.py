@@ -4,6 +4,8 @@ A store keeps the literals of each trigger (`patterns.literals`) beside their ke
 triggers of which it has a literal. Trying ten thousand patterns would cost a second, looking up a prompt's keys a millisecond.
 """
 
+from __future__ import annotations
+
 import sys
 
 from subcog_hooks.errors import InvalidMemory
@@ -87,7 +89,7 @@ def check(pattern: str) -> None:
         raise _invalid(pattern, reason, "ask for at least one word")
 
 
-def _single(regexp: "re2._Regexp") -> str:
+def _single(regexp: re2._Regexp) -> str:
     """Return a common character that matches wherever it stands, "" where none does."""
     if not any(sign in regexp.pattern for sign in _ENDS) and not regexp.search(_SINGLES_APART):
         return ""  # at once for most patterns
@@ -119,7 +121,7 @@ def plain(text: str) -> str:
     return text
 
 
-def compiled(pattern: str) -> "re2._Regexp":
+def compiled(pattern: str) -> re2._Regexp:
     """Return `pattern` as RE2 matches it: case-insensitive, linear in the text, in bounded memory, without groups.
 
     A blank of it matches a line break, too, since a prompt may wrap anywhere. Give `search` the bytes of a text where many
@@ -128,7 +130,7 @@ def compiled(pattern: str) -> "re2._Regexp":
     return _compiled_as_written(with_wrapped_blanks(plain(pattern)))
 
 
-def _compiled_as_written(pattern: str) -> "re2._Regexp":
+def _compiled_as_written(pattern: str) -> re2._Regexp:
     import re2  # 3 ms: the hook needs it only where a trigger's literal was found
 
     options = re2.Options()
@@ -193,7 +195,7 @@ def _member_end(pattern: str, at: int) -> int:
     return close + 2 if close >= 0 else at + 1 + pattern.startswith("\\", at)
 
 
-def search(pattern: str, data: bytes) -> "re2._Match[bytes] | None":
+def search(pattern: str, data: bytes) -> re2._Match[bytes] | None:
     """Return where `pattern` first matches in `data`, the UTF-8 of a `plain` text.
 
     Only `reach` bytes are searched, half of them the last ones.
@@ -280,7 +282,7 @@ def _invalid(pattern: str, reason: str, hint: str) -> InvalidMemory:
     return InvalidMemory(f"triggers has {pattern[:80]!r}: {reason}", hint)
 
 
-def _fault(pattern: str, error: "re2.error") -> tuple[str, str]:
+def _fault(pattern: str, error: re2.error) -> tuple[str, str]:
     """Return the error for a pattern that RE2 refuses: what is wrong, where, and what to do."""
     words, detail = _split_message(error)
     if words.startswith("pattern too large"):
@@ -296,7 +298,7 @@ def _fault(pattern: str, error: "re2.error") -> tuple[str, str]:
     return f"{words}{shown} at character {at}", _HINT
 
 
-def _split_message(error: "re2.error") -> tuple[str, str]:
+def _split_message(error: re2.error) -> tuple[str, str]:
     """Return the words of RE2's message, and the part of the pattern that they are about."""
     message = error.args[0]
     text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)

@@ -1,5 +1,7 @@
 """Embedding what is pending in the background, and why the last run of it ended early."""
 
+from __future__ import annotations
+
 import json
 import os
 
@@ -13,7 +15,6 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.pace import FULL_PACE, Pace
-from subcog_hooks.paths import Home
 from subcog_hooks.regular_files import read_regular
 from subcog_hooks.settings import loading
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any  # of JSON that this module has written itself
 
     from subcog_hooks.embed.space import Space
+    from subcog_hooks.paths import Home
 
 FAILURE = "embedding.failure"  # in the index's folder: why the last run ended early, by space
 MAX_FAILURES = 64 * 1024  # bytes of it that are read
@@ -44,7 +46,7 @@ def is_due(home: Home) -> bool:
         return False
 
 
-def _is_due(home: Home, space: "Space") -> bool:
+def _is_due(home: Home, space: Space) -> bool:
     """Return whether something of a space waits, nobody is at it, and the model has not just failed. A look of 2 ms."""
     if is_held(catch_up.lock_of(home, space)) or _has_just_failed(home, space):
         return False
@@ -83,7 +85,7 @@ def run(home: Home, pace: Pace = FULL_PACE) -> int:
     return done
 
 
-def _catch_up(home: Home, space: "Space", pace: Pace) -> int:
+def _catch_up(home: Home, space: Space, pace: Pace) -> int:
     try:
         with Store.reader(home) as store:
             done, is_sound = _finish(home, store, space, pace)
@@ -100,15 +102,15 @@ def _catch_up(home: Home, space: "Space", pace: Pace) -> int:
     return done
 
 
-def _wanted(home: Home) -> "list[Space]":
+def _wanted(home: Home) -> list[Space]:
     return spaces.in_use(home, loading.load(home))
 
 
-def _is_wanted(home: Home, space: "Space") -> bool:
+def _is_wanted(home: Home, space: Space) -> bool:
     return any(space.name == wanted.name for wanted in _wanted(home))
 
 
-def _finish(home: Home, store: Store, space: "Space", pace: Pace) -> tuple[int, bool]:
+def _finish(home: Home, store: Store, space: Space, pace: Pace) -> tuple[int, bool]:
     """Make a space's pending vectors. Return how many, and whether the model has shown that it works, or had nothing to do."""
     from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
 
@@ -136,26 +138,26 @@ def last_failure(home: Home) -> str:
     return "; ".join(str(told.get("why")) for told in _failures(home).values())
 
 
-def note_failure(home: Home, space: "Space", error: Exception) -> None:
+def note_failure(home: Home, space: Space, error: Exception) -> None:
     """Write down why a space's vectors were not finished; of a model that failed, as what files."""
     files = _stamp(space) if isinstance(error, ModelError) else ""
     why = " ".join(f"{space.model}: {error}".split())
     _keep(home, {**_failures(home), space.name: {"why": why, "files": files, "at": now_ms()}})
 
 
-def forget_failure(home: Home, space: "Space | None" = None) -> None:
+def forget_failure(home: Home, space: Space | None = None) -> None:
     """Note that a space's vectors were finished, None for those of all."""
     failures = _failures(home)
     if failures:
         _keep(home, {name: told for name, told in failures.items() if space and name != space.name})
 
 
-def _has_just_failed(home: Home, space: "Space") -> bool:
+def _has_just_failed(home: Home, space: Space) -> bool:
     told = _failures(home).get(space.name)
     return bool(told and told.get("files") == _stamp(space) and now_ms() - told.get("at", 0) < RETRY_MS)
 
 
-def _stamp(space: "Space") -> str:
+def _stamp(space: Space) -> str:
     """Return sizes and times of a model's files: another stamp is another chance."""
     found = []
     for folder, _, names in os.walk(space.folder):
@@ -165,7 +167,7 @@ def _stamp(space: "Space") -> str:
     return ", ".join(sorted(found)) or "none"
 
 
-def _failures(home: Home) -> "dict[str, dict[str, Any]]":
+def _failures(home: Home) -> dict[str, dict[str, Any]]:
     try:
         told = json.loads(read_regular(os.path.join(home.index, FAILURE), MAX_FAILURES))
     except (OSError, ValueError):
@@ -173,7 +175,7 @@ def _failures(home: Home) -> "dict[str, dict[str, Any]]":
     return {name: why for name, why in told.items() if isinstance(why, dict)} if isinstance(told, dict) else {}
 
 
-def _keep(home: Home, failures: "dict[str, dict[str, Any]]") -> None:
+def _keep(home: Home, failures: dict[str, dict[str, Any]]) -> None:
     path = os.path.join(home.index, FAILURE)
     try:
         if failures:

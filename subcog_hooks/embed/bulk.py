@@ -4,6 +4,8 @@ The ids come from our own WordPiece: with its memory of words it takes 10,000 te
 `tokenizers` library needs 1.1 to 1.4 on one core, and nothing has to be kept equal to it.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from subcog_hooks.embed.layout import Packed
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 MAX_KNOWN = 100_000  # words kept taken apart; some 20 MB
 
 
-def encode_many(texts: "Iterable[str]", path: str = PACKAGED, max_tokens: int = MAX_TOKENS) -> list[bytes]:
+def encode_many(texts: Iterable[str], path: str = PACKAGED, max_tokens: int = MAX_TOKENS) -> list[bytes]:
     """Return the vectors that StaticEncoder.encode gives for each text, up to a unit of rounding in a value.
 
     Each is `dimension` signed bytes, or b"".

@@ -1,5 +1,7 @@
 """Making pending vectors final: the neural model's in place of the provisional ones, one process at a time for each space."""
 
+from __future__ import annotations
+
 import os
 from contextlib import contextmanager
 from itertools import islice
@@ -51,18 +53,18 @@ FOREGROUND = Patience(120_000, is_urgent=True)  # the one at work gives way with
 BACKGROUND = Patience(1_000, is_urgent=False)  # whoever is at work does ours as well
 
 
-def lock_of(home: "Home", space: "Space") -> str:
+def lock_of(home: Home, space: Space) -> str:
     """Return the file that the process at work on a space has locked."""
     return os.path.join(home.index, f"vectors-{space.name}.lock")
 
 
-def _urgent_lock_of(home: "Home", space: "Space") -> str:
+def _urgent_lock_of(home: Home, space: Space) -> str:
     """Return the file that is locked while somebody sits and waits: a process in the background gives way then."""
     return os.path.join(home.index, f"vectors-{space.name}.urgent.lock")
 
 
 @contextmanager
-def undisturbed(home: "Home", space: "Space") -> "Iterator[None]":
+def undisturbed(home: Home, space: Space) -> Iterator[None]:
     """Hold the work on a space for this process alone meanwhile. Raises StoreBusy, StoreError."""
     with (
         ProcessLock(_urgent_lock_of(home, space), FOREGROUND.wait_ms, "embedding"),
@@ -71,7 +73,7 @@ def undisturbed(home: "Home", space: "Space") -> "Iterator[None]":
         yield
 
 
-def remove_locks(home: "Home", space: "Space") -> None:
+def remove_locks(home: Home, space: Space) -> None:
     """Take away what is left of a space that is no more. Raises OSError."""
     for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_sync.lock_of(home, space.name)):
         try:
@@ -81,15 +83,15 @@ def remove_locks(home: "Home", space: "Space") -> None:
 
 
 def embed_pending(
-    home: "Home",
-    store: "Store",
-    vectors: "VectorStore",
-    space: "Space",
-    load: "Callable[[], DocumentEmbedder]",
+    home: Home,
+    store: Store,
+    vectors: VectorStore,
+    space: Space,
+    load: Callable[[], DocumentEmbedder],
     patience: Patience = FOREGROUND,
-    progress: "Progress | None" = None,
-    is_wanted: "Callable[[], bool]" = lambda: True,
-    pace: "Pace" = FULL_PACE,
+    progress: Progress | None = None,
+    is_wanted: Callable[[], bool] = lambda: True,
+    pace: Pace = FULL_PACE,
 ) -> int:
     """Give every memory of a space its final vectors, of the whole text, of its passages and of its questions.
 
@@ -122,7 +124,7 @@ def embed_pending(
             log.write(home, f"texts that {space.model} refused: {work.refused}; they are found by words alone")
 
 
-def _in_turns(lock: str, patience: Patience, work: "_Work", is_to_stop: "Callable[[], bool]") -> int:
+def _in_turns(lock: str, patience: Patience, work: _Work, is_to_stop: Callable[[], bool]) -> int:
     """Work in turns until nothing is left: a writer that found the lock taken has left its memories to us."""
     done = 0
     before: list[tuple[int, str]] = []
@@ -140,13 +142,13 @@ class _Work:
 
     def __init__(
         self,
-        store: "Store",
-        vectors: "VectorStore",
-        space: "Space",
-        load: "Callable[[], DocumentEmbedder]",
-        progress: "Progress | None",
+        store: Store,
+        vectors: VectorStore,
+        space: Space,
+        load: Callable[[], DocumentEmbedder],
+        progress: Progress | None,
         largest: tuple[int, int],
-        pause: "Callable[[], None]",
+        pause: Callable[[], None],
     ) -> None:
         self.refused = 0  # texts
         self._store = store
@@ -158,10 +160,10 @@ class _Work:
         self._progress = progress
         self._embedder: DocumentEmbedder | None = None
 
-    def waiting(self) -> "list[tuple[int, str]]":
+    def waiting(self) -> list[tuple[int, str]]:
         return [] if self._vectors.is_gone() else self._vectors.pending()
 
-    def turn(self, is_to_stop: "Callable[[], bool]") -> int:
+    def turn(self, is_to_stop: Callable[[], bool]) -> int:
         """Work through the pending memories. Return how many are done."""
         done = 0
         waiting = self.waiting()
@@ -176,7 +178,7 @@ class _Work:
                     self._progress(count)
         return done
 
-    def _texts(self, chunk: "list[tuple[int, str]]") -> "dict[str, tuple[str, list[int]]]":
+    def _texts(self, chunk: list[tuple[int, str]]) -> dict[str, tuple[str, list[int]]]:
         """Return the text and the keys of each content hash. A memory that was changed or purged meanwhile is left out."""
         memories = self._store.by_seqs([self._vectors.seq_of(key) for key, _ in chunk])
         texts: dict[str, tuple[str, list[int]]] = {}
@@ -187,7 +189,7 @@ class _Work:
                 texts.setdefault(content_hash, (text, []))[1].append(key)
         return texts
 
-    def _made(self, group: "list[tuple[str, str, list[int]]]") -> "list[tuple[int, str, list[bytes]]]":
+    def _made(self, group: list[tuple[str, str, list[int]]]) -> list[tuple[int, str, list[bytes]]]:
         made = {content_hash: self._vectors.final_vectors(content_hash) for content_hash, _, _ in group}
         new = [(content_hash, text) for content_hash, text, _ in group if not made[content_hash]]
         if new:
@@ -206,7 +208,7 @@ class _Work:
             return [self._alone(embedder, of_text) for of_text in parts]
         return [list(islice(made, len(of_text))) for of_text in parts]
 
-    def _alone(self, embedder: "DocumentEmbedder", parts: list[str]) -> list[bytes]:
+    def _alone(self, embedder: DocumentEmbedder, parts: list[str]) -> list[bytes]:
         whole, *its_passages = parts
         try:
             made = list(embedder.embed([whole]))
@@ -218,15 +220,15 @@ class _Work:
         except ModelError:
             return made
 
-    def _unhurried(self, vectors: "Iterator[bytes]") -> "Iterator[bytes]":
+    def _unhurried(self, vectors: Iterator[bytes]) -> Iterator[bytes]:
         for vector in vectors:
             yield vector
             self._pause()
 
 
 def _in_groups(
-    texts: "dict[str, tuple[str, list[int]]]", most: int, largest: tuple[int, int]
-) -> "Iterator[list[tuple[str, str, list[int]]]]":
+    texts: dict[str, tuple[str, list[int]]], most: int, largest: tuple[int, int]
+) -> Iterator[list[tuple[str, str, list[int]]]]:
     """Yield groups of (content hash, text, keys).
 
     most: characters of a text that the model reads; largest: texts and characters, about, of a group.

@@ -3,6 +3,8 @@
 The packaged model is run as it is (`packaged`), any other through fastembed.
 """
 
+from __future__ import annotations
+
 import os
 import warnings
 
@@ -30,7 +32,7 @@ class DocumentEmbedder:
 
     __slots__ = ("_of_document", "_of_query", "_reads", "_splitter", "_threads", "_tokenizer", "space")
 
-    def __init__(self, space: "Space", threads: int = 1) -> None:
+    def __init__(self, space: Space, threads: int = 1) -> None:
         """Load the model of `space`: .5 s for the packaged one, 1 s and more for others, with libraries. Raises ModelError."""
         self.space = space
         self._threads = threads
@@ -87,7 +89,7 @@ class DocumentEmbedder:
             tokenizer.enable_truncation(MOST_TOKENS)
         return min(length, MOST_TOKENS)
 
-    def embed(self, texts: "Sequence[str]") -> "Iterator[bytes]":
+    def embed(self, texts: Sequence[str]) -> Iterator[bytes]:
         """Yield the vector of each text, in their order: int8, one byte a dimension, the largest scaled to 127.
 
         An empty text has the zero vector, which is near to nothing. Raises ModelError when the model fails.
@@ -125,7 +127,7 @@ class DocumentEmbedder:
     def _document(self, text: str) -> bytes:
         return self._vector(self._of_document, text)
 
-    def _vector(self, embed: "Callable[[str], NumpyArray]", text: str) -> bytes:
+    def _vector(self, embed: Callable[[str], NumpyArray], text: str) -> bytes:
         """Return the vector of one text, embedded alone.
 
         An int8 model scales its numbers by the largest of the batch, so that in batches of 8 a vector depends on its neighbours
@@ -151,7 +153,7 @@ def _prepared(text: str, tokens: int) -> str:
     return text.lstrip()[: tokens * CHARACTERS_A_TOKEN].rstrip().encode("utf-8", "replace").decode("utf-8")
 
 
-def quantised(vector: "NumpyArray") -> bytes:
+def quantised(vector: NumpyArray) -> bytes:
     """Return a vector as int8, its largest component at 127; zeros for one that has no direction.
 
     >>> import numpy as np

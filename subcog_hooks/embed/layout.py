@@ -9,6 +9,8 @@ FF do not occur in UTF-8. For 50 words and their 109 rows a cold process needs .
 with mmap (its import, the page faults) and 2.6 with SQLite through apsw (medians of 30 on Linux; pieces looked up one by one).
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.errors import ModelError
@@ -48,7 +50,7 @@ def _seek_and_read(fd: int, length: int, offset: int, /) -> bytes:
     return os.read(fd, length)
 
 
-_read_at: "Callable[[int, int, int], bytes]" = getattr(os, "pread", _seek_and_read)  # Windows has no pread
+_read_at: Callable[[int, int, int], bytes] = getattr(os, "pread", _seek_and_read)  # Windows has no pread
 
 
 class Packed:
@@ -150,7 +152,7 @@ class Packed:
         """
         return self._read_bytes(self._record, self._rows + row * self._record)
 
-    def all_rows(self) -> "tuple[Rows, Scales]":
+    def all_rows(self) -> tuple[Rows, Scales]:
         """Return every row, `(tokens + bigrams, dimension) int8`, and its scale. Off the hook's path."""
         import numpy as np  # 70 ms
 
@@ -209,10 +211,10 @@ def check(path: str) -> None:
 def write(
     path: str,
     vocabulary: dict[str, int],
-    tokens: "Rows",
-    token_scale: "Scales",
-    bigrams: "Rows",
-    bigram_scale: "Scales",
+    tokens: Rows,
+    token_scale: Scales,
+    bigrams: Rows,
+    bigram_scale: Scales,
 ) -> None:
     """Pack an encoder into the file `path`, in place of what is there.
 
@@ -239,7 +241,7 @@ def write(
     os.replace(f"{path}.{os.getpid()}", path)
 
 
-def _verify(vocabulary: dict[str, int], tokens: "Rows", token_scale: "Scales", bigrams: "Rows", bigram_scale: "Scales") -> None:
+def _verify(vocabulary: dict[str, int], tokens: Rows, token_scale: Scales, bigrams: Rows, bigram_scale: Scales) -> None:
     for rows, scales in ((tokens, token_scale), (bigrams, bigram_scale)):
         if rows.dtype.name != "int8" or rows.shape != (len(scales), tokens.shape[1]) or not len(scales):
             raise ValueError(f"rows of {rows.dtype} {rows.shape} do not fit {len(scales)} scales")
@@ -255,7 +257,7 @@ def _stored_form(token: str) -> bytes:
     return CONTINUES + token[2:].encode() if token.startswith("##") and len(token) > 2 else token.encode()
 
 
-def _records(rows: "Rows", scales: "Scales") -> bytes:
+def _records(rows: Rows, scales: Scales) -> bytes:
     import numpy as np  # only where an encoder is built
 
     records = np.empty((len(rows), rows.shape[1] + SCALE), np.uint8)

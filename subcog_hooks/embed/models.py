@@ -1,5 +1,7 @@
 """The embedding models that there are: the packaged one, and those that the user has pulled. pull.py gets them."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks import wire
@@ -36,7 +38,7 @@ def slug(model: str) -> str:
     return re.sub(r"[^a-z0-9._]+", "-", model.lower()).strip("-.")
 
 
-def installed(home: "Home") -> list[Space]:
+def installed(home: Home) -> list[Space]:
     """Return the spaces whose models are on this machine, the packaged one first."""
     try:
         names = sorted(os.listdir(home.models))
@@ -46,7 +48,7 @@ def installed(home: "Home") -> list[Space]:
     return [PACKAGED, *(space for space in pulled if space is not None)]
 
 
-def find(home: "Home", name: str) -> Space:
+def find(home: Home, name: str) -> Space:
     """Return the installed space that `name` means: its own name, or the model's. Raises ModelError.
 
     A pulled copy of the packaged model goes by the model's name, the packaged one by `minilm` and `default`.
@@ -61,7 +63,7 @@ def find(home: "Home", name: str) -> Space:
     )
 
 
-def find_pulled(home: "Home", name: str) -> Space:
+def find_pulled(home: Home, name: str) -> Space:
     """Return the pulled space that `name` means. Raises ModelError, UsageError for the packaged one."""
     space = find(home, name)
     if space.is_packaged:
@@ -69,7 +71,7 @@ def find_pulled(home: "Home", name: str) -> Space:
     return space
 
 
-def chosen(home: "Home", settings: "Settings") -> Space:
+def chosen(home: Home, settings: Settings) -> Space:
     """Return the space of terminal search: the user's, else the packaged one.
 
     Raises ModelError when its model is not installed.
@@ -148,7 +150,7 @@ def made_by(space: Space) -> tuple[str, str]:
     return f"{PACKAGED_CHECKSUM} {RECIPE}", f"{encoder.checksum:08x} {static.MAX_TOKENS} {RECIPE}"
 
 
-def checksum_of(folder: str, names: "Iterable[str]") -> str:
+def checksum_of(folder: str, names: Iterable[str]) -> str:
     """Return the checksum that tells these files of a folder from others of the same names. Raises OSError."""
     import hashlib  # 2 ms, where a model is pulled
 
@@ -164,7 +166,7 @@ def size_of(space: Space) -> int:
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(space.folder) for name in names)
 
 
-def remove(home: "Home", space: Space) -> None:
+def remove(home: Home, space: Space) -> None:
     """Delete a pulled model, not its vectors; of a link to a folder the link. Raises ModelError."""
     import tempfile  # rarely, and every search loads this module
 
@@ -209,7 +211,7 @@ def _described(folder: str) -> Space | None:
     return Space(os.path.basename(folder), model, dimension, folder)
 
 
-def _description(folder: str) -> "dict[str, Any]":
+def _description(folder: str) -> dict[str, Any]:
     try:
         told = wire.loads(read_regular(os.path.join(folder, DESCRIPTION), MAX_DESCRIPTION).decode())
     except (OSError, ValueError):

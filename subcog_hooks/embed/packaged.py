@@ -4,6 +4,8 @@ fastembed loads all of its models' libraries and those of the hub they come from
 and tokenizers, which fastembed itself runs on.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.quiet_imports import onnx_runtime
@@ -33,7 +35,7 @@ class PackagedModel:
         self._session = runtime.InferenceSession(model, sess_options=options, providers=["CPUExecutionProvider"])
         self.tokenizer = tokenizer.from_file(os.path.join(folder, TOKENIZER))
 
-    def embed(self, text: str) -> "NumpyArray":
+    def embed(self, text: str) -> NumpyArray:
         """Return the vector of a text, float32. Raises what the libraries raise."""
         import numpy as np  # 65 ms, which onnxruntime has spent by now
 

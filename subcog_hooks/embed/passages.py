@@ -1,5 +1,7 @@
 """Where a long text is cut into passages: overlapping windows over its tokens. Pure functions of the tokens' places in it."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +16,7 @@ STEP = 80  # tokens from one passage's beginning to the next one's: a sentence o
 MAX_PASSAGES = 48
 
 
-def spans(tokens: "Sequence[Span]", window: int = WINDOW) -> "list[Span]":
+def spans(tokens: Sequence[Span], window: int = WINDOW) -> list[Span]:
     """Return the passages of a text, given the places of its tokens.
 
     There are none for a text of at most `window` tokens. The last one ends with the text.

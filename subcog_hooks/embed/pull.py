@@ -1,5 +1,7 @@
 """Getting a model of fastembed's catalogue: from the network, or copied from a folder. All of it arrives, or nothing."""
 
+from __future__ import annotations
+
 import difflib
 import os
 import shutil
@@ -51,7 +53,7 @@ def catalogue() -> list[CatalogueEntry]:
     ]
 
 
-def pull(home: Home, name: str, folder: str | None, progress: "Progress | None" = None) -> Space:
+def pull(home: Home, name: str, folder: str | None, progress: Progress | None = None) -> Space:
     """Install a model of the catalogue, tried out before it is put in its place; one that is there and sound stays as it is.
 
     folder: where its files lie already; None fetches them. Raises UsageError for a name that is not in the catalogue,
@@ -81,7 +83,7 @@ def pull(home: Home, name: str, folder: str | None, progress: "Progress | None" 
         ) from error
 
 
-def _install(entry: CatalogueEntry, beside: Space, place: str, folder: str | None, progress: "Progress | None") -> Space:
+def _install(entry: CatalogueEntry, beside: Space, place: str, folder: str | None, progress: Progress | None) -> Space:
     if folder is None:
         _download(entry, beside.folder, progress)
         source = f"{_hub()}/{entry.repository}"
@@ -151,7 +153,7 @@ def _hub() -> str:
     return (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
 
 
-def _download(entry: CatalogueEntry, target: str, progress: "Progress | None") -> None:
+def _download(entry: CatalogueEntry, target: str, progress: Progress | None) -> None:
     """Fetch a model's files with plain requests: the hub's own client has a cache, a log and retries of its own.
 
     Raises ModelError when the network fails, OSError when the disk does.
@@ -176,7 +178,7 @@ def _download(entry: CatalogueEntry, target: str, progress: "Progress | None") -
                     progress(done, total)
 
 
-def _opened(url: str) -> "HTTPResponse | None":
+def _opened(url: str) -> HTTPResponse | None:
     """Return the answer to a request, None when there is no such thing. Raises ModelError."""
     from subcog_hooks import project_variables
 
@@ -203,7 +205,7 @@ def _opened(url: str) -> "HTTPResponse | None":
     return answer
 
 
-def _pieces(answer: "HTTPResponse", size: int) -> "Iterator[bytes]":
+def _pieces(answer: HTTPResponse, size: int) -> Iterator[bytes]:
     from http.client import HTTPException
 
     come = 0

@@ -1,5 +1,7 @@
 """The spaces that memories are embedded in, and their first vectors there. What models there are is in models.py."""
 
+from __future__ import annotations
+
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.errors import ModelError
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 _MANY = 50  # texts from which numpy is worth its import and the reading of all rows
 
 
-def in_use(home: "Home", settings: "Settings") -> "list[Space]":
+def in_use(home: Home, settings: Settings) -> list[Space]:
     """Return the packaged space, which the hook uses, and the one that the user has chosen, when its model is there."""
     try:
         chosen = models.chosen(home, settings)
@@ -29,15 +31,15 @@ def in_use(home: "Home", settings: "Settings") -> "list[Space]":
 
 
 def open_following(
-    home: "Home",
-    store: "Store",
-    space: "Space",
-    progress: "Progress | None" = None,
+    home: Home,
+    store: Store,
+    space: Space,
+    progress: Progress | None = None,
     *,
     anew: bool = False,
     parts: bool = False,
     wait_ms: int | None = None,
-) -> "VectorStore":
+) -> VectorStore:
     """Return the vectors of a space, brought to the store's revision by `vector_sync.open_following`. Raises StoreError."""
     return vector_sync.open_following(
         home,
@@ -53,7 +55,7 @@ def open_following(
     )
 
 
-def provisional(space: "Space") -> "Encode":
+def provisional(space: Space) -> Encode:
     """Return the encoder that gives a space's new memories their first vectors.
 
     It is the static encoder in the packaged space, None elsewhere.
@@ -61,7 +63,7 @@ def provisional(space: "Space") -> "Encode":
     if not space.is_packaged:
         return lambda texts: [None] * len(texts)
 
-    def encode(texts: "Sequence[str]") -> list[bytes | None]:
+    def encode(texts: Sequence[str]) -> list[bytes | None]:
         if len(texts) >= _MANY:
             from subcog_hooks.embed.bulk import encode_many  # with numpy, 65 ms
 

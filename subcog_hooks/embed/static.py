@@ -4,6 +4,8 @@ Rows are summed as integers of 384 bytes with four interleaved lanes of 32 bits:
 widening each row into 32-bit lanes before int.from_bytes 2.0.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from itertools import pairwise
@@ -35,7 +37,7 @@ class StaticEncoder:
         self._packed = packed
 
     @classmethod
-    def open(cls, path: str = PACKAGED) -> "StaticEncoder":
+    def open(cls, path: str = PACKAGED) -> StaticEncoder:
         """Return the encoder packed in `path`. Raises EncoderUnusable."""
         return cls(Packed(path))
 
@@ -94,7 +96,7 @@ class StaticEncoder:
         return sums if any(sums) else []
 
 
-def _weighted_lanes(records: list[bytes], weights: list[int], dimension: int) -> "list[Sequence[float]]":
+def _weighted_lanes(records: list[bytes], weights: list[int], dimension: int) -> list[Sequence[float]]:
     """Return the weighted sums of the rows, as LANES lists of dimension // LANES whole numbers.
 
     List k holds those of k, k + LANES ...
@@ -110,7 +112,7 @@ def _weighted_lanes(records: list[bytes], weights: list[int], dimension: int) ->
     return [_numbers(lane.to_bytes(dimension, "little"), "I") for lane in (first, second, third, fourth)]
 
 
-def _numbers(little_endian: bytes, kind: "Literal['f', 'I']") -> "Sequence[float]":
+def _numbers(little_endian: bytes, kind: Literal["f", "I"]) -> Sequence[float]:
     """Return the 4-byte numbers in `little_endian`; `import struct` alone costs .26 ms."""
     if sys.byteorder == "little":
         return memoryview(little_endian).cast(kind).tolist()

@@ -4,6 +4,8 @@ The library works with several Unicode versions at once: its categories are thos
 format characters that are newer are letters like any other to it. The tables below say where that differs from `unicodedata`.
 """
 
+from __future__ import annotations
+
 import sys
 
 TYPE_CHECKING = False
@@ -56,7 +58,7 @@ _DROPPED = ("Cc", "Cf", "Co", "Cs", "Mn")
 _UNKNOWN_MARK = "\ufffc"  # in place of a mark that stays: no token has one, so the word is unknown either way
 
 
-def ids(text: str, match: "Match", limit: int = sys.maxsize, known: "dict[str, list[int]] | None" = None) -> list[int]:
+def ids(text: str, match: Match, limit: int = sys.maxsize, known: dict[str, list[int]] | None = None) -> list[int]:
     """Return the ids of `text`, at most `limit` of them. Lone surrogates, which the library refuses, count for nothing.
 
     match: the longest token that a piece begins with, as (length, id); known: the words taken apart so far, to be handed on
@@ -93,7 +95,7 @@ def words(text: str) -> list[str]:
     return normalize("NFD", text.translate(_CLEANED)).translate(_FOLDED).split()
 
 
-def _pieces(word: str, match: "Match") -> list[int]:
+def _pieces(word: str, match: Match) -> list[int]:
     """Return the ids of one word: the longest token that it begins with, then the longest that goes on, and so forth."""
     # a character that no token goes on with makes the word unknown; seen at once, 256 such words cost 4 ms instead of 120
     if len(word) > MAX_WORD or not (word.isascii() or all(match(_CONTINUES + c.encode())[0] for c in word if c > "\x7f")):
@@ -111,7 +113,7 @@ def _pieces(word: str, match: "Match") -> list[int]:
     return found
 
 
-def _split_at_special_tokens(text: str) -> "Iterator[tuple[str, str]]":
+def _split_at_special_tokens(text: str) -> Iterator[tuple[str, str]]:
     """Yield the text between special tokens, each part with the special token before it, "" for the first."""
     if "[" not in text:
         yield "", text
@@ -129,7 +131,7 @@ def _split_at_special_tokens(text: str) -> "Iterator[tuple[str, str]]":
     yield special, text[start:]
 
 
-def _stretches(text: str) -> "Iterator[str]":
+def _stretches(text: str) -> Iterator[str]:
     """Yield `text` in pieces of some _STRETCH characters.
 
     They are cut where a word ends anyway: before blanks, punctuation and ideographs.

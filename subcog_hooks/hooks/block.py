@@ -1,7 +1,8 @@
 """Writes the block of memories that the model reads, and the JSON that carries it. Equal input gives equal bytes."""
 
+from __future__ import annotations
+
 import time
-from _collections_abc import Sequence  # collections.abc is the same class, but loads collections (2 ms)
 
 from subcog_hooks.hooks.sanitise import cut, disarm, neutralise, one_line, utf16_units
 from subcog_hooks.memory.model import colleague_in
@@ -10,6 +11,7 @@ from subcog_hooks.wire import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _collections_abc import Sequence
     from collections.abc import Mapping
 
 HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB
@@ -90,7 +92,7 @@ class _Line:
 def render_block(
     entries: Sequence[Entry],
     *,
-    about: "Mapping[str, str]",
+    about: Mapping[str, str],
     max_units: int,
     is_brief: bool = False,
     pointers: Sequence[Pointer] = (),
@@ -139,7 +141,7 @@ def _hint(command: str) -> str:
     return f' maybe="one line of a note that may be related; `{shown} ID` prints it"' if command else ""
 
 
-def _lines(pointers: Sequence[Pointer], room: int) -> "dict[str, str]":
+def _lines(pointers: Sequence[Pointer], room: int) -> dict[str, str]:
     """Return the lines that fit into so many UTF-16 units, by the ids of their memories."""
     lines: dict[str, str] = {}
     for pointer in pointers:

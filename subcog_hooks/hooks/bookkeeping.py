@@ -1,5 +1,7 @@
 """Stop, PreCompact, SessionEnd: when a session was last at work. Nothing is printed: the model would go on, or read it."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.errors import StoreBusy
@@ -15,10 +17,10 @@ LEAST_WAIT_MS = 5.0  # for another writer, also where no time is left to wait
 END_EVENT = "SessionEnd"
 EVENTS = ("Stop", "PreCompact", "SessionEnd")
 
-_left_open: "list[State]" = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
+_left_open: list[State] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
 
 
-def respond(payload: "dict[str, object]", home: "Home", deadline: "Deadline") -> None:
+def respond(payload: dict[str, object], home: Home, deadline: Deadline) -> None:
     """Note that the session is there, unless another process is writing. Raises StoreError."""
     session = session_of(payload)
     if not session or not os.path.exists(home.state_db):

@@ -11,6 +11,8 @@ that of what was sought, as far as the six people leave it open. The words of th
 files that were committed, edited or changed last.
 """
 
+from __future__ import annotations
+
 from _bisect import insort_right  # without 200 lines of Python around it
 from math import log
 
@@ -65,7 +67,7 @@ class Worth:
 
     __slots__ = ("_kind", "age", "branch", "memory", "sought", "trust")
 
-    def __init__(self, memory: "Outline", weight: float, rank: float, named: float = 0.0) -> None:
+    def __init__(self, memory: Outline, weight: float, rank: float, named: float = 0.0) -> None:
         """weight: of what was sought; rank: by age, 0.0 for the newest of all to 1.0; named: how much of the branch it has."""
         self.memory = memory
         self.sought = SOUGHT * log(1.0 + weight / FAINT)
@@ -103,7 +105,7 @@ class Worth:
         return -self.total, -self.memory.created_at, self.memory.id
 
 
-def said_kind_of(memory: "Outline") -> float | None:
+def said_kind_of(memory: Outline) -> float | None:
     """Return how surely a memory holds in every session: 0.0 for a fact, 1.0 for a rule, 3.0 where somebody has called it one.
 
     None where neither somebody nor the namespace says so.
@@ -113,7 +115,7 @@ def said_kind_of(memory: "Outline") -> float | None:
     return KINDS.get(memory.namespace.lower())
 
 
-def weighed(occasion: "Occasion") -> "list[Worth]":
+def weighed(occasion: Occasion) -> list[Worth]:
     """Return the memories that could be in the brief of a session here, in no order. Raises StoreError.
 
     What has triggers or paths waits for them, and what has conditions comes with these.
@@ -142,7 +144,7 @@ def words_of_branch(branch: str) -> list[str]:
     return words[:MOST_BRANCH_WORDS]
 
 
-def _branch_shares(occasion: "Occasion", found: "Sequence[Outline]") -> dict[str, float]:
+def _branch_shares(occasion: Occasion, found: Sequence[Outline]) -> dict[str, float]:
     """Return how much each memory has of what the branch is called, by id: a rare word is worth 1.0, a frequent one less."""
     words = words_of_branch(project.branch(occasion.here.root) or "") if occasion.here and len(found) > 1 else []
     if not words:
@@ -156,7 +158,7 @@ def _branch_shares(occasion: "Occasion", found: "Sequence[Outline]") -> dict[str
     return {id_: min(MOST_OF_BRANCH, share) for id_, share in shares.items()}
 
 
-def ranked(found: "Sequence[Worth]") -> "Iterator[Worth]":
+def ranked(found: Sequence[Worth]) -> Iterator[Worth]:
     """Yield what was weighed, the most worth first. No text is read that could not be the next."""
     waiting: list[tuple[tuple[float, int, str], Worth]] = []  # of which the worth is known, in order
     for one in sorted(found, key=lambda one: -one.most):
@@ -167,9 +169,7 @@ def ranked(found: "Sequence[Worth]") -> "Iterator[Worth]":
         yield known
 
 
-def fitting(
-    ordered: "Iterable[Outline]", room: int, before: "Sequence[Memory]" = (), *, is_mixed: bool = True
-) -> "list[Outline]":
+def fitting(ordered: Iterable[Outline], room: int, before: Sequence[Memory] = (), *, is_mixed: bool = True) -> list[Outline]:
     """Return those of the memories that fit, in their order, without those that nearly repeat another.
 
     room: UTF-16 units of their texts, of which `before` takes what it needs: what is given in any case. What stands around the
@@ -187,7 +187,7 @@ def fitting(
     later: list[tuple[int, Outline]] = []
     misses, tight = 0, {True: 0, False: 0}
 
-    def take(place: int, memory: "Outline", units: int) -> bool:
+    def take(place: int, memory: Outline, units: int) -> bool:
         nonlocal room, block
         line = units + head_units(_entry(memory))
         if units > room or line > block or memory.id in known:
@@ -222,22 +222,22 @@ def fitting(
     return [chosen[place] for place in sorted(chosen)]
 
 
-def block_units(memories: "Sequence[Memory]") -> int:
+def block_units(memories: Sequence[Memory]) -> int:
     """Return the UTF-16 units of the block that gives these memories."""
     return frame_units(len(memories), [memory.noted for memory in memories]) + sum(map(units_of, memories))
 
 
-def text_units(memory: "Outline | Memory") -> int:
+def text_units(memory: Outline | Memory) -> int:
     """Return the UTF-16 units of a memory's text in a brief."""
     return shown_units(memory.content, LONGEST_LINE)
 
 
-def units_of(memory: "Outline | Memory") -> int:
+def units_of(memory: Outline | Memory) -> int:
     """Return the UTF-16 units that a memory takes in a brief, with what stands before its text."""
     return text_units(memory) + head_units(_entry(memory))
 
 
-def _entry(memory: "Outline | Memory") -> Entry:
+def _entry(memory: Outline | Memory) -> Entry:
     return Entry(memory.namespace, memory.created_at, memory.id, memory.content, memory.noted)
 
 
@@ -249,6 +249,6 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(1, len(one | other))
 
 
-def explained(one: Worth) -> "Mapping[str, float]":
+def explained(one: Worth) -> Mapping[str, float]:
     """Return what each evidence adds to the worth of a memory, by name."""
     return {"sought": one.sought, "kind": one.kind, "age": one.age, "branch": one.branch, "trust": one.trust}

@@ -5,6 +5,8 @@ it is committed after the write, so that a hook which dies in between repeats a 
 there is no ledger to wait for. Where the ledger can not be had, memories are handed over without it: they may come twice.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.errors import StoreError
 from subcog_hooks.hooks.block import Entry, Pointer, Rendered, render_block, to_hook_output
 from subcog_hooks.hooks.occasion import PRINT_MS
@@ -38,7 +40,7 @@ class Delivery:
     def __init__(
         self,
         outcome: str,
-        judged: "Sequence[Judged]",
+        judged: Sequence[Judged],
         ids: tuple[str, ...] = (),
         units: int = 0,
         text: str = "",
@@ -53,7 +55,7 @@ class Delivery:
 
 
 def deliver(
-    occasion: "Occasion", event: str, offer: "Offer", write: "Callable[[bytes], None]", *, is_repeat: bool = False
+    occasion: Occasion, event: str, offer: Offer, write: Callable[[bytes], None], *, is_repeat: bool = False
 ) -> Delivery:
     """Hand over what passes the gate, if anything does. `write` is called once with the output, or not at all.
 
@@ -96,18 +98,18 @@ def deliver(
     return Delivery(_outcome_of(block, offer, judged), judged, block.ids, utf16_units(block.text), pointed=block.pointed)
 
 
-def _outcome_of(block: Rendered, offer: "Offer", judged: "Sequence[Judged]") -> str:
+def _outcome_of(block: Rendered, offer: Offer, judged: Sequence[Judged]) -> str:
     if block.ids:
         return SPOKE
     return LINES if block.pointed else offer.silence(judged)
 
 
-def _pointed(occasion: "Occasion", offer: "Offer") -> set[str]:
+def _pointed(occasion: Occasion, offer: Offer) -> set[str]:
     """Return the ids of the memories that the session was pointed at, where that matters. Raises StoreError."""
     return ledger.pointed_at(occasion.state, occasion.session) if offer.line_bar and occasion.session else set()
 
 
-def _units_left(occasion: "Occasion", *, is_brief: bool) -> int:
+def _units_left(occasion: Occasion, *, is_brief: bool) -> int:
     """Return the UTF-16 units that the session may still be given: all for its start. Raises StoreError."""
     most = int(occasion.settings[ACCOUNT])
     if is_brief or not occasion.session:
@@ -115,7 +117,7 @@ def _units_left(occasion: "Occasion", *, is_brief: bool) -> int:
     return most - sessions.units_given(occasion.state, occasion.session)
 
 
-def preview(occasion: "Occasion", offer: "Offer") -> Delivery:
+def preview(occasion: Occasion, offer: Offer) -> Delivery:
     """Return what `deliver` would do now; nothing is written or locked. Raises StoreError."""
     pointed = _pointed(occasion, offer)
     judged = offer.judge(occasion.given(), pointed)
@@ -125,7 +127,7 @@ def preview(occasion: "Occasion", offer: "Offer") -> Delivery:
     return Delivery(outcome, judged, block.ids, utf16_units(block.text), block.text, block.pointed)
 
 
-def _lock(occasion: "Occasion") -> bool:
+def _lock(occasion: Occasion) -> bool:
     """Take the ledger's lock, if there is one and it can be had in time. Return whether it was taken."""
     if not occasion.session:
         return False
@@ -138,7 +140,7 @@ def _lock(occasion: "Occasion") -> bool:
 
 
 def _commit(
-    occasion: "Occasion", block: Rendered, *, is_repeat: bool, then: "Callable[[Sequence[str]], None] | None" = None
+    occasion: Occasion, block: Rendered, *, is_repeat: bool, then: Callable[[Sequence[str]], None] | None = None
 ) -> None:
     try:
         if block.text and not occasion.is_trial:
@@ -157,7 +159,7 @@ def _commit(
         occasion.state.roll_back()
 
 
-def _render(offer: "Offer", judged: "Sequence[Judged]", units: int, now: int, *, is_first: bool) -> Rendered:
+def _render(offer: Offer, judged: Sequence[Judged], units: int, now: int, *, is_first: bool) -> Rendered:
     """Return the block of what was chosen, in so many UTF-16 units; what does not fit into it is judged anew.
 
     now: in milliseconds since the epoch; a date that lies ahead is shown as today's. is_first: the session has had no line yet
@@ -180,7 +182,7 @@ def _render(offer: "Offer", judged: "Sequence[Judged]", units: int, now: int, *,
     return block
 
 
-def _lines_for(hits: "Sequence[Hit]", offer: "Offer", *, is_first: bool) -> tuple[list[Pointer], str]:
+def _lines_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple[list[Pointer], str]:
     """Return the lines that point at memories, and the command that opens one, "" where the session knows it."""
     from subcog_hooks.hooks import gist, opening  # where there is something to point at
 
@@ -188,7 +190,7 @@ def _lines_for(hits: "Sequence[Hit]", offer: "Offer", *, is_first: bool) -> tupl
     return lines, opening.command_of_agent() if is_first else ""
 
 
-def _entry(hit: "Hit", now: int, *, tells_relevance: bool) -> Entry:
+def _entry(hit: Hit, now: int, *, tells_relevance: bool) -> Entry:
     memory = hit.memory
     relevance = hit.relevance if tells_relevance else None
     return Entry(memory.namespace, min(memory.created_at, now), memory.id, memory.content, memory.noted, relevance)

@@ -1,5 +1,7 @@
 """Processes that a hook leaves to themselves once its answer is written: they outlive it and hold none of its files."""
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -22,7 +24,7 @@ def may_start() -> bool:
     return os.environ.get(SWITCH_OFF) != "0"
 
 
-def start(home: "Home", words: "Sequence[str]", told: bytes = b"") -> None:
+def start(home: Home, words: Sequence[str], told: bytes = b"") -> None:
     """Start `subcog` with these words, and what it is told on its standard input. Raises OSError, ValueError.
 
     told: at most MAX_TOLD bytes, which are in the pipe before the process begins: nobody waits for it to read them, and no
@@ -58,7 +60,7 @@ def _pipe_with(told: bytes) -> int:
     return reads
 
 
-def _spawn(command: list[str], environment: dict[str, str], home: "Home", reads: int) -> None:
+def _spawn(command: list[str], environment: dict[str, str], home: Home, reads: int) -> None:
     at = os.getcwd() if os.access(".", os.R_OK) else "/"
     streams = [
         (os.POSIX_SPAWN_DUP2, reads, 0),
@@ -73,7 +75,7 @@ def _spawn(command: list[str], environment: dict[str, str], home: "Home", reads:
         os.chdir(at)
 
 
-def _start_by_subprocess(command: list[str], environment: dict[str, str], home: "Home", reads: int) -> None:
+def _start_by_subprocess(command: list[str], environment: dict[str, str], home: Home, reads: int) -> None:
     import subprocess  # 6 ms, where there is nothing lighter
 
     quiet = subprocess.DEVNULL

@@ -1,5 +1,7 @@
 """A prompt decided as the hook would decide it now, with nothing handed over, kept or counted: what explains a decision."""
 
+from __future__ import annotations
+
 from subcog_hooks.hooks import delivery, record, surfacing
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.occasion import Occasion
@@ -36,8 +38,8 @@ class Asked:
         self,
         prompt: str,
         session: str = "",
-        given: "AbstractSet[str]" = frozenset(),
-        earlier: "Earlier | None" = None,
+        given: AbstractSet[str] = frozenset(),
+        earlier: Earlier | None = None,
         place: int = 1,
         at: int = 0,
     ) -> None:
@@ -50,8 +52,8 @@ class Asked:
 
 
 def decide_dry(
-    asked: Asked, home: "Home", here: "Project | None", settings: Settings, state: "State", deadline: "Deadline"
-) -> "Decision":
+    asked: Asked, home: Home, here: Project | None, settings: Settings, state: State, deadline: Deadline
+) -> Decision:
     """Return the decision that the hook would make. No LLM is asked. Raises StoreError.
 
     here: the project at hand; state: read, never written.

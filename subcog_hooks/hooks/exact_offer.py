@@ -1,5 +1,7 @@
 """The offer of memories that no search has found: at a tool's call and at the start of a session."""
 
+from __future__ import annotations
+
 from subcog_hooks.hooks import gate
 from subcog_hooks.hooks.verdict import Offer, Verdict
 from subcog_hooks.memory.model import is_loaded_by_client
@@ -31,7 +33,7 @@ class Terms:
         most: int,
         units: int,
         nearly: float,
-        about: "Mapping[str, str] | None" = None,
+        about: Mapping[str, str] | None = None,
         *,
         again: bool = False,
         is_brief: bool = False,
@@ -45,7 +47,7 @@ class Terms:
         self.again = again
 
 
-def offer_exact(occasion: "Occasion", found: "Exact", terms: Terms, reason: str) -> Verdict:
+def offer_exact(occasion: Occasion, found: Exact, terms: Terms, reason: str) -> Verdict:
     """Return what was found as an offer: what is pinned first, by its priority, else the most relevant.
 
     reason: what the record says of the event. What is equally relevant stays in the order of the channels.
@@ -58,7 +60,7 @@ def offer_exact(occasion: "Occasion", found: "Exact", terms: Terms, reason: str)
         in_context.note_loaded(hits, occasion)
     hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))
 
-    def distinct(relevant: "Sequence[Hit]") -> "Sequence[Hit]":
+    def distinct(relevant: Sequence[Hit]) -> Sequence[Hit]:
         others = [hit for hit in relevant if BRIEF not in hit.ranks]  # a brief has looked itself, without tantivy
         if len(others) < 2:
             return relevant
@@ -86,7 +88,7 @@ def offer_exact(occasion: "Occasion", found: "Exact", terms: Terms, reason: str)
     )
 
 
-def _discount_gone_files(hits: "Sequence[Hit]", occasion: "Occasion") -> None:
+def _discount_gone_files(hits: Sequence[Hit], occasion: Occasion) -> None:
     """Discount what is about files that are gone, unless the file at hand is one of them: that is about to be there."""
     about = [hit for hit in hits if hit.memory.paths and PATH not in hit.ranks]
     if about:

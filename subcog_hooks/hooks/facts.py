@@ -1,5 +1,7 @@
 """Cheap facts about a session and its place: those by which conditions are judged."""
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
 
-def session_facts(payload: "Mapping[str, object]", here: "Project | None", state: "State", now_ms: int) -> "dict[str, Scalar]":
+def session_facts(payload: Mapping[str, object], here: Project | None, state: State, now_ms: int) -> dict[str, Scalar]:
     """Return what is known when a hook is called; what is not known is not in it. Raises StoreError.
 
     Ask for it before the prompt at hand is noted (`sessions.note_prompt`): it is counted here, so that the first prompt is the
@@ -37,7 +39,7 @@ def session_facts(payload: "Mapping[str, object]", here: "Project | None", state
     return facts
 
 
-def place_facts(folder: str, here: "Project | None") -> "dict[str, Scalar]":
+def place_facts(folder: str, here: Project | None) -> dict[str, Scalar]:
     """Return what is known without a session. folder: the working directory, "" where it is unknown."""
     facts: dict[str, Scalar] = {}
     if folder:
@@ -52,8 +54,8 @@ def place_facts(folder: str, here: "Project | None") -> "dict[str, Scalar]":
 
 
 def _history_facts(
-    payload: "Mapping[str, object]", session: str, project_name: str, state: "State", now_ms: int
-) -> "dict[str, Scalar]":
+    payload: Mapping[str, object], session: str, project_name: str, state: State, now_ms: int
+) -> dict[str, Scalar]:
     known = sessions.find(state, session)
     days = sessions.days_since_last(state, session, project_name, now_ms)
     prompts = (known.prompts if known else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)

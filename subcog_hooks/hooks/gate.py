@@ -1,5 +1,7 @@
 """The gate: which memories that recall has brought are told, which are pointed at, and what the others lack. Pure."""
 
+from __future__ import annotations
+
 from subcog_hooks.state.decision import (
     BAD,
     BELOW,
@@ -52,7 +54,7 @@ class Threshold:
         self.usual = usual
         self.needed = needed
 
-    def is_reached(self, hit: "Hit") -> bool:
+    def is_reached(self, hit: Hit) -> bool:
         return hit.is_pinned or hit.is_judged or hit.relevance >= (self.usual if hit.is_exact else self.needed)
 
 
@@ -70,7 +72,7 @@ def threshold(min_relevance: float, *, is_enough: bool, is_seeking: bool) -> Thr
     return Threshold(usual, usual if is_enough else DOUBTFUL * usual)
 
 
-def threshold_of(examined: "Examined", settings: "Settings", *, is_small: bool) -> Threshold:
+def threshold_of(examined: Examined, settings: Settings, *, is_small: bool) -> Threshold:
     """Return the relevance that a memory needs with this prompt's intent, by the settings.
 
     is_small: a few dozen memories are in scope at most. A prompt that asks for nothing is told only memories with a cue of
@@ -91,17 +93,17 @@ class Judged:
 
     __slots__ = ("hit", "outcome")
 
-    def __init__(self, hit: "Hit", outcome: str) -> None:
+    def __init__(self, hit: Hit, outcome: str) -> None:
         self.hit = hit
         self.outcome = outcome
 
 
 def judge(
-    hits: "Sequence[Hit]",
-    given: "AbstractSet[str]",
+    hits: Sequence[Hit],
+    given: AbstractSet[str],
     least: Threshold,
     most: int,
-    distinct: "Callable[[Sequence[Hit]], Sequence[Hit]]",
+    distinct: Callable[[Sequence[Hit]], Sequence[Hit]],
 ) -> list[Judged]:
     """Return what becomes of each hit; those that are to be injected come in their order.
 
@@ -128,11 +130,11 @@ def judge(
 
 
 def point(
-    judged: "Sequence[Judged]",
-    pointed: "AbstractSet[str]",
+    judged: Sequence[Judged],
+    pointed: AbstractSet[str],
     bar: float,
     max_lines: int,
-    distinct: "Callable[[Sequence[Hit]], Sequence[Hit]]",
+    distinct: Callable[[Sequence[Hit]], Sequence[Hit]],
 ) -> None:
     """Let lines point at the most relevant memories that are not told, each once a session.
 
@@ -154,7 +156,7 @@ def point(
         possible[hit.memory.id].outcome = POINTED
 
 
-def _lack(hit: "Hit", given: "AbstractSet[str]", least: Threshold) -> str:
+def _lack(hit: Hit, given: AbstractSet[str], least: Threshold) -> str:
     if hit.marked <= 0.0 and hit.probability >= least.usual:
         return BAD
     if least.is_reached(hit):
@@ -168,12 +170,12 @@ def _lack(hit: "Hit", given: "AbstractSet[str]", least: Threshold) -> str:
     return BAD if hit.marked < 1.0 and hit.probability >= least.usual else BELOW
 
 
-def held_back(hits: "Sequence[Hit]", min_relevance: float, why: str) -> list[Judged]:
+def held_back(hits: Sequence[Hit], min_relevance: float, why: str) -> list[Judged]:
     """Return what becomes of hits when none is handed over, for a reason that is not theirs: those that are relevant get it."""
     return [Judged(hit, why if hit.relevance >= min_relevance else BELOW) for hit in hits]
 
 
-def silence(judged: "Sequence[Judged]", *, is_enough: bool) -> str:
+def silence(judged: Sequence[Judged], *, is_enough: bool) -> str:
     """Return why nothing is handed over, where the hits are the reason: one of the decision's outcomes."""
     if any(one.outcome in (GIVEN, LOADED) for one in judged):
         return REPEATED

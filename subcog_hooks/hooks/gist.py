@@ -1,5 +1,7 @@
 """The gist of a memory in one line: its title, and the sentence that is nearest to a prompt. Pure."""
 
+from __future__ import annotations
+
 from subcog_hooks.hooks.block import MAX_GIST
 from subcog_hooks.hooks.sanitise import utf16_units
 from subcog_hooks.text.needs import sentences
@@ -44,7 +46,7 @@ def _title_in(line: str) -> str:
     return heading[:MAX_TITLE].rstrip() if heading and len(heading.split()) <= MAX_TITLE_WORDS else ""
 
 
-def _nearest(parts: "Sequence[str]", asked: frozenset[str]) -> int:
+def _nearest(parts: Sequence[str], asked: frozenset[str]) -> int:
     """Return the position of the sentence that shares the rarest words with the prompt, the first of equals."""
     stems = [_stems(part) for part in parts]
     counts: dict[str, int] = {}

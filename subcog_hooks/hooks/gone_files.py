@@ -1,5 +1,7 @@
 """Files of memories that are gone, as far as a look at each can tell: nothing is walked through."""
 
+from __future__ import annotations
+
 import os
 
 TYPE_CHECKING = False
@@ -14,21 +16,21 @@ LEFT = 0.5  # of the relevance of such a memory
 _WILD = frozenset("*?[{")
 
 
-def discount_gone_files(hits: "Sequence[Hit]", here: "Project | None") -> None:
+def discount_gone_files(hits: Sequence[Hit], here: Project | None) -> None:
     """Discount the hits whose memory is of the project at hand, and about files that are gone."""
     for hit in hits:
         if is_stale(hit.memory, here):
             hit.present = LEFT
 
 
-def is_stale(memory: "Memory", here: "Project | None") -> bool:
+def is_stale(memory: Memory, here: Project | None) -> bool:
     """Return whether a memory is of the project at hand, and all of its files are gone there."""
     if not memory.paths or here is None or not here.root or memory.project not in here.names:
         return False
     return are_gone(memory.paths, here.root)
 
 
-def are_gone(paths: "Sequence[str]", root: str) -> bool:
+def are_gone(paths: Sequence[str], root: str) -> bool:
     """Return whether none of these globs can mean a file any more. root: the project's folder.
 
     A name or pattern that may stand in any folder is not looked for: its files may be anywhere.

@@ -1,5 +1,7 @@
 """Memories that the client has put before the model in this session by itself: they are not handed over a second time."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.memory import project
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.hits import Hit
 
 
-def note_loaded(hits: "Sequence[Hit]", occasion: "Occasion") -> None:
+def note_loaded(hits: Sequence[Hit], occasion: Occasion) -> None:
     """Mark those hits that the client puts before the model of a session in this folder."""
     at, began = _folder_of(occasion), _began_in(occasion)
     root = occasion.here.root if occasion.here else ""
@@ -52,13 +54,13 @@ def _is_there(source: str, root: str) -> bool:
     return not is_own or os.path.isfile(os.path.join(root, file))
 
 
-def _began_in(occasion: "Occasion") -> str:
+def _began_in(occasion: Occasion) -> str:
     """Return how the client calls the folder in which the session began: it keeps the session below that name."""
     kept = occasion.payload.get("transcript_path")
     return os.path.basename(os.path.dirname(kept)) if isinstance(kept, str) else ""
 
 
-def _folder_of(occasion: "Occasion") -> str:
+def _folder_of(occasion: Occasion) -> str:
     """Return the session's folder from the project's root, "" at the root and outside of any project."""
     at = occasion.payload.get("cwd")
     if occasion.here is None or not isinstance(at, str):

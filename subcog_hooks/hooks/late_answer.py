@@ -3,6 +3,8 @@
 It is dropped where the session has moved on: to another topic, to the memory's own file, or because the memory came meanwhile.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.cues.tools import READING
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import gate
@@ -33,7 +35,7 @@ class LateAnswer:
 
     __slots__ = ("_occasion", "hits", "waiting")
 
-    def __init__(self, occasion: "Occasion", waiting: "Waiting", hits: "Sequence[Hit]") -> None:
+    def __init__(self, occasion: Occasion, waiting: Waiting, hits: Sequence[Hit]) -> None:
         self._occasion = occasion
         self.waiting = waiting
         self.hits = tuple(hits)
@@ -62,7 +64,7 @@ class LateAnswer:
         offer.when_given = self._note_given
         return offer
 
-    def _distinct(self, hits: "Sequence[Hit]") -> "Sequence[Hit]":
+    def _distinct(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         if len(hits) < 2:
             return hits
         from subcog_hooks.recall import diversity  # with tantivy, for its words
@@ -70,11 +72,11 @@ class LateAnswer:
         nearly = float(self._occasion.settings["diversity.near_duplicate"])
         return [hits[place] for place in diversity.distinct([hit.memory.content for hit in hits], nearly)]
 
-    def _note_given(self, ids: "Sequence[str]") -> None:
+    def _note_given(self, ids: Sequence[str]) -> None:
         if any(finding.id in ids for finding in self.waiting.findings):
             second_looks.settle(self._occasion.state, self.waiting, HANDED_OVER, self._occasion.id)
 
-    def drop_after(self, delivery: "Delivery") -> None:
+    def drop_after(self, delivery: Delivery) -> None:
         """Note that it is not wanted any more where a delivery that it was added to has brought nothing. Raises StoreError.
 
         It goes on waiting where only the time was over.
@@ -83,7 +85,7 @@ class LateAnswer:
             _settle(self._occasion, self.waiting, delivery.outcome)
 
 
-def waiting_for(occasion: "Occasion", reads: str = "") -> LateAnswer | None:
+def waiting_for(occasion: Occasion, reads: str = "") -> LateAnswer | None:
     """Return what a second look has found for the session of this call, None where nothing of it is wanted. Raises StoreError.
 
     reads: the file that the call is about to put before the model, from the project's root.
@@ -118,7 +120,7 @@ def waiting_for(occasion: "Occasion", reads: str = "") -> LateAnswer | None:
     return LateAnswer(occasion, waiting, hits)
 
 
-def join_prompt(turn: "Turn", verdict: "Verdict") -> LateAnswer | None:
+def join_prompt(turn: Turn, verdict: Verdict) -> LateAnswer | None:
     """Add what was found late for the prompt before to what is handed over with this one, if it is still about that.
 
     Return it where it was added. Raises StoreError.
@@ -136,7 +138,7 @@ def join_prompt(turn: "Turn", verdict: "Verdict") -> LateAnswer | None:
     return late
 
 
-def _goes_on(turn: "Turn", verdict: "Verdict") -> bool:
+def _goes_on(turn: Turn, verdict: Verdict) -> bool:
     """Return whether a prompt goes on with what the one before was about: it names some of that, or nothing of its own."""
     assert verdict.examined is not None
     own = verdict.examined.intent.topics
@@ -146,7 +148,7 @@ def _goes_on(turn: "Turn", verdict: "Verdict") -> bool:
     return earlier is not None and not {word.casefold() for word in own}.isdisjoint(word.casefold() for word in earlier.topics)
 
 
-def _files_read(occasion: "Occasion", since: int) -> set[str]:
+def _files_read(occasion: Occasion, since: int) -> set[str]:
     """Return the files that the session has read since then, as far as the calls tell at which nothing was handed over."""
     calls = silent_calls.latest(occasion.home, CALLS)
     return {
@@ -157,7 +159,7 @@ def _files_read(occasion: "Occasion", since: int) -> set[str]:
     }
 
 
-def _file_of(memory: "Memory") -> str:
+def _file_of(memory: Memory) -> str:
     """Return the file that a memory was imported from, from the project's root; "" for none.
 
     >>> from subcog_hooks.memory.model import Memory
@@ -168,7 +170,7 @@ def _file_of(memory: "Memory") -> str:
     return file if line.isdigit() else ""
 
 
-def _leave(occasion: "Occasion", why: str) -> None:
+def _leave(occasion: Occasion, why: str) -> None:
     try:
         occasion.state.begin_briefly()
         second_looks.leave(occasion.state, occasion.session, why)
@@ -177,7 +179,7 @@ def _leave(occasion: "Occasion", why: str) -> None:
         silent_calls.note_left(occasion.home, occasion.session, occasion.at)
 
 
-def _settle(occasion: "Occasion", waiting: "Waiting", why: str) -> None:
+def _settle(occasion: Occasion, waiting: Waiting, why: str) -> None:
     try:
         occasion.state.begin_briefly()
         second_looks.settle(occasion.state, waiting, MOVED_ON, why)

@@ -4,6 +4,8 @@ It is where the first look was unsure: the prompt asks, and nothing answered, or
 answered, for what asks for nothing, or where all memories fit into the brief that a session begins with.
 """
 
+from __future__ import annotations
+
 from subcog_hooks import wire
 from subcog_hooks.hooks import detached, turn
 from subcog_hooks.hooks.payload import text_of
@@ -66,7 +68,7 @@ class Task:
         cwd: str,
         transcript: str,
         asked: str,
-        needs: "Sequence[str]",
+        needs: Sequence[str],
         type: str,
         confidence: float,
         certainty: float,
@@ -94,7 +96,7 @@ class Task:
         return wire.dumps({name: getattr(self, name) for name in self.__slots__})
 
     @classmethod
-    def from_text(cls, text: str) -> "Task":
+    def from_text(cls, text: str) -> Task:
         """Return the task that `to_text` has written. Raises ValueError for any other text."""
         told = wire.loads(text)
         try:
@@ -118,7 +120,7 @@ class Task:
             raise ValueError("this is no task of a second look") from error
 
 
-def start_if_unsure(asked: "Turn", verdict: "Verdict", delivery: "Delivery | None") -> None:
+def start_if_unsure(asked: Turn, verdict: Verdict, delivery: Delivery | None) -> None:
     """Start a second look where the first was unsure, and nothing forbids one. Raises StoreError."""
     occasion = asked.occasion
     mode = occasion.settings[SECOND_LOOK]
@@ -145,7 +147,7 @@ def start_if_unsure(asked: "Turn", verdict: "Verdict", delivery: "Delivery | Non
         occasion.state.commit()
 
 
-def is_unsure(verdict: "Verdict", delivery: "Delivery | None", settings: "Settings", *, is_eager: bool) -> bool:
+def is_unsure(verdict: Verdict, delivery: Delivery | None, settings: Settings, *, is_eager: bool) -> bool:
     """Return whether a second look may find what the first did not.
 
     is_eager: also where no memory came near the bar.
@@ -168,14 +170,14 @@ def is_unsure(verdict: "Verdict", delivery: "Delivery | None", settings: "Settin
     return any(_is_near(one.hit, verdict.bars.needed, has_model=has_model) for one in judged)
 
 
-def _is_near(hit: "Hit", needed: float, *, has_model: bool) -> bool:
+def _is_near(hit: Hit, needed: float, *, has_model: bool) -> bool:
     """Return whether a memory came so near to the bar that a second look may bring one."""
     if relevance.weights_of(hit.terms) is relevance.OF_NOTES:
         return has_model and hit.relevance >= NOTE_NEARNESS * needed
     return hit.relevance >= NEARNESS * needed
 
 
-def task_of(asked: "Turn", verdict: "Verdict") -> Task:
+def task_of(asked: Turn, verdict: Verdict) -> Task:
     """Return what the second look at a prompt is told. Raises StoreError."""
     assert verdict.detected is not None
     assert verdict.examined is not None
@@ -201,7 +203,7 @@ def task_of(asked: "Turn", verdict: "Verdict") -> Task:
     )
 
 
-def _fits_into_brief(asked: "Turn") -> bool:
+def _fits_into_brief(asked: Turn) -> bool:
     """Return whether all memories of here fit into the brief, which the session has begun with then. Raises StoreError."""
     settings, occasion = asked.occasion.settings, asked.occasion
     room = int(settings["surfacing.brief_characters"])

@@ -3,6 +3,8 @@
 A tenth of a second of imports, most of it for the redaction of secrets: loaded once a prompt is surely a note.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.capture.compose import cleaned
@@ -32,7 +34,7 @@ STORE_WAIT_MS = 1_000.0  # for another process that writes
 UNCERTAIN = "subcog: the time was over while the note was being stored; `subcog list` shows whether it is there"
 
 
-def store_note(text: str, owner: str | None, home: "Home", prepare: "Callable[[str], None]") -> str:
+def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str], None]) -> str:
     """Store a note of the person; return the message for the person. Raises StoreError, InvalidMemory.
 
     prepare: sets the message for the case that the process is ended while the note is being stored.
@@ -62,7 +64,7 @@ def store_note(text: str, owner: str | None, home: "Home", prepare: "Callable[[s
     return "\n".join(_message(memory, describe(removed), likenesses))
 
 
-def follow(home: "Home", log: "Callable[[str], None]") -> None:
+def follow(home: Home, log: Callable[[str], None]) -> None:
     """Bring index and vectors up to date, as far as there is time. The note is safe, and the person has been told."""
     try:
         with Store.reader(home, STORE_WAIT_MS) as store:
@@ -74,7 +76,7 @@ def follow(home: "Home", log: "Callable[[str], None]") -> None:
         log(f"index or vectors will follow a typed note with the next command: {error}")
 
 
-def _likenesses(memory: Memory, home: "Home", store: Store) -> list[str]:
+def _likenesses(memory: Memory, home: Home, store: Store) -> list[str]:
     """Return what is nearly the same, or says the opposite, in lines; of what the index knows by now."""
     try:
         similar = near_duplicates(memory, LexicalIndex.open(home), store)[:MAX_NEAR_SHOWN]

@@ -1,5 +1,7 @@
 """A call of the hook: where and in which session, and the files that answering it needs. What is decided is not kept here."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.errors import StoreCorrupt
@@ -44,7 +46,7 @@ class Stages:
 
     __slots__ = ("_deadline", "_spent_ms", "rows")
 
-    def __init__(self, deadline: "Deadline") -> None:
+    def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
         self._spent_ms = 0.0
         self.rows: list[tuple[str, float]] = []
@@ -82,14 +84,14 @@ class Occasion:
 
     def __init__(
         self,
-        payload: "Mapping[str, object]",
+        payload: Mapping[str, object],
         session: str,
-        here: "Project | None",
-        settings: "Settings",
+        here: Project | None,
+        settings: Settings,
         state: State,
-        home: "Home",
-        deadline: "Deadline",
-        given: "AbstractSet[str] | None" = None,
+        home: Home,
+        deadline: Deadline,
+        given: AbstractSet[str] | None = None,
     ) -> None:
         """given: ids that the session is taken to have been given, for a dry run; None for what the ledger says."""
         self.payload = payload
@@ -116,13 +118,13 @@ class Occasion:
         return self._store
 
     @property
-    def eligible(self) -> "Eligibility":
+    def eligible(self) -> Eligibility:
         """The filter of memories that may be handed over, as it was when this was first asked. Raises StoreError."""
         if self._eligible is None:
             self._eligible = self.eligible_to(self.here)
         return self._eligible
 
-    def eligible_to(self, owner: "Project | None") -> "Eligibility":
+    def eligible_to(self, owner: Project | None) -> Eligibility:
         """Return which memories may be handed over to a project, None outside of any. Raises StoreError."""
         from subcog_hooks.recall import eligibility  # a prompt that asks for nothing has no use for it
 
@@ -139,13 +141,13 @@ class Occasion:
         """Return whether `subcog doctor` tries the hook: neither `why` nor `stats` is to tell of it."""
         return self.session.startswith(TRIAL)
 
-    def given(self) -> "AbstractSet[str]":
+    def given(self) -> AbstractSet[str]:
         """Return the ids of the memories that the session has been given. Raises StoreError."""
         if self._given is not None:
             return self._given
         return ledger.given(self.state, self.session) if self.session else set()
 
-    def facts(self) -> "dict[str, Scalar]":
+    def facts(self) -> dict[str, Scalar]:
         """Return what conditions are judged by, as it was when this was first asked. Raises StoreError."""
         if self._facts is None:
             from subcog_hooks.hooks import facts  # where some memory has conditions
@@ -153,7 +155,7 @@ class Occasion:
             self._facts = facts.session_facts(self.payload, self.here, self.state, self.at)
         return self._facts
 
-    def holds(self, memory: "Memory") -> bool:
+    def holds(self, memory: Memory) -> bool:
         """Return whether all conditions of a memory hold; it is handed over only then. Raises StoreError."""
         if not memory.when:
             return True
@@ -165,7 +167,7 @@ class Occasion:
         log(self.home, message)
 
 
-def open_occasion(payload: "Mapping[str, object]", home: "Home", deadline: "Deadline") -> Occasion | None:
+def open_occasion(payload: Mapping[str, object], home: Home, deadline: Deadline) -> Occasion | None:
     """Return what a payload is about, None where there are no memories yet. Raises StoreError."""
     if not os.path.exists(home.memories_db):
         return None
@@ -186,7 +188,7 @@ def open_occasion(payload: "Mapping[str, object]", home: "Home", deadline: "Dead
     return occasion
 
 
-def with_sound_state(home: "Home", answer: "Callable[[], None]") -> None:
+def with_sound_state(home: Home, answer: Callable[[], None]) -> None:
     """Answer a hook; where state.db turns out to be damaged, once more with a new one. Raises StoreError."""
     try:
         answer()
@@ -198,7 +200,7 @@ def with_sound_state(home: "Home", answer: "Callable[[], None]") -> None:
         answer()
 
 
-def log(home: "Home", message: str) -> None:
+def log(home: Home, message: str) -> None:
     from subcog_hooks import log as file  # only when there is something to say
 
     file.write(home, message)

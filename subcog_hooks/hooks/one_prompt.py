@@ -4,6 +4,8 @@ The prompt stands for itself, as the first of a session. Nothing is counted, rec
 the hook would ask one.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.deadline import Deadline
@@ -38,20 +40,20 @@ class Given:
 
     __slots__ = ("delivery", "relevances")
 
-    def __init__(self, delivery: "Delivery") -> None:
+    def __init__(self, delivery: Delivery) -> None:
         self.delivery = delivery
         self.relevances = {one.hit.memory.id: round(one.hit.relevance, 4) for one in delivery.judged}
 
-    def to_json(self) -> "Json":
+    def to_json(self) -> Json:
         """Return it as an object: the block, its length in UTF-16 units, the memories in it, and those that lines point at."""
         told, pointed = (self._described(ids) for ids in (self.delivery.ids, self.delivery.pointed))
         return {"text": self.delivery.text, "characters": self.delivery.units, "memories": told, "lines": pointed}
 
-    def _described(self, ids: "Sequence[str]") -> "list[Json]":
+    def _described(self, ids: Sequence[str]) -> list[Json]:
         return [{"id": id_, "relevance": self.relevances[id_]} for id_ in ids]
 
 
-def give(prompt: str, folder: str, say: "Callable[[str], None]") -> Given | None:
+def give(prompt: str, folder: str, say: Callable[[str], None]) -> Given | None:
     """Return what the hook would hand over with a prompt that is typed in this folder; None for nothing.
 
     say: takes what is to be said beside it, a line at a time. Raises StoreError, and whatever stops the hook.
@@ -69,7 +71,7 @@ def give(prompt: str, folder: str, say: "Callable[[str], None]") -> Given | None
     return found[0]
 
 
-def _given(prompt: str, folder: str, home: "Home", say: "Callable[[str], None]") -> Given | None:
+def _given(prompt: str, folder: str, home: Home, say: Callable[[str], None]) -> Given | None:
     payload = {"session_id": "", "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt}
     occasion = occasions.open_occasion(payload, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
     if occasion is None:

@@ -3,6 +3,8 @@
 Permission is given for one exact command: our own executable, `show`, and ids that the session was told or pointed at.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -33,7 +35,7 @@ def command_of_agent() -> str:
     return f"{own} {SHOW}" if " " not in own else f"'{own}' {SHOW}"
 
 
-def may_run(command: str, occasion: "Occasion") -> bool:
+def may_run(command: str, occasion: Occasion) -> bool:
     """Return whether a command of the shell opens memories of the session and does nothing else. Raises StoreError."""
     program, *words = command.split(" ")
     if words[:1] != [SHOW] or not 0 < len(ids := words[1:]) <= MAX_OPENED or not all(map(_is_id, ids)):
@@ -84,7 +86,7 @@ def _leads_here(program: str, own: str) -> bool:
 # ---- the command itself ---------------------------------------------------------------------------------------------------
 
 
-def run(words: "Sequence[str]") -> int | None:
+def run(words: Sequence[str]) -> int | None:
     """Print memories to an agent in a block, and note that they were opened. Return the exit code.
 
     None leaves the command to the terminal: nothing is printed then.
@@ -110,7 +112,7 @@ def run(words: "Sequence[str]") -> int | None:
     return 0
 
 
-def _open_memories(ids: "Sequence[str]") -> "list[Memory]":
+def _open_memories(ids: Sequence[str]) -> list[Memory]:
     """Return the memories of these ids, noted as opened; none unless each may be handed over here. Raises StoreError."""
     from subcog_hooks.memory import project
     from subcog_hooks.memory.model import now_ms

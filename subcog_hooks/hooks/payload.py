@@ -1,5 +1,7 @@
 """The fields of a client's payload, as what they should be whatever they are."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,7 +13,7 @@ MAX_SESSION = 200  # characters of a session id that are kept
 TRIAL = "doctor-"  # begins the id of a session in which `subcog doctor` tries the hook; a client's ids are UUIDs
 
 
-def text_of(payload: "Mapping[str, object]", name: str, most: int | None = None) -> str:
+def text_of(payload: Mapping[str, object], name: str, most: int | None = None) -> str:
     """Return a field of the payload, "" when it is no text.
 
     Half a surrogate pair, as a cut in JavaScript leaves it, becomes `?`.
@@ -28,6 +30,6 @@ def text_of(payload: "Mapping[str, object]", name: str, most: int | None = None)
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 
-def session_of(payload: "Mapping[str, object]") -> str:
+def session_of(payload: Mapping[str, object]) -> str:
     """Return the session's id, "" when the client names none."""
     return text_of(payload, "session_id")[:MAX_SESSION]

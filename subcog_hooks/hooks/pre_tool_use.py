@@ -5,6 +5,8 @@ tool or the file and hold, it names the thing exactly as few others do, or it is
 three, with what a second look at the prompt has found; none twice in a session.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks import wire
@@ -38,7 +40,7 @@ NOTE_WAIT_MS = 50.0  # for another process that writes
 LEAST = 0.5  # relevance: more than for a prompt, since nobody has asked
 
 
-def respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     """Answer one call of a tool: `write` is called once with the output, or not at all. Raises StoreError."""
     tool = text_of(payload, "tool_name")
     if tool == "Bash":
@@ -47,7 +49,7 @@ def respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes]
         occasions.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
 
 
-def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     occasion = occasions.open_occasion(payload, home, deadline)
     if occasion is None:
         return
@@ -91,13 +93,13 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
         record.keep(occasion, TOOL_EVENT, verdict, delivery)
 
 
-def _opens(payload: "dict[str, object]") -> bool:
+def _opens(payload: dict[str, object]) -> bool:
     """Return whether a command looks like one that opens memories."""
     given = payload.get("tool_input")
     return text_of(payload, "tool_name") == "Bash" and isinstance(given, dict) and " show " in text_of(given, "command")
 
 
-def _let_open(payload: "dict[str, object]", occasion: "Occasion", write: "Callable[[bytes], None]") -> bool:
+def _let_open(payload: dict[str, object], occasion: Occasion, write: Callable[[bytes], None]) -> bool:
     """Let the agent open what the session was pointed at, without a question to the person. Return whether it may."""
     from subcog_hooks.hooks import opening  # as rare as such a command
 
@@ -108,7 +110,7 @@ def _let_open(payload: "dict[str, object]", occasion: "Occasion", write: "Callab
     return True
 
 
-def _late_answer(occasion: "Occasion", reads: str) -> "LateAnswer | None":
+def _late_answer(occasion: Occasion, reads: str) -> LateAnswer | None:
     """Return what a second look at the session's prompt has found, None where nothing waits. Raises StoreError.
 
     reads: the file that the call puts before the model. What a subagent is told, the session that asked is not.
@@ -120,7 +122,7 @@ def _late_answer(occasion: "Occasion", reads: str) -> "LateAnswer | None":
     return late_answer.waiting_for(occasion, reads)
 
 
-def _note_whether_asked(payload: "dict[str, object]", home: "Home") -> None:
+def _note_whether_asked(payload: dict[str, object], home: Home) -> None:
     """Note whether the person is asked before a command stores a memory, which the command itself can not see."""
     given = payload.get("tool_input")
     command = text_of(given, "command") if isinstance(given, dict) else ""
@@ -140,7 +142,7 @@ def _note_whether_asked(payload: "dict[str, object]", home: "Home") -> None:
         state.close()
 
 
-def _note_silence(occasion: "Occasion", tool: str, touched: "Touched", channels: "Mapping[str, Sequence[Memory]]") -> None:
+def _note_silence(occasion: Occasion, tool: str, touched: Touched, channels: Mapping[str, Sequence[Memory]]) -> None:
     """Append what was looked up at a silent call to the file that `state.silent_calls` reads.
 
     It takes 10 µs, waits for nobody's lock and adds no page to state.db, at each of an agent's hundreds of calls. Of a command

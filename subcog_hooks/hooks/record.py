@@ -1,5 +1,7 @@
 """The one place that records a run of the hook: from its verdict to the decision that is kept, with what may be kept of it."""
 
+from __future__ import annotations
+
 from subcog_hooks.errors import StoreBusy, StoreError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.verdict import bars_of
@@ -42,7 +44,7 @@ _DIGITS = 4
 # ---- keeping --------------------------------------------------------------------------------------------------------------
 
 
-def keep_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") -> None:
+def keep_prompt(turn: Turn, verdict: Verdict, delivery: Delivery | None) -> None:
     """Record what became of a prompt, unless another process is writing: nobody waits for records.
 
     Nothing is recorded of a trial: neither `why` nor `stats` is to tell of prompts that nobody typed.
@@ -61,7 +63,7 @@ def keep_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") -
         occasion.log(f"what became of a prompt was not kept: {error}")
 
 
-def keep(occasion: "Occasion", event: str, verdict: "Verdict", delivery: "Delivery") -> None:
+def keep(occasion: Occasion, event: str, verdict: Verdict, delivery: Delivery) -> None:
     """Record what became of a tool's call or a session's start, unless another process is writing. Nothing of a trial."""
     if occasion.is_trial:
         return
@@ -77,7 +79,7 @@ def keep(occasion: "Occasion", event: str, verdict: "Verdict", delivery: "Delive
         occasion.state.roll_back()
 
 
-def _keep_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") -> None:
+def _keep_prompt(turn: Turn, verdict: Verdict, delivery: Delivery | None) -> None:
     """Record a prompt in the transaction that is open. Raises StoreError."""
     occasion = turn.occasion
     state, settings = occasion.state, occasion.settings
@@ -108,7 +110,7 @@ def _keep_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") 
         sessions.forget_topics(state, occasion.session)  # what comes next would go on from this one, of which nothing is kept
 
 
-def _at_any_time(hit: "Hit") -> float:
+def _at_any_time(hit: Hit) -> float:
     """Return the relevance that a hit would have at the first prompt of a session."""
     from subcog_hooks.recall.hits import BEGUN, relevance_of  # has been loaded by whoever made the hit
 
@@ -123,7 +125,7 @@ def _at_any_time(hit: "Hit") -> float:
 # ---- what is kept ---------------------------------------------------------------------------------------------------------
 
 
-def decision_of_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | None") -> Decision:
+def decision_of_prompt(turn: Turn, verdict: Verdict, delivery: Delivery | None) -> Decision:
     """Return the decision that a prompt was.
 
     What the prompt says is left out where the user has asked for silence, or for no record.
@@ -140,7 +142,7 @@ def decision_of_prompt(turn: "Turn", verdict: "Verdict", delivery: "Delivery | N
     return decision
 
 
-def _decision(occasion: "Occasion", event: str, verdict: "Verdict", delivery: "Delivery | None") -> Decision:
+def _decision(occasion: Occasion, event: str, verdict: Verdict, delivery: Delivery | None) -> Decision:
     outcome = verdict.outcome or (delivery.outcome if delivery else "")
     return Decision(
         occasion.id,
@@ -174,7 +176,7 @@ def may_be_kept(prompt: str) -> str | None:
     return disclosure.shown(ends_of(mask(prompt))) if len(prompt) <= MAX_MASKED else None  # masked before it is cut
 
 
-def _without_secrets(topics: "Sequence[str]", prompt: str, shown: str | None) -> "list[str]":
+def _without_secrets(topics: Sequence[str], prompt: str, shown: str | None) -> list[str]:
     """Return the topics but those that stand in the prompt and not in what may be kept of it."""
     if shown is None:
         return []
@@ -184,7 +186,7 @@ def _without_secrets(topics: "Sequence[str]", prompt: str, shown: str | None) ->
     return [topic for topic in topics if topic.casefold() in known or topic.casefold() not in whole]
 
 
-def _understood(examined: "Examined", topics: "Sequence[str]") -> Understood:
+def _understood(examined: Examined, topics: Sequence[str]) -> Understood:
     intent, reading = examined.intent, examined.reading
     return Understood(
         intent.type,
@@ -200,7 +202,7 @@ def _understood(examined: "Examined", topics: "Sequence[str]") -> Understood:
     )
 
 
-def candidates(judged: "Sequence[Judged]", outcome: str) -> list[Candidate]:
+def candidates(judged: Sequence[Judged], outcome: str) -> list[Candidate]:
     """Return the first of them by relevance, and all that were injected. Where nothing was printed, those share the outcome."""
     chosen = sum(one.outcome == INJECTED for one in judged)
     ordered = sorted(judged, key=lambda one: (one.outcome != INJECTED, -one.hit.relevance))[: max(chosen, MAX_CANDIDATES)]

@@ -4,6 +4,8 @@ A watchdog thread ends the process when the time for its own work is over, becau
 hold the main thread at that moment. `os._exit` saves 1.6 ms of tearing down modules.
 """
 
+from __future__ import annotations
+
 import _thread
 import os
 import sys
@@ -48,7 +50,7 @@ _HELP = b"""Usage: subcog hook
 _READ_BYTES = 1 << 16
 _WRITE_GRACE_S = 1.0  # for a client that is slow to take an answer that has begun
 
-_home: "list[Home]" = []  # the one home, once the payload has said where we are
+_home: list[Home] = []  # the one home, once the payload has said where we are
 
 
 class Output:

@@ -7,6 +7,8 @@ An async hook of the client's own would hand its answer over as well, but in pri
 after `/clear` its answer stands in the new session (seen in 2.1.197 and 2.1.329). What waits in state.db is dropped then.
 """
 
+from __future__ import annotations
+
 import _thread
 import os
 import time
@@ -128,21 +130,21 @@ def take(task: Task, home: Home) -> None:
     keep(task, occasion, judged, answer)
 
 
-def is_wanted(occasion: "Occasion") -> bool:
+def is_wanted(occasion: Occasion) -> bool:
     """Return whether the person still wants second looks: nothing was switched off or paused since. Raises StoreError."""
     settings = occasion.settings
     is_on = settings["surfacing.enabled"] and settings["search_intent.enabled"] and settings[MODE] != NEVER
     return bool(is_on) and not pause.is_on(occasion.state, now_ms())
 
 
-def _query_encoder(occasion: "Occasion") -> "Encode":
+def _query_encoder(occasion: Occasion) -> Encode:
     """Return what gives a query the vector that the model gives texts. Raises ModelError."""
     encode = DocumentEmbedder(PACKAGED).query
     occasion.stages.done(MODEL_LOADED)
     return encode
 
 
-def look(task: Task, occasion: "Occasion", encode: "Encode") -> "tuple[Answer, list[Judged]]":
+def look(task: Task, occasion: Occasion, encode: Encode) -> tuple[Answer, list[Judged]]:
     """Return what the prompt brings by the model's own vectors, and what becomes of each hit. Raises StoreError, ModelError."""
     settings = occasion.settings
     numbers = tuning.from_settings(settings)
@@ -161,7 +163,7 @@ def look(task: Task, occasion: "Occasion", encode: "Encode") -> "tuple[Answer, l
     return answer, judged
 
 
-def judge(task: Task, occasion: "Occasion", hits: "Sequence[Hit]", numbers: tuning.Tuning) -> "tuple[list[Judged], str]":
+def judge(task: Task, occasion: Occasion, hits: Sequence[Hit], numbers: tuning.Tuning) -> tuple[list[Judged], str]:
     """Return what becomes of each hit, by the relevance that such vectors have, or as a model chooses; and who was asked.
 
     Raises StoreError.
@@ -191,7 +193,7 @@ def judge(task: Task, occasion: "Occasion", hits: "Sequence[Hit]", numbers: tuni
     return judged, ranking.note
 
 
-def _is_new(hit: "Hit", occasion: "Occasion") -> bool:
+def _is_new(hit: Hit, occasion: Occasion) -> bool:
     """Return whether a hit could be handed over, were it relevant."""
     return hit.marked > 0.0 and not hit.is_loaded and hit.memory.id not in occasion.given()
 
@@ -205,19 +207,17 @@ class _OnlyNamed(gate.Threshold):
         super().__init__(NEVER_REACHED, NEVER_REACHED)
         self._named = named
 
-    def is_reached(self, hit: "Hit") -> bool:
+    def is_reached(self, hit: Hit) -> bool:
         return hit.memory.id in self._named
 
 
-def threshold_of(task: Task, occasion: "Occasion") -> gate.Threshold:
+def threshold_of(task: Task, occasion: Occasion) -> gate.Threshold:
     """Return the relevance that a memory needs in a second look, by the settings."""
     least = float(occasion.settings["surfacing.min_relevance"])
     return gate.threshold(least, is_enough=task.is_enough, is_seeking=task.is_seeking)
 
 
-def keep(
-    task: Task, occasion: "Occasion", judged: "Sequence[Judged]", answer: "Answer | None" = None, *, why: str = ""
-) -> None:
+def keep(task: Task, occasion: Occasion, judged: Sequence[Judged], answer: Answer | None = None, *, why: str = "") -> None:
     """Write down what was found, and the decision that it was. why: it failed. Raises StoreError."""
     state, now = occasion.state, now_ms()
     found = [Finding(one.hit.memory.id, one.hit.relevance) for one in chosen(judged)]

@@ -4,6 +4,8 @@
 does not add again.
 """
 
+from __future__ import annotations
+
 from subcog_hooks import wire
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import occasion as occasions
@@ -35,12 +37,12 @@ MOST_USED = 6
 MOST_MEMORIES = 100  # more than have room in the longest brief
 
 
-def respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     """Begin a session: `write` is called once with the output, or not at all. Raises StoreError."""
     occasions.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
 
 
-def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     occasion = occasions.open_occasion(payload, home, deadline)
     if occasion is None:
         return
@@ -49,7 +51,7 @@ def _respond(payload: "dict[str, object]", home: "Home", write: "Callable[[bytes
         _leave_work(occasion)
 
 
-def _leave_work(occasion: "Occasion") -> None:
+def _leave_work(occasion: Occasion) -> None:
     """Start what is done at rest, where some of it is due and no process is at it. Raises OSError."""
     from subcog_hooks.state import rest_record  # once the answer is written: the brief does not wait for it
 
@@ -65,7 +67,7 @@ def _leave_work(occasion: "Occasion") -> None:
         detached.start(occasion.home, [RESTING_COMMAND])
 
 
-def _answer(occasion: "Occasion", payload: "dict[str, object]", write: "Callable[[bytes], None]") -> None:
+def _answer(occasion: Occasion, payload: dict[str, object], write: Callable[[bytes], None]) -> None:
     source = text_of(payload, "source")
     used = _forgotten(occasion) if source == COMPACT else []
     said = sessions.find_said(occasion.state, occasion.session) if source == RESUME else None
@@ -92,12 +94,12 @@ def _answer(occasion: "Occasion", payload: "dict[str, object]", write: "Callable
 
 
 def _begin_with(
-    occasion: "Occasion",
+    occasion: Occasion,
     source: str,
-    said: "tuple[str, ...] | None",
-    facts: "Mapping[str, Scalar] | None",
-    used: "Sequence[str]",
-    write: "Callable[[bytes], None]",
+    said: tuple[str, ...] | None,
+    facts: Mapping[str, Scalar] | None,
+    used: Sequence[str],
+    write: Callable[[bytes], None],
 ) -> None:
     """Hand over what the session begins with. said: what a resumed one has heard. Raises StoreError."""
     found = {USED: _live(said, occasion)} if said is not None else _found(occasion, facts, used)
@@ -110,7 +112,7 @@ def _begin_with(
         _note(occasion, lambda: sessions.keep_said(occasion.state, occasion.session, ids))
 
 
-def _reminder(occasion: "Occasion") -> str:
+def _reminder(occasion: Occasion) -> str:
     """Return what the person is told of memories that wait, "" for nothing. Raises StoreError."""
     if not occasion.settings[REMIND]:
         return ""
@@ -132,7 +134,7 @@ def _with_remark(told: bytes, remark: str) -> bytes:
     return wire.dumps(whole).encode() + b"\n"
 
 
-def preview(occasion: "Occasion") -> "Delivery":
+def preview(occasion: Occasion) -> Delivery:
     """Return what a session that begins now would be given, whatever silences it. Raises StoreError."""
     from subcog_hooks.hooks import delivery  # as below
 
@@ -142,10 +144,10 @@ def preview(occasion: "Occasion") -> "Delivery":
 
 
 def _hand_over(
-    occasion: "Occasion",
-    found: "Mapping[str, Sequence[Memory]]",
+    occasion: Occasion,
+    found: Mapping[str, Sequence[Memory]],
     source: str,
-    write: "Callable[[bytes], None]",
+    write: Callable[[bytes], None],
     *,
     is_repeat: bool,
 ) -> tuple[str, ...]:
@@ -160,7 +162,7 @@ def _hand_over(
     return delivery.ids
 
 
-def _offered(occasion: "Occasion", found: "Mapping[str, Sequence[Memory]]", source: str) -> "Verdict":
+def _offered(occasion: Occasion, found: Mapping[str, Sequence[Memory]], source: str) -> Verdict:
     from subcog_hooks.hooks.exact_offer import Terms, offer_exact  # as above
     from subcog_hooks.recall.exact import Exact
 
@@ -173,12 +175,12 @@ def _offered(occasion: "Occasion", found: "Mapping[str, Sequence[Memory]]", sour
     return offer_exact(occasion, Exact(found), terms, source)
 
 
-def _begin(occasion: "Occasion", source: str) -> None:
+def _begin(occasion: Occasion, source: str) -> None:
     sessions.begin(occasion.state, occasion.session, occasion.project, source, occasion.at)
     sought.prune(occasion.state)
 
 
-def why_silent(occasion: "Occasion") -> str:
+def why_silent(occasion: Occasion) -> str:
     """Return the setting or the pause that keeps a session's start silent, "" where none does. Raises StoreError."""
     for name in ("surfacing.enabled", "surfacing.session_start"):
         if not occasion.settings[name]:
@@ -186,7 +188,7 @@ def why_silent(occasion: "Occasion") -> str:
     return "paused; `subcog resume` ends it" if pause.is_on(occasion.state, occasion.at) else ""
 
 
-def _forgotten(occasion: "Occasion") -> list[str]:
+def _forgotten(occasion: Occasion) -> list[str]:
     """Let a session hear all of it again, since the client has forgotten it: the last that it was given. Raises StoreError."""
     if not occasion.session:
         return []
@@ -196,12 +198,12 @@ def _forgotten(occasion: "Occasion") -> list[str]:
     return used
 
 
-def _facts(occasion: "Occasion") -> "Mapping[str, Scalar] | None":
+def _facts(occasion: Occasion) -> Mapping[str, Scalar] | None:
     """Return the facts by which conditions are judged, before the session is noted; None where no memory has any conditions."""
     return occasion.facts() if occasion.store.has_cues()[1] else None
 
 
-def _note(occasion: "Occasion", note: "Callable[[], None]") -> None:
+def _note(occasion: Occasion, note: Callable[[], None]) -> None:
     """Take note of a session, unless another process is writing. Not of a trial. Raises StoreError."""
     if not occasion.session or occasion.is_trial:
         return
@@ -213,7 +215,7 @@ def _note(occasion: "Occasion", note: "Callable[[], None]") -> None:
     occasion.state.commit()
 
 
-def _found(occasion: "Occasion", facts: "Mapping[str, Scalar] | None", used: "Sequence[str]") -> "dict[str, list[Memory]]":
+def _found(occasion: Occasion, facts: Mapping[str, Scalar] | None, used: Sequence[str]) -> dict[str, list[Memory]]:
     """Return the live memories of each channel, in the order in which they are printed. Raises StoreError."""
     store, eligible = occasion.store, occasion.eligible
     found = {PINNED: store.pinned(eligible.audiences, MOST_PINNED, eligible.now_ms)}
@@ -230,7 +232,7 @@ def _found(occasion: "Occasion", facts: "Mapping[str, Scalar] | None", used: "Se
     return found
 
 
-def _worth_knowing(occasion: "Occasion", known: "Sequence[Memory]", room: int) -> "list[Memory]":
+def _worth_knowing(occasion: Occasion, known: Sequence[Memory], room: int) -> list[Memory]:
     """Return what else is worth knowing and fits into a brief of so many characters. Raises StoreError."""
     from subcog_hooks.hooks import brief  # as above
 
@@ -241,7 +243,7 @@ def _worth_knowing(occasion: "Occasion", known: "Sequence[Memory]", room: int) -
     return [memories[outline.id] for outline in chosen if outline.id in memories]
 
 
-def _live(ids: "Sequence[str]", occasion: "Occasion") -> "list[Memory]":
+def _live(ids: Sequence[str], occasion: Occasion) -> list[Memory]:
     """Return the memories of these ids that may be handed over, in their order. Raises StoreError."""
     if not ids:
         return []

@@ -1,5 +1,7 @@
 """From what a prompt's words are about to what may be handed over, or to silence: recall, and the terms of an offer."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.embed import static
@@ -44,7 +46,7 @@ def close_left_open() -> None:
         _left_open.pop().close()
 
 
-def surface(read: "Read") -> Verdict:
+def surface(read: Read) -> Verdict:
     """Decide on a prompt that memories could help with. Raises StoreError.
 
     Recall runs while an LLM is asked, and once more if its topics are others and there is time. What the intent does not speak
@@ -83,7 +85,7 @@ def surface(read: "Read") -> Verdict:
     return _verdict(read, examined, answer, offer, held_back=held_back, remarks=remarks)
 
 
-def surface_exact(read: "Read", why: str = "") -> Verdict:
+def surface_exact(read: Read, why: str = "") -> Verdict:
     """Decide on a prompt to which a trigger or a condition has brought something, without a search. Raises StoreError.
 
     why: nothing was searched, for the log; "" where the prompt asks for nothing.
@@ -103,13 +105,13 @@ def surface_exact(read: "Read", why: str = "") -> Verdict:
 
 
 def _verdict(
-    read: "Read",
-    examined: "Examined",
+    read: Read,
+    examined: Examined,
     answer: Answer,
     offer: Offer | None,
     *,
-    held_back: "Sequence[gate.Judged]" = (),
-    remarks: "Sequence[str]" = (),
+    held_back: Sequence[gate.Judged] = (),
+    remarks: Sequence[str] = (),
 ) -> Verdict:
     settings = read.turn.occasion.settings
     return Verdict(
@@ -128,11 +130,11 @@ def _verdict(
 
 
 def _offer(
-    read: "Read",
-    examined: "Examined",
-    hits: "Sequence[Hit]",
+    read: Read,
+    examined: Examined,
+    hits: Sequence[Hit],
     numbers: tuning.Tuning,
-    others: "Sequence[gate.Judged]" = (),
+    others: Sequence[gate.Judged] = (),
     *,
     index: LexicalIndex | None = None,
 ) -> Offer:
@@ -163,13 +165,13 @@ def _offer(
     )
 
 
-def _line_bar(examined: "Examined", settings: "Settings") -> float:
+def _line_bar(examined: Examined, settings: Settings) -> float:
     """Return the relevance that a line needs which points at a memory; 0.0 where a prompt gets none."""
     is_about_something = bool(examined.intent.topics) and not examined.is_vetoed
     return float(settings["surfacing.maybe_relevance"]) if is_about_something else 0.0
 
 
-def _is_small(index: LexicalIndex, hits: "Sequence[Hit]", occasion: "Occasion", small: int) -> bool:
+def _is_small(index: LexicalIndex, hits: Sequence[Hit], occasion: Occasion, small: int) -> bool:
     """Return whether fewer memories than `small` are in scope, where a memory's relevance makes that matter."""
     bar = float(occasion.settings["surfacing.min_relevance"])
     if not any(hit.relevance >= bar for hit in hits):
@@ -177,7 +179,7 @@ def _is_small(index: LexicalIndex, hits: "Sequence[Hit]", occasion: "Occasion", 
     return lexical.count(index, Filter(audiences=occasion.eligible.audiences)) < small
 
 
-def discount_absent(hits: "Sequence[Hit]", occasion: "Occasion") -> None:
+def discount_absent(hits: Sequence[Hit], occasion: Occasion) -> None:
     """Discount the hits whose files are gone, and mark those that the client itself has put before the model."""
     if any(hit.memory.paths for hit in hits):
         from subcog_hooks.hooks import gone_files  # .2 ms, and few memories have paths
@@ -189,7 +191,7 @@ def discount_absent(hits: "Sequence[Hit]", occasion: "Occasion") -> None:
         in_context.note_loaded(hits, occasion)
 
 
-def _recall(read: "Read", sources: Sources, new: "Sequence[str]" = ()) -> Answer:
+def _recall(read: Read, sources: Sources, new: Sequence[str] = ()) -> Answer:
     """Return what the prompt brings, with the borrowed topics and new ones, if there are any. Raises StoreError."""
     occasion = read.turn.occasion
     asked = read.asked()
@@ -202,13 +204,13 @@ def _recall(read: "Read", sources: Sources, new: "Sequence[str]" = ()) -> Answer
     return answer
 
 
-def _new_topics(words: tuple[str, ...], examined: "Examined") -> list[str]:
+def _new_topics(words: tuple[str, ...], examined: Examined) -> list[str]:
     """Return the topics of an LLM that the words did not have."""
     known = {word.casefold() for word in words}
     return [topic for topic in examined.intent.topics if topic.casefold() not in known]
 
 
-def _recall_again(read: "Read", sources: Sources, new: "Sequence[str]", first: Answer, remarks: list[str]) -> Answer:
+def _recall_again(read: Read, sources: Sources, new: Sequence[str], first: Answer, remarks: list[str]) -> Answer:
     """Return what the prompt brings with new topics, or the first answer where time is short or that is better."""
     occasion = read.turn.occasion
     if occasion.deadline.left_ms() < AGAIN_MS:
@@ -224,13 +226,13 @@ def _recall_again(read: "Read", sources: Sources, new: "Sequence[str]", first: A
     return answer
 
 
-def _rarity(sources: Sources) -> "Callable[[str], float | None]":
+def _rarity(sources: Sources) -> Callable[[str], float | None]:
     from subcog_hooks.recall import rarity  # only for an LLM, whose topics are joined with ours
 
     return rarity.in_index(sources.index)
 
 
-def _open_sources(occasion: "Occasion") -> Sources:
+def _open_sources(occasion: Occasion) -> Sources:
     """Return what recall reads; without vectors words alone will do, and `doctor` says what is the matter."""
     numbers = tuning.from_settings(occasion.settings)
     index = LexicalIndex.open(occasion.home)

@@ -1,5 +1,7 @@
 """The memories about what a tool is about to do: by globs, triggers, conditions and exact names, and rules about the action."""
 
+from __future__ import annotations
+
 from subcog_hooks.cues import globs
 from subcog_hooks.recall.hits import ACTION, MENTION, PATH, PATTERN, STATE
 
@@ -28,7 +30,7 @@ class Search:
 
     __slots__ = ("_eligible", "_occasion", "_touched", "given", "note")
 
-    def __init__(self, touched: "Touched", occasion: "Occasion") -> None:
+    def __init__(self, touched: Touched, occasion: Occasion) -> None:
         self._touched = touched
         self._occasion = occasion
         # a file outside of any project may be meant by the project at hand, as /etc/hosts is
@@ -36,7 +38,7 @@ class Search:
         self.given = self._eligible.given
         self.note = ""
 
-    def run(self) -> "dict[str, list[Memory]]":
+    def run(self) -> dict[str, list[Memory]]:
         """Ask each channel that can have something. Raises StoreError."""
         touched, occasion = self._touched, self._occasion
         store = occasion.store
@@ -62,7 +64,7 @@ class Search:
             channels[ACTION] = self._match_actions()
         return channels
 
-    def _match_globs(self) -> "list[Memory]":
+    def _match_globs(self) -> list[Memory]:
         """Return those one of whose globs matches the file, the closest glob first: the fewer of the path it leaves open."""
         touched = self._touched
         keys = [*globs.keys_of(touched.file), *globs.keys_of(touched.absolute)]
@@ -78,7 +80,7 @@ class Search:
         closest = sorted(closeness, key=lambda seq: (-closeness[seq], -seq))[:MAX_MATCHES]
         return self._meant(closest, surely)
 
-    def _match_mentions(self) -> "list[Memory]":
+    def _match_mentions(self) -> list[Memory]:
         """Return those that name what is touched, if few do: first by the longest of its names, then the newest."""
         touched = self._touched
         naming = self._occasion.store.mentioning(touched.names, self._eligible.audiences, SPECIFIC + 1, self._eligible.now_ms)
@@ -86,7 +88,7 @@ class Search:
         found = list(dict.fromkeys([seq for seqs in few.values() for seq in seqs]))
         return self._meant(found, found if touched.owner or not touched.file else few.get(touched.names[0], ()))
 
-    def _match_written(self) -> "list[Memory]":
+    def _match_written(self) -> list[Memory]:
         """Return the one that names most of what is new in the text, if few do: a rule by one name, others by two."""
         written = self._touched.written
         if not written:
@@ -104,7 +106,7 @@ class Search:
 
         return [one for one in found if names_of[one.seq] > 1 or is_standing(one.standing, one.content)][:1]
 
-    def _match_actions(self) -> "list[Memory]":
+    def _match_actions(self) -> list[Memory]:
         """Return the rule about what is about to be done that has most words of it, of those that the session does not know.
 
         Where it has been given enough of them, its brief included, only one that has more words of the call than the action.
@@ -125,7 +127,7 @@ class Search:
         fitting.sort(key=lambda pair: -pair[0])  # stable: of several as close the newest
         return [memory for _, memory in fitting[:1]]
 
-    def _meant(self, seqs: "Sequence[int]", surely: "Collection[int]") -> "list[Memory]":
+    def _meant(self, seqs: Sequence[int], surely: Collection[int]) -> list[Memory]:
         """Return those of these row numbers that may be handed over, in this order.
 
         surely: those that mean this very file. What else a project says of its files is not about one outside of any project.

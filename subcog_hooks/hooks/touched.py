@@ -1,5 +1,7 @@
 """The thing that a tool is about to touch: its file and that file's project, the names it is looked up by, the new text."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.cues import globs
@@ -33,13 +35,13 @@ class Touched:
 
     def __init__(
         self,
-        owner: "Project | None",
+        owner: Project | None,
         absolute: str,
         file: str,
-        names: "Sequence[str]",
+        names: Sequence[str],
         text: str,
-        written: "Sequence[str]" = (),
-        actions: "Sequence[str]" = (),
+        written: Sequence[str] = (),
+        actions: Sequence[str] = (),
     ) -> None:
         self.owner = owner
         self.absolute = absolute
@@ -50,7 +52,7 @@ class Touched:
         self.actions = tuple(actions)
 
 
-def read_touched(tool: str, given: "Mapping[str, object]", occasion: "Occasion") -> Touched:
+def read_touched(tool: str, given: Mapping[str, object], occasion: Occasion) -> Touched:
     """Return what a tool's input is about. given: the input."""
     path = _named_file(tool, given)
     owner, absolute, file = _placed(path, occasion) if path else (occasion.here, "", "")
@@ -79,7 +81,7 @@ def read_touched(tool: str, given: "Mapping[str, object]", occasion: "Occasion")
     return Touched(owner, absolute, file, names, text, written, done)
 
 
-def _named_file(tool: str, given: "Mapping[str, object]") -> str:
+def _named_file(tool: str, given: Mapping[str, object]) -> str:
     """Return the path in a tool's input, "" for none. A pattern of `Glob` is one where it has no wildcards."""
     if tool == "Glob":
         pattern = text_of(given, "pattern", globs.MAX_PATH)
@@ -88,7 +90,7 @@ def _named_file(tool: str, given: "Mapping[str, object]") -> str:
     return next((text for field in fields if (text := text_of(given, field, globs.MAX_PATH + 1))), "")
 
 
-def _new_text(given: "Mapping[str, object]") -> str:
+def _new_text(given: Mapping[str, object]) -> str:
     """Return the command, or the beginning of what is to be written."""
     text = next((text for field in _TEXT_FIELDS if (text := text_of(given, field, NEW_TEXT))), "")
     edits = given.get("edits")
@@ -103,14 +105,14 @@ def _new_text(given: "Mapping[str, object]") -> str:
     return "\n".join(parts)[:NEW_TEXT]
 
 
-def _old_text(given: "Mapping[str, object]") -> str:
+def _old_text(given: Mapping[str, object]) -> str:
     """Return what stands where something is about to be written, as far as the tool's input says so."""
     edits = given.get("edits")
     parts = [given, *filter(lambda edit: isinstance(edit, dict), edits if isinstance(edits, list) else ())]
     return "\n".join([text_of(part, "old_string", NEW_TEXT) for part in parts])[:NEW_TEXT]
 
 
-def _placed(path: str, occasion: "Occasion") -> "tuple[Project | None, str, str]":
+def _placed(path: str, occasion: Occasion) -> tuple[Project | None, str, str]:
     """Return the project that a file lies in, the file's whole path, and that from the project's root.
 
     Outside of any project it is told from the folder at hand if it lies below, else as a whole. A path from nowhere, or longer

@@ -1,6 +1,7 @@
 """A prompt that is to be answered: what it says, and what its words are about before anything is searched."""
 
-from subcog_hooks.hooks.occasion import Occasion
+from __future__ import annotations
+
 from subcog_hooks.hooks.payload import text_of
 from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.topics import topics
@@ -12,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from subcog_hooks.hooks.occasion import Occasion
     from subcog_hooks.intent.detection import Detection
     from subcog_hooks.recall.exact import Exact
     from subcog_hooks.state.sessions import Earlier
@@ -33,7 +35,7 @@ class Turn:
         self,
         occasion: Occasion,
         prompt: str | None = None,
-        earlier: "Earlier | None" = None,
+        earlier: Earlier | None = None,
         place: int | None = None,
         *,
         is_alone: bool = False,
@@ -60,7 +62,7 @@ class Turn:
             self._place = known.prompts + 1 if known else 1
         return self._place
 
-    def earlier(self) -> "Earlier | None":
+    def earlier(self) -> Earlier | None:
         """Return what the session's prompt before was about, None where that is not known. Raises StoreError."""
         if self._earlier is not None or self._is_alone or not self.occasion.session or not self.keeps_texts:
             return self._earlier
@@ -76,7 +78,7 @@ class Read:
 
     __slots__ = ("_own", "borrowed", "detected", "exact", "turn")
 
-    def __init__(self, turn: Turn, detected: "Detection") -> None:
+    def __init__(self, turn: Turn, detected: Detection) -> None:
         self.turn = turn
         self.detected = detected
         self.borrowed: tuple[str, ...] = ()
@@ -98,7 +100,7 @@ class Read:
 
         return needs_of(prepared)
 
-    def topics(self, rarity: "Callable[[str], float | None] | None" = None) -> tuple[str, ...]:
+    def topics(self, rarity: Callable[[str], float | None] | None = None) -> tuple[str, ...]:
         """Return what the prompt asks about: its words' topics and the borrowed ones. rarity: as for intent.topics."""
         own = topics(self.detected.reading.words(), rarity) if rarity else self.own_topics()
         if not self.borrowed:
@@ -114,7 +116,7 @@ class Read:
         return self._own
 
 
-def read(turn: Turn, detected: "Detection") -> Read:
+def read(turn: Turn, detected: Detection) -> Read:
     """Return what the prompt's words are about, with what it borrows from the one before. Raises StoreError."""
     found = Read(turn, detected)
     reading = detected.reading
@@ -133,7 +135,7 @@ def read(turn: Turn, detected: "Detection") -> Read:
     return found
 
 
-def match_cues(turn: Turn) -> "Exact | None":
+def match_cues(turn: Turn) -> Exact | None:
     """Return what triggers and conditions bring, None where the store has neither. Raises StoreError."""
     occasion = turn.occasion
     has_triggers, has_conditions = occasion.store.has_cues()

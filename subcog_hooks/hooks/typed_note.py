@@ -3,6 +3,8 @@
 Whatever is not certainly one goes on as a prompt. One that can not be stored is stopped as well, and the person is told why.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks import wire
@@ -54,10 +56,10 @@ def note_of(prompt: str, setting: str) -> str:
 
 def respond(
     payload: dict[str, object],
-    home: "Home",
-    write: "Callable[[bytes], None]",
-    prepare: "Callable[[bytes], None]",
-    log: "Callable[[str], None]",
+    home: Home,
+    write: Callable[[bytes], None],
+    prepare: Callable[[bytes], None],
+    log: Callable[[str], None],
 ) -> bool:
     """Store the note that a prompt is, and stop the prompt. Return whether it is one; else it goes on.
 
@@ -109,7 +111,7 @@ def _is_attended() -> bool:
     return said == "1" if said is not None else os.environ.get(STARTED_AS) == ON_TERMINAL
 
 
-def _is_paused(home: "Home") -> bool:
+def _is_paused(home: Home) -> bool:
     if not os.path.exists(home.state_db):
         return False
     try:

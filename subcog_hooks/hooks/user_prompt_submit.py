@@ -1,5 +1,7 @@
 """UserPromptSubmit: a prompt is read, decided on, answered or not, and recorded. What is worth a search goes to `surfacing`."""
 
+from __future__ import annotations
+
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks import turn as turns
@@ -37,12 +39,12 @@ MIN_ORDER_TOPICS = 3  # an order that names its object is looked up, also where 
 MAX_REASON = 200  # characters of an error that are kept
 
 
-def respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     """Answer one prompt: `write` is called once with the output, or not at all. Raises StoreError."""
     occasions.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
 
 
-def _respond(payload: dict[str, object], home: "Home", write: "Callable[[bytes], None]", deadline: "Deadline") -> None:
+def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
     occasion = occasions.open_occasion(payload, home, deadline)
     if occasion is None:
         return
@@ -109,7 +111,7 @@ def _silence(turn: Turn) -> str:
     return "" if typed.is_typed(turn.prompt) else NOT_TYPED  # last: of what is only silenced no text is kept
 
 
-def _decide(turn: Turn, detected: "detection.Detection") -> Verdict:
+def _decide(turn: Turn, detected: detection.Detection) -> Verdict:
     occasion, settings = turn.occasion, turn.occasion.settings
     read = turns.read(turn, detected)
     words = read.topics()
@@ -128,7 +130,7 @@ def _decide(turn: Turn, detected: "detection.Detection") -> Verdict:
     return surfacing.surface(read) if is_asked else surfacing.surface_exact(read)
 
 
-def _is_worth_a_look(detected: "detection.Detection", settings: "Settings", topics: int) -> bool:
+def _is_worth_a_look(detected: detection.Detection, settings: Settings, topics: int) -> bool:
     reading = detected.reading
     if detection.is_enough(reading.intent, settings) or detection.is_unclear(reading):
         return True

@@ -1,5 +1,7 @@
 """The verdict of a hook, before anything is handed over: an offer of memories, or silence with its reason. No writing here."""
 
+from __future__ import annotations
+
 from subcog_hooks.state.decision import INJECTED, POINTED, Bars
 
 TYPE_CHECKING = False
@@ -45,17 +47,17 @@ class Offer:
 
     def __init__(
         self,
-        hits: "Sequence[Hit]",
-        least: "Threshold",
+        hits: Sequence[Hit],
+        least: Threshold,
         most: int,
         units: int,
-        distinct: "Callable[[Sequence[Hit]], Sequence[Hit]]",
+        distinct: Callable[[Sequence[Hit]], Sequence[Hit]],
         *,
-        about: "Mapping[str, str] | None" = None,
+        about: Mapping[str, str] | None = None,
         again: bool = False,
         tells_relevance: bool = False,
         is_enough: bool = True,
-        others: "Sequence[Judged]" = (),
+        others: Sequence[Judged] = (),
         is_brief: bool = False,
         line_bar: float = 0.0,
         max_lines: int = 0,
@@ -77,7 +79,7 @@ class Offer:
         self.is_brief = is_brief
         self.when_given: Callable[[Sequence[str]], None] | None = None
 
-    def judge(self, given: "AbstractSet[str]", pointed: "AbstractSet[str]" = frozenset()) -> "list[Judged]":
+    def judge(self, given: AbstractSet[str], pointed: AbstractSet[str] = frozenset()) -> list[Judged]:
         """Return what becomes of each hit. given, pointed: ids that the session has been given, and pointed at."""
         from subcog_hooks.hooks import gate  # loaded by whoever makes an offer, as below
 
@@ -87,14 +89,14 @@ class Offer:
             gate.point(judged, pointed, self.line_bar, self.max_lines, self.distinct)
         return judged
 
-    def silence(self, judged: "Sequence[Judged]") -> str:
+    def silence(self, judged: Sequence[Judged]) -> str:
         """Return why nothing is handed over, where the hits are the reason."""
         from subcog_hooks.hooks import gate
 
         return gate.silence(judged, is_enough=self.is_enough)
 
 
-def chosen(judged: "Sequence[Judged]") -> "list[Judged]":
+def chosen(judged: Sequence[Judged]) -> list[Judged]:
     """Return those that are to be handed over."""
     return [one for one in judged if one.outcome == INJECTED]
 
@@ -131,14 +133,14 @@ class Verdict:
         reason: str = "",
         *,
         offer: Offer | None = None,
-        judged: "Sequence[Judged]" = (),
-        bars: "Bars | None" = None,
-        strategies: "Sequence[str]" = (),
+        judged: Sequence[Judged] = (),
+        bars: Bars | None = None,
+        strategies: Sequence[str] = (),
         note: str | None = None,
-        remarks: "Sequence[str]" = (),
-        detected: "Detection | None" = None,
-        examined: "Examined | None" = None,
-        borrowed: "Sequence[str]" = (),
+        remarks: Sequence[str] = (),
+        detected: Detection | None = None,
+        examined: Examined | None = None,
+        borrowed: Sequence[str] = (),
         error: Exception | None = None,
     ) -> None:
         self.outcome = outcome
@@ -154,19 +156,19 @@ class Verdict:
         self.borrowed = tuple(borrowed)
         self.error = error
 
-    def fail(self, outcome: str, reason: str, error: Exception, given: "AbstractSet[str]") -> None:
+    def fail(self, outcome: str, reason: str, error: Exception, given: AbstractSet[str]) -> None:
         """Turn an offer that could not be delivered into a failure. given: ids that the session has been given."""
         self.outcome, self.reason, self.error = outcome, reason, error
         if self.offer is not None:
             self.judged = self.offer.judge(given)
 
 
-def pointed_at(judged: "Sequence[Judged]") -> "list[Judged]":
+def pointed_at(judged: Sequence[Judged]) -> list[Judged]:
     """Return the judgements that lines point at memories, in their order."""
     return [judgement for judgement in judged if judgement.outcome == POINTED]
 
 
-def bars_of(settings: "Settings", needed: float | None = None) -> Bars:
+def bars_of(settings: Settings, needed: float | None = None) -> Bars:
     """Return what a prompt's memories are measured against. needed: the relevance with this prompt, None for the setting."""
     return Bars(
         float(settings["surfacing.min_relevance"]),

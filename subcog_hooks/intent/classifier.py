@@ -1,5 +1,7 @@
 """The question put to an LLM, and the tolerant reading of what it answers. No network here, and nothing is raised."""
 
+from __future__ import annotations
+
 from subcog_hooks import wire
 from subcog_hooks.intent.kinds import (
     COMPARISON,
@@ -28,7 +30,7 @@ _LEAST_PERCENT, _MAX_PERCENT = 10.0, 100.0  # of a number without the sign
 _DIGITS = 4  # behind the point of a confidence
 
 # Flat and without ranges: the part of JSON Schema that OpenAI's strict mode and the local servers' grammars have in common.
-ANSWER_SCHEMA: "dict[str, object]" = {
+ANSWER_SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
         "intent_type": {"type": "string", "enum": list(TYPES)},
@@ -140,7 +142,7 @@ def parse(text: str) -> Classification | None:
     return None
 
 
-def _values(text: str) -> "Iterator[object]":
+def _values(text: str) -> Iterator[object]:
     """Yield the JSON values in a text: the whole of it, or whatever parses from an opening brace on."""
     try:
         value = wire.loads(text)
@@ -165,7 +167,7 @@ def _values(text: str) -> "Iterator[object]":
         at = text.find("{", end)
 
 
-def _objects(value: object, depth: int) -> "Iterator[dict[str, object]]":
+def _objects(value: object, depth: int) -> Iterator[dict[str, object]]:
     """Yield the objects in a JSON value, outer ones first."""
     if depth and isinstance(value, dict):
         yield value
@@ -174,7 +176,7 @@ def _objects(value: object, depth: int) -> "Iterator[dict[str, object]]":
             yield from _objects(inner, depth - 1)
 
 
-def _answer(found: "dict[str, object]") -> Classification | None:
+def _answer(found: dict[str, object]) -> Classification | None:
     fields = {key.strip().lower().replace("-", "_").replace(" ", "_"): value for key, value in found.items()}
     label = next((label for label in (_label(fields.get(key)) for key in _LABEL_KEYS) if label), None)
     confidence = _confidence(fields.get("confidence"))
@@ -219,7 +221,7 @@ def _topics(value: object) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _texts(value: object, depth: int) -> "Iterator[str]":
+def _texts(value: object, depth: int) -> Iterator[str]:
     """Yield the topics in whatever stands in their place."""
     if isinstance(value, str):
         yield from value.replace(";", ",").replace("\n", ",").split(",")

@@ -4,6 +4,8 @@
 as long as it may and merges. Everything that an LLM needs is imported only when one will be asked.
 """
 
+from __future__ import annotations
+
 import time
 
 from subcog_hooks.errors import ConfigError, StoreBusy
@@ -73,7 +75,7 @@ class Examined:
         self.llm_reason = ""
         self.timed_out_by = ""
 
-    def is_enough(self, settings: "Settings") -> bool:
+    def is_enough(self, settings: Settings) -> bool:
         """Return whether memories could help, as far as the confidence tells.
 
         An LLM's answer that lowers the confidence below the threshold says no, but not one which is less sure than that itself.
@@ -81,7 +83,7 @@ class Examined:
         is_guess = self.answer is not None and self.answer.confidence < float(settings["search_intent.min_confidence"])
         return is_enough(self.intent, settings) or (is_guess and is_enough(self.reading.intent, settings))
 
-    def may_speak(self, settings: "Settings") -> bool:
+    def may_speak(self, settings: Settings) -> bool:
         """Return whether the hook looks for memories at all. Less than enough needs stronger evidence; a veto silences it."""
         if self.is_vetoed or not self.intent.topics:
             return False
@@ -98,7 +100,7 @@ class Examined:
         return any(signal.family == SEEKING for signal in self.reading.fired)
 
 
-def is_enough(intent: Intent, settings: "Settings") -> bool:
+def is_enough(intent: Intent, settings: Settings) -> bool:
     """Return whether memories could help, as far as the confidence tells: also where it is too low to name a type.
 
     The type is no bar: relevance decides anyway.
@@ -154,7 +156,7 @@ class Detection:
         """True while an LLM may still change the intent."""
         return self._race is not None or self.answer is not None
 
-    def ask(self, provider: "Provider", prompt: str, state: "State | None", settings: "Settings", seconds: float) -> None:
+    def ask(self, provider: Provider, prompt: str, state: State | None, settings: Settings, seconds: float) -> None:
         """Start the call, unless the answer is known or the provider rests. Raises StoreError."""
         from subcog_hooks.intent import classifier
         from subcog_hooks.llm import answer_cache, breaker, call
@@ -182,7 +184,7 @@ class Detection:
             self.status = RESTING
             self.reason = "it failed too often lately"
 
-    def settle(self, words: tuple[str, ...], settings: "Settings", left_ms: float) -> Examined:
+    def settle(self, words: tuple[str, ...], settings: Settings, left_ms: float) -> Examined:
         """Return the intent, after at most `left_ms` of waiting. words: the topics that the prompt's words are."""
         plain = self.reading.intent
         plain.topics = words
@@ -221,7 +223,7 @@ class Detection:
         examined.llm_seconds = self._outcome.seconds if self._outcome else None
         return examined
 
-    def abandon(self, words: tuple[str, ...], settings: "Settings") -> Examined:
+    def abandon(self, words: tuple[str, ...], settings: Settings) -> Examined:
         """Return the intent as far as it is known now. An LLM that was not waited for has not failed."""
         self._is_abandoned = True
         return self.settle(words, settings, 0.0)
@@ -233,7 +235,7 @@ class Detection:
         """
         return any(signal.family != NONE for signal in self.reading.fired)
 
-    def count(self, examined: Examined, state: "State") -> None:
+    def count(self, examined: Examined, state: State) -> None:
         """Add what became of the prompt to the metrics. Raises StoreError."""
         metrics.observe(state, DURATION, f'source="{examined.intent.source}"', examined.seconds)
         if self._outcome is None:
@@ -243,7 +245,7 @@ class Detection:
         if examined.timed_out_by:
             metrics.count(state, TIMEOUTS, f'reason="{examined.timed_out_by}"')
 
-    def learn(self, state: "State", settings: "Settings", *, keeps_answers: bool = True) -> None:
+    def learn(self, state: State, settings: Settings, *, keeps_answers: bool = True) -> None:
         """Keep the answer of a call, or note its failure: the next prompt is asked about accordingly. Raises StoreError.
 
         keeps_answers: whether what is said of a prompt may be kept; an answer has its topics.
@@ -269,7 +271,7 @@ class Detection:
 
 
 def begin(
-    prompt: str, settings: "Settings", home: "Home", state: "State | None", shown: "Callable[[str], str | None]", seconds: float
+    prompt: str, settings: Settings, home: Home, state: State | None, shown: Callable[[str], str | None], seconds: float
 ) -> Detection:
     """Read a prompt's words, and start to ask an LLM where one is configured and the words are not sure.
 
@@ -312,11 +314,11 @@ def why_needless(reading: keywords.Reading, prompt: str, skip_confidence: float)
 
 def examine(
     prompt: str,
-    settings: "Settings",
-    home: "Home",
-    state: "State | None",
-    shown: "Callable[[str], str | None]",
-    rarity: "Callable[[str], float | None] | None" = None,
+    settings: Settings,
+    home: Home,
+    state: State | None,
+    shown: Callable[[str], str | None],
+    rarity: Callable[[str], float | None] | None = None,
 ) -> Examined:
     """Return the intent of a prompt for the terminal: llm_timeout_ms alone bounds the wait, and nothing is counted.
 

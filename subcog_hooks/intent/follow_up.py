@@ -1,5 +1,7 @@
 """Prompts that go on from the one before: "and the other one?" names nothing itself, and borrows its topics. Pure."""
 
+from __future__ import annotations
+
 from subcog_hooks.intent.detection import NOTHING_SURELY
 from subcog_hooks.intent.matcher import END, QUESTION
 
@@ -28,7 +30,7 @@ _POINTING = frozenset("other others another second third fourth fifth last forme
 _HOLLOW = _POINTING | {"question", "ditto", "same"}  # no topics
 
 
-def own_topics(topics: "Sequence[str]") -> tuple[str, ...]:
+def own_topics(topics: Sequence[str]) -> tuple[str, ...]:
     """Return the topics of a prompt that are its own, and do not only point at something.
 
     >>> own_topics(("second", "redis"))
@@ -37,7 +39,7 @@ def own_topics(topics: "Sequence[str]") -> tuple[str, ...]:
     return tuple(topic for topic in topics if topic not in _HOLLOW)
 
 
-def is_follow_up(words: "Sequence[str]", topics: "Sequence[str]", confidence: float) -> bool:
+def is_follow_up(words: Sequence[str], topics: Sequence[str], confidence: float) -> bool:
     """Return whether a prompt asks the question before it again, of something else.
 
     words: as they were typed (Reading.words); topics: of them; confidence: of the intent. An order or an acknowledgement is
@@ -62,23 +64,23 @@ def is_follow_up(words: "Sequence[str]", topics: "Sequence[str]", confidence: fl
     return is_question and _points(lowered)
 
 
-def _points(words: "Sequence[str]") -> bool:
+def _points(words: Sequence[str]) -> bool:
     """Return whether the first question ends in what only points at something: "… the second?", "… any others?"."""
     before = words[: words.index(QUESTION)]
     return before[-1:] != [] and before[-1] in _POINTING and (before[-1] not in ("one", "ones") or _is_pointed(before[:-1]))
 
 
-def _is_pointed(words: "Sequence[str]") -> bool:
+def _is_pointed(words: Sequence[str]) -> bool:
     return words[-1:] != [] and (words[-1] in _POINTING or words[-1] in ("that", "this", "next", "first"))
 
 
-def borrowed(topics: "Sequence[str]", earlier: "Earlier") -> tuple[str, ...]:
+def borrowed(topics: Sequence[str], earlier: Earlier) -> tuple[str, ...]:
     """Return the topics that a follow-up takes over from the prompt before: those that it does not have itself."""
     known = {topic.casefold() for topic in topics}
     return tuple(topic for topic in earlier.topics if topic.casefold() not in known)
 
 
-def confidence_of(own: float, earlier: "Earlier", least: float) -> float:
+def confidence_of(own: float, earlier: Earlier, least: float) -> float:
     """Return how probable it is that memories help with a follow-up.
 
     It is as it was with the prompt before, if that was enough.

@@ -12,6 +12,8 @@ and an re2.Set of the table would have to be compiled anew by each process. Time
 tried only where its first word stands, and looks at most MAX_GAP words ahead for each gap.
 """
 
+from __future__ import annotations
+
 MAX_GAP = 4  # words
 END, QUESTION = ".", "?"
 GAP = ".."
@@ -38,7 +40,7 @@ class Pattern:
 
     __slots__ = ("below", "is_head", "rest")
 
-    def __init__(self, written: str, classes: "dict[str, frozenset[str]]") -> None:
+    def __init__(self, written: str, classes: dict[str, frozenset[str]]) -> None:
         """Read a pattern. written: as in the table; classes: words by the class's name."""
         first, *rest = written.split(" ")
         self.below = 0
@@ -57,7 +59,7 @@ class Matcher:
 
     __slots__ = ("_by_class", "_by_word", "_classes", "_openers", "_read", "_table")
 
-    def __init__(self, patterns: "list[str]", classes: "dict[str, frozenset[str]]", openers: frozenset[str]) -> None:
+    def __init__(self, patterns: list[str], classes: dict[str, frozenset[str]], openers: frozenset[str]) -> None:
         """Prepare patterns for matching.
 
         patterns: as in the table; a fit is told by its place there. classes: words by the class's name.
@@ -80,7 +82,7 @@ class Matcher:
         self._by_word = by_word
         self._by_class = [(classes[name], begun) for name, begun in by_class.items()]
 
-    def find(self, words: "list[str]") -> "dict[int, str]":
+    def find(self, words: list[str]) -> dict[int, str]:
         """Return the places of the patterns that fit somewhere in `words`, each with the words of its first fit."""
         found: dict[int, str] = {}
         count = count_words(words)
@@ -176,7 +178,7 @@ def count_words(words: list[str]) -> int:
     return len({*words} - {END, QUESTION})
 
 
-def _element(part: str, classes: "dict[str, frozenset[str]]") -> Element:
+def _element(part: str, classes: dict[str, frozenset[str]]) -> Element:
     if part == GAP:
         return None
     words: set[str] = set()
@@ -188,7 +190,7 @@ def _element(part: str, classes: "dict[str, frozenset[str]]") -> Element:
     return frozenset(words)
 
 
-def _fits(rest: "tuple[Element, ...]", words: "list[str]", start: int) -> int:
+def _fits(rest: tuple[Element, ...], words: list[str], start: int) -> int:
     """Return where a fit that begins at `start` ends, 0 when there is none. Behind a gap the first word that fits is taken."""
     place = start + 1
     is_gap = False

@@ -1,5 +1,7 @@
 """The merge: what the keywords found and what an LLM answered become one intent (S0, DESIGN section 6). Pure."""
 
+from __future__ import annotations
+
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM, MAX_CONFIDENCE, MAX_TOPICS, NONE, OFF, Intent
 
 TYPE_CHECKING = False
@@ -46,7 +48,7 @@ class Merged:
 
 def merged(
     keyword: Intent | None,
-    answer: "Classification | None",
+    answer: Classification | None,
     *,
     attempted: bool,
     min_confidence: float,
@@ -83,7 +85,7 @@ def merged(
     return Merged(intent, row, certainty, is_vetoed=is_vetoed)
 
 
-def _weighed(keyword: Intent, answer: "Classification") -> tuple[float, str]:
+def _weighed(keyword: Intent, answer: Classification) -> tuple[float, str]:
     confidence = LLM_SHARE * _helpful(answer) + KEYWORD_SHARE * keyword.confidence
     theirs = {topic.casefold() for topic in answer.topics}
     ours = {topic.casefold() for topic in keyword.topics}
@@ -107,7 +109,7 @@ def _unanswered(confidence: float, min_confidence: float) -> tuple[float, str]:
     return lower, FAILED
 
 
-def _helpful(answer: "Classification") -> float:
+def _helpful(answer: Classification) -> float:
     """Return how probable an answer makes it that memories could help."""
     return round(1.0 - answer.confidence, _DIGITS) if answer.type == NONE else answer.confidence
 
@@ -116,13 +118,13 @@ def _capped(confidence: float) -> float:
     return min(MAX_CONFIDENCE, max(0.0, confidence))
 
 
-def _source(keyword: Intent | None, answer: "Classification | None") -> str:
+def _source(keyword: Intent | None, answer: Classification | None) -> str:
     if answer is None:
         return KEYWORD
     return HYBRID if keyword else LLM
 
 
-def _topics(theirs: "Iterable[str]", ours: "Iterable[str]") -> tuple[str, ...]:
+def _topics(theirs: Iterable[str], ours: Iterable[str]) -> tuple[str, ...]:
     """Return at most five topics, the LLM's first, each once."""
     found: dict[str, str] = {}
     for topic in (*theirs, *ours):

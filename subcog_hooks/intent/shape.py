@@ -1,5 +1,7 @@
 """The shape of a prompt: cues that are no words, such as its length, a question mark, a file that it names."""
 
+from __future__ import annotations
+
 from subcog_hooks.intent.matcher import END, QUESTION, count_words
 from subcog_hooks.text.vocabulary import FILLERS
 
@@ -29,7 +31,7 @@ PLATFORM = ".net"
 LONGEST_ENDING = 5  # letters behind the dot of a file's name
 
 
-def cues(prompt: "Prompt", words: list[str]) -> list[str]:
+def cues(prompt: Prompt, words: list[str]) -> list[str]:
     """Return the names of the cues that a prepared prompt shows, of NAMES; `words` are matcher.words_of(prompt.text)."""
     text = prompt.text
     lines = text.split("\n")

@@ -6,6 +6,8 @@ the project's own prompts (tests/data/intent) and to real ones. A weight is neve
 not at all. What speaks for `none` speaks against the rest; what is of the family `seeking` speaks against `none`.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.intent.kinds import COMPARISON, EXPLANATION, GENERAL, HOWTO, LOCATION, NONE, SEEKING, TROUBLESHOOT
 
 # what one signal is expected to add to its family's logit; families of weighted signals: S0
@@ -720,7 +722,7 @@ SIGNALS: tuple[tuple[str, str, float, float, str, str], ...] = (
 
 BIAS = (-1.18, 0.82, -0.95, -0.72, -0.29, 1.03, 1.29)  # one for each of kinds.TYPES
 
-CUES: "dict[str, tuple[float, ...]]" = {
+CUES: dict[str, tuple[float, ...]] = {
     "1 or 2 words": (-0.09, 0.01, -0.06, -0.14, -0.13, -0.02, 0.43),
     "3 or 4 words": (0.15, 0.07, -0.12, -0.20, -0.23, 0.01, 0.33),
     "5 to 7 words": (-0.04, 0.02, 0.08, -0.25, 0.07, 0.00, 0.12),

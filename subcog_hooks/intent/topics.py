@@ -1,5 +1,7 @@
 """The topics of a prompt: the few words that a search should use, the most telling first. Pure."""
 
+from __future__ import annotations
+
 from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.matcher import END, QUESTION
 from subcog_hooks.intent.shape import is_file
@@ -41,7 +43,7 @@ _NO_TOPICS = FILLERS.union(
 ).difference(_POOR)
 
 
-def topics(words: "Sequence[str]", rarity: "Callable[[str], float | None] | None" = None) -> tuple[str, ...]:
+def topics(words: Sequence[str], rarity: Callable[[str], float | None] | None = None) -> tuple[str, ...]:
     """Return at most MAX_TOPICS of the words of a prompt as they were typed, the most telling first.
 
     words: those of `matcher.words_of`.

@@ -3,6 +3,8 @@
 Every function that takes a state raises StoreError.
 """
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.llm.providers import Provider
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 MAX_ANSWERS = 1_000  # a busy day asks for some hundred
 
 
-def key_of(provider: "Provider", question: "Question") -> str:
+def key_of(provider: Provider, question: Question) -> str:
     """Return the key under which an answer is kept: who is asked what. Another wording of the question is another key."""
     from hashlib import sha256  # 2 ms, only where an LLM is configured
 
@@ -20,13 +22,13 @@ def key_of(provider: "Provider", question: "Question") -> str:
     return sha256("\0".join(parts).encode()).hexdigest()
 
 
-def find(state: "State", key: str, now_ms: int) -> str | None:
+def find(state: State, key: str, now_ms: int) -> str | None:
     """Return the answer kept under a key, None when there is none or its time is over."""
     rows = state.run("SELECT answer FROM llm_answers WHERE key = ? AND at <= ? AND until > ?", (key, now_ms, now_ms))
     return str(rows[0][0]) if rows else None
 
 
-def keep(state: "State", key: str, answer: str, now_ms: int, ttl_ms: int) -> None:
+def keep(state: State, key: str, answer: str, now_ms: int, ttl_ms: int) -> None:
     """Keep an answer for `ttl_ms` milliseconds. Those whose time is over go, then the nearest to it above MAX_ANSWERS."""
     if ttl_ms > 0:
         state.run("INSERT OR REPLACE INTO llm_answers VALUES (?, ?, ?, ?)", (key, answer, now_ms, now_ms + ttl_ms))

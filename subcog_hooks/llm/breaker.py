@@ -6,6 +6,8 @@ several hooks at once one tries, and a hook that is killed over it has failed. W
 provider's identity; every function that takes a state raises StoreError.
 """
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
@@ -16,7 +18,7 @@ WINDOW_MS = 300_000  # in which failures are counted
 OPEN_MS = 300_000  # from opening the breaker to the one try
 
 
-def may_call(state: "State", provider: str, now_ms: int) -> bool:
+def may_call(state: State, provider: str, now_ms: int) -> bool:
     """Return whether a provider (its identity) may be called now. Half-open, the first to ask takes the one try.
 
     Raises StoreBusy soon when the one try can not be noted, because another process is writing.
@@ -27,7 +29,7 @@ def may_call(state: "State", provider: str, now_ms: int) -> bool:
     return not is_open(until, now_ms) and _reopen(state, provider, until, now_ms + OPEN_MS)
 
 
-def note_failure(state: "State", provider: str, now_ms: int) -> None:
+def note_failure(state: State, provider: str, now_ms: int) -> None:
     """Note that a provider did not answer in time, or with nothing that can be used. The third failure opens the breaker."""
     state.run("INSERT INTO llm_failures VALUES (?, ?)", (provider, now_ms))
     is_half_open = open_until(state, provider) is not None
@@ -35,12 +37,12 @@ def note_failure(state: "State", provider: str, now_ms: int) -> None:
         open_it(state, provider, now_ms + OPEN_MS)
 
 
-def open_it(state: "State", provider: str, until_ms: int) -> None:
+def open_it(state: State, provider: str, until_ms: int) -> None:
     """Open a provider's breaker until a time (milliseconds since the epoch); from then on it is half-open."""
     state.run("INSERT OR REPLACE INTO llm_rests VALUES (?, ?)", (provider, until_ms))
 
 
-def note_success(state: "State", provider: str) -> None:
+def note_success(state: State, provider: str) -> None:
     """Note that a provider answered: a half-open breaker closes. Failures among successes count on."""
     if open_until(state, provider) is not None:
         state.run("DELETE FROM llm_failures WHERE provider = ?", (provider,))
@@ -55,20 +57,20 @@ def is_open(until_ms: int, now_ms: int) -> bool:
     return now_ms < until_ms <= now_ms + OPEN_MS
 
 
-def open_until(state: "State", provider: str) -> int | None:
+def open_until(state: State, provider: str) -> int | None:
     """Return until when a provider's breaker is open, a time that may be over; None when it is closed."""
     rows = state.run("SELECT until FROM llm_rests WHERE provider = ?", (provider,))
     return int(rows[0][0] or 0) if rows else None
 
 
-def count_failures(state: "State", provider: str, from_ms: int, to_ms: int) -> int:
+def count_failures(state: State, provider: str, from_ms: int, to_ms: int) -> int:
     """Return how often a provider has failed between two times, both included. What was before is forgotten."""
     state.run("DELETE FROM llm_failures WHERE provider = ? AND at < ?", (provider, from_ms))
     rows = state.run("SELECT count(*) FROM llm_failures WHERE provider = ? AND at <= ?", (provider, to_ms))
     return int(rows[0][0] or 0)
 
 
-def _reopen(state: "State", provider: str, from_ms: int, until_ms: int) -> bool:
+def _reopen(state: State, provider: str, from_ms: int, until_ms: int) -> bool:
     """Open a half-open breaker again, if its end is where it was seen: of several processes at once, one is told True.
 
     Raises StoreBusy soon when another process is writing.

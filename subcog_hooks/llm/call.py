@@ -1,5 +1,7 @@
 """The call of an LLM: asked in a thread of its own, while the caller works on; an answer that comes too late is dropped."""
 
+from __future__ import annotations
+
 import _thread
 import time
 
@@ -28,7 +30,7 @@ class Outcome:
 
     __slots__ = ("answer", "reason", "seconds", "status")
 
-    def __init__(self, status: str, answer: "Any", reason: str, seconds: float) -> None:
+    def __init__(self, status: str, answer: Any, reason: str, seconds: float) -> None:
         self.status = status
         self.answer = answer
         self.reason = reason
@@ -64,7 +66,7 @@ class Race:
         """Return the seconds since the start."""
         return time.monotonic() - self._started
 
-    def run(self, provider: "Provider", question: "Question", read: "Callable[[str], Any]", seconds: float) -> None:
+    def run(self, provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> None:
         """Make one call from beginning to end: the thread's function."""
         try:
             self._result = self._called(provider, question, read, seconds)
@@ -77,7 +79,7 @@ class Race:
         """Let `join` go."""
         self._ended.release()
 
-    def _called(self, provider: "Provider", question: "Question", read: "Callable[[str], Any]", seconds: float) -> Outcome:
+    def _called(self, provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> Outcome:
         try:
             text = providers.ask(provider, question, seconds)
         except ProviderError as error:
@@ -89,7 +91,7 @@ class Race:
         return Outcome(SUCCESS, answer, "", self.elapsed())
 
 
-def start(provider: "Provider", question: "Question", read: "Callable[[str], Any]", seconds: float) -> Race:
+def start(provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> Race:
     """Begin to ask, and return the call.
 
     read: makes of the text of an answer what the caller wants, None where it can not be used; it runs in the thread. seconds:

@@ -4,6 +4,8 @@ Whoever is logged in there needs no key. It takes a second and more, so it is fo
 flags are those of `claude --help` of 2.1.197 and 2.1.329; `--bare`, which starts faster, reads no login.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import signal
@@ -11,13 +13,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from subcog_hooks import child_environment
 from subcog_hooks.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
 from subcog_hooks.llm.lifeline import ENDING_S, NOT_RUN, Lifeline
-from subcog_hooks.llm.question import Question
 from subcog_hooks.paths import Home
+
+if TYPE_CHECKING:
+    from subcog_hooks.llm.question import Question
 
 PROGRAM = "claude"
 CLAUDE_MODEL = "haiku"
@@ -89,7 +93,7 @@ def _run(words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, 
     return printed, code, is_late
 
 
-def _read_until_end(process: "subprocess.Popen[bytes]", lifeline: Lifeline, seconds: float) -> tuple[bytes, int, bool]:
+def _read_until_end(process: subprocess.Popen[bytes], lifeline: Lifeline, seconds: float) -> tuple[bytes, int, bool]:
     """Return what the client prints until it ends, or is ended for being late.
 
     It is not read further, even if something that it has started keeps its output open.
@@ -110,7 +114,7 @@ def _read_until_end(process: "subprocess.Popen[bytes]", lifeline: Lifeline, seco
     return bytes(printed), code, is_late
 
 
-def _read_into(printed: bytearray, process: "subprocess.Popen[bytes]", lifeline: Lifeline) -> None:
+def _read_into(printed: bytearray, process: subprocess.Popen[bytes], lifeline: Lifeline) -> None:
     """Read what the client prints; end it where that is too much."""
     assert process.stdout is not None
     while len(printed) <= MAX_ANSWER and (piece := os.read(process.stdout.fileno(), ANSWER_PIECE)):
@@ -119,7 +123,7 @@ def _read_into(printed: bytearray, process: "subprocess.Popen[bytes]", lifeline:
         lifeline.cut()
 
 
-def _end(process: "subprocess.Popen[bytes]", lifeline: Lifeline) -> int:
+def _end(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:
     """End the client with all that it has started, unless it has ended. Return its exit code."""
     lifeline.cut()
     if sys.platform == "win32":

@@ -1,5 +1,7 @@
 """One POST over http.client, all of it within one time. Importing this costs 30 ms: only where an LLM is asked."""
 
+from __future__ import annotations
+
 import io
 import json
 import os
@@ -88,7 +90,7 @@ def _body(response: HTTPResponse) -> bytes:
 class _Clocked(io.RawIOBase):
     """A socket as http.client uses it, of which every read and write ends at one time: a timeout counts from the last byte."""
 
-    def __init__(self, inner: "socket.socket", until: float) -> None:
+    def __init__(self, inner: socket.socket, until: float) -> None:
         super().__init__()
         self._inner = inner
         self._until = until
@@ -108,7 +110,7 @@ class _Clocked(io.RawIOBase):
 class _Incoming(io.RawIOBase):
     """The reading side of a `_Clocked` socket, which it keeps open until it is closed itself."""
 
-    def __init__(self, inner: "socket.socket", until: float) -> None:
+    def __init__(self, inner: socket.socket, until: float) -> None:
         super().__init__()
         self._inner = inner
         self._until = until
@@ -117,7 +119,7 @@ class _Incoming(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: "memoryview") -> int | None:  # type: ignore[override]  # BufferedReader gives no other
+    def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]  # BufferedReader gives no other
         self._inner.settimeout(_left(self._until))
         return self._file.readinto(buffer)
 

@@ -10,6 +10,8 @@ a session of its own (`setsid`) is reached, too. Elsewhere the client's group is
 It runs by itself, without the package and what is installed (`python -I -S`), which is quicker. Not on Windows.
 """
 
+from __future__ import annotations
+
 import _thread
 import os
 import signal
@@ -34,9 +36,9 @@ class Lifeline:
     __slots__ = ("_reads", "_writes")
 
     _reads: int
-    _writes: "IO[bytes]"
+    _writes: IO[bytes]
 
-    def __enter__(self) -> "Self":
+    def __enter__(self) -> Self:
         self._reads, writes = os.pipe()
         self._writes = open(writes, "wb", 0)
         return self
@@ -54,7 +56,7 @@ class Lifeline:
         """The descriptors that the program has to inherit."""
         return () if os.name == "nt" else (self._reads,)
 
-    def words_for(self, words: "Sequence[str]") -> list[str]:
+    def words_for(self, words: Sequence[str]) -> list[str]:
         """Return the command line that runs these words, and ends them with us: as the leader of a process group."""
         if os.name == "nt":
             return [*words]

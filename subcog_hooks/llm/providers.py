@@ -3,6 +3,8 @@
 No message, representation or error of this module holds a key, nor what a server wrote: it may repeat the key.
 """
 
+from __future__ import annotations
+
 import os
 import time
 
@@ -58,7 +60,7 @@ class Provider:
         return f"Provider({self.name!r}, {self.base_url!r}, {self.model!r}, key: {'yes' if self.key else 'none'})"
 
 
-def provider_of(settings: "Settings", home: "Home") -> Provider | None:
+def provider_of(settings: Settings, home: Home) -> Provider | None:
     """Return the provider that the settings name, None for `none`. Raises ConfigError when it can not be used as it is set up.
 
     The key is llm.key_file's; for the provider's own host, without one, the environment's, which was set for that host.
@@ -67,7 +69,7 @@ def provider_of(settings: "Settings", home: "Home") -> Provider | None:
     return None if name == NO_LLM else _http_provider(name, settings, home)
 
 
-def provider_at_rest(settings: "Settings", home: "Home") -> Provider | None:
+def provider_at_rest(settings: Settings, home: Home) -> Provider | None:
     """Return the provider for work that no prompt waits for, None where the user has chosen none. Raises ConfigError.
 
     One that is asked over HTTP has the model, address and key of `provider_of`.
@@ -80,7 +82,7 @@ def provider_at_rest(settings: "Settings", home: "Home") -> Provider | None:
     return None if name == NO_LLM else _http_provider(name, settings, home)
 
 
-def _http_provider(name: str, settings: "Settings", home: "Home") -> Provider:
+def _http_provider(name: str, settings: Settings, home: Home) -> Provider:
     """Return a provider that is asked over HTTP. Raises ConfigError."""
     if doubtful := sorted(filter(_may_be_about_llm, settings.left_out)):
         raise ConfigError(f"{' and '.join(doubtful)} can not be used as it is set", "`subcog doctor` names the place")
@@ -126,7 +128,7 @@ def _from_environment(variable: str) -> str:
     return _checked_key(os.environ.get(variable, "").strip(), variable)
 
 
-def _key_from_file(path: str, home: "Home") -> str:
+def _key_from_file(path: str, home: Home) -> str:
     """Return the key in a file that nobody else can read. Raises ConfigError."""
     path = os.path.join(home.root, os.path.expanduser(path))
     try:
@@ -157,7 +159,7 @@ def _checked_key(key: str, place: str) -> str:
     return key
 
 
-def ask(provider: Provider, question: "Question", seconds: float) -> str:
+def ask(provider: Provider, question: Question, seconds: float) -> str:
     """Return the text that the LLM answers to one request, within `seconds` (looking up the server's name aside).
 
     Raises ProviderTimeout, ProviderGone, or ProviderError for everything else.
@@ -188,7 +190,7 @@ def ask(provider: Provider, question: "Question", seconds: float) -> str:
 # the two APIs: path, headers and content of a request; the text of an answer
 
 
-def _anthropic(provider: Provider, question: "Question") -> tuple[str, dict[str, str], dict[str, object]]:
+def _anthropic(provider: Provider, question: Question) -> tuple[str, dict[str, str], dict[str, object]]:
     """Return the answer of the Messages API; a tool that has to be called makes it follow the schema."""
     headers = {"anthropic-version": "2023-06-01"} | ({"x-api-key": provider.key} if provider.key else {})
     content: dict[str, object] = {
@@ -202,7 +204,7 @@ def _anthropic(provider: Provider, question: "Question") -> tuple[str, dict[str,
     return "/v1/messages", headers, content | _temperature(provider)
 
 
-def _openai(provider: Provider, question: "Question") -> tuple[str, dict[str, str], dict[str, object]]:
+def _openai(provider: Provider, question: Question) -> tuple[str, dict[str, str], dict[str, object]]:
     """Return the answer of chat completions with structured output, as Ollama, LM Studio, llama.cpp and vLLM have it, too."""
     headers = {"Authorization": f"Bearer {provider.key}"} if provider.key else {}
     knows_new_name = provider.base_url == ADDRESSES[OPENAI]
@@ -237,7 +239,7 @@ def _answer_text(provider: Provider, body: bytes) -> str:
         return ""
 
 
-def _text_of_blocks(blocks: "list[dict[str, object]]") -> str:
+def _text_of_blocks(blocks: list[dict[str, object]]) -> str:
     """Return the tool's input as JSON, else the texts one after another."""
     import json
 

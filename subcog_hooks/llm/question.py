@@ -1,5 +1,7 @@
 """A question to an LLM: what is asked, and the shape that its answer should have. No network here."""
 
+from __future__ import annotations
+
 SHORT_ANSWER = 200  # tokens: a type, a confidence and five topics in JSON
 
 TYPE_CHECKING = False
@@ -23,7 +25,7 @@ class Question:
         user: str,
         name: str,
         purpose: str,
-        schema: "Mapping[str, object]",
+        schema: Mapping[str, object],
         longest: int = SHORT_ANSWER,
     ) -> None:
         self.longest = longest

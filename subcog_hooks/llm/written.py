@@ -1,5 +1,7 @@
 """The words that a language model has written for memories, as far as they can be kept: questions, short texts. Pure."""
 
+from __future__ import annotations
+
 from subcog_hooks.memory.model import MAX_QUESTION
 from subcog_hooks.redaction.redact import redact
 
@@ -24,7 +26,7 @@ def is_plain(text: str) -> bool:
     return text.isprintable() and redact(text).text == text
 
 
-def usable_questions(questions: "Sequence[str]", most: int) -> list[str]:
+def usable_questions(questions: Sequence[str], most: int) -> list[str]:
     """Return the first questions that a memory can have, each once."""
     fit = [one for one in questions if SHORTEST_QUESTION <= len(one) <= MAX_QUESTION and is_plain(one)]
     return list(dict.fromkeys(fit))[:most]

@@ -9,6 +9,8 @@ what is asked for is among the first ten, .367 when all codes are read, in an ei
 .570.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.memory.model import STATUSES
 from subcog_hooks.memory.vector_file import PASSAGES
 
@@ -53,23 +55,23 @@ def near_sql(count: int) -> str:
     )
 
 
-def parted(connection: "apsw.Connection") -> frozenset[int]:
+def parted(connection: apsw.Connection) -> frozenset[int]:
     """Return the reaches of the audiences that lie in cells."""
     return frozenset(reach for (reach,) in _rows(connection, "SELECT reach FROM parted WHERE is_complete"))
 
 
-def is_to_be_looked_at(connection: "apsw.Connection") -> bool:
+def is_to_be_looked_at(connection: apsw.Connection) -> bool:
     """Return whether so many memories have come since the last look that an audience may have grown large."""
     sql = "SELECT (SELECT coalesce(max(key), 0) / ? FROM vectors) - counted >= ? FROM space"
     return bool(_rows(connection, sql, (PASSAGES, LOOK_EVERY))[0][0])
 
 
-def are_of_other_models(connection: "apsw.Connection") -> bool:
+def are_of_other_models(connection: apsw.Connection) -> bool:
     """Return whether the pivots were made of vectors that are being replaced by another model's."""
     return bool(_rows(connection, "SELECT EXISTS (SELECT 1 FROM parted WHERE NOT codes)")[0][0])
 
 
-def part(connection: "apsw.Connection", progress: "Progress | None" = None) -> int:
+def part(connection: apsw.Connection, progress: Progress | None = None) -> int:
     """Put the audiences that have grown large in cells, make those whole that are no longer; return how many it were.
 
     One transaction for every _PLACED_AT_ONCE codes, and until the last of them searches read the audience whole. A kill loses
@@ -84,7 +86,7 @@ def part(connection: "apsw.Connection", progress: "Progress | None" = None) -> i
     return len(due)
 
 
-def problems(connection: "apsw.Connection") -> list[str]:
+def problems(connection: apsw.Connection) -> list[str]:
     """Return what is wrong with the cells, [] where nothing is."""
     sql = (
         "SELECT reach, (SELECT count(*) FROM codes WHERE status = ? AND codes.reach = parted.reach) - "
@@ -93,7 +95,7 @@ def problems(connection: "apsw.Connection") -> list[str]:
     return [f"{abs(lost)} codes that are not in their cells" for _, lost in _rows(connection, sql, (ACTIVE,)) if lost]
 
 
-def _due(connection: "apsw.Connection") -> list[tuple[int, int]]:
+def _due(connection: apsw.Connection) -> list[tuple[int, int]]:
     """Return the reach and the number of active codes of each audience that is not parted as it should be."""
     counted = dict(_rows(connection, "SELECT reach, count(*) FROM codes WHERE status = ? GROUP BY reach", (ACTIVE,)))
     known = {reach: (count, done) for reach, count, done in _rows(connection, "SELECT reach, codes, is_complete FROM parted")}
@@ -106,14 +108,14 @@ def _due(connection: "apsw.Connection") -> list[tuple[int, int]]:
     return due + [(reach, counted.get(reach, 0)) for reach in known if counted.get(reach, 0) <= LARGE_AUDIENCE // GROWTH]
 
 
-def _forget(connection: "apsw.Connection", reach: int) -> None:
+def _forget(connection: apsw.Connection, reach: int) -> None:
     with _Written(connection):
         for table in ("placed", "cells", "parted"):
             connection.execute(f"DELETE FROM {table} WHERE reach = ?", (reach,))  # noqa: S608 - one of three names
         _count(connection)
 
 
-def _part(connection: "apsw.Connection", reach: int, count: int, progress: "Progress | None") -> None:
+def _part(connection: apsw.Connection, reach: int, count: int, progress: Progress | None) -> None:
     pivots = _pivots(connection, reach, count)
     with _Written(connection):  # from here on the triggers place what is new
         connection.execute("INSERT INTO parted VALUES (?, ?, 0)", (reach, count))
@@ -140,11 +142,11 @@ def _part(connection: "apsw.Connection", reach: int, count: int, progress: "Prog
             progress(len(found))
 
 
-def _count(connection: "apsw.Connection") -> None:
+def _count(connection: apsw.Connection) -> None:
     connection.execute("UPDATE space SET parted = (SELECT count(*) FROM parted WHERE is_complete)")
 
 
-def _rows(connection: "apsw.Connection", sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[Any, ...]]":
+def _rows(connection: apsw.Connection, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
     return connection.execute(sql, values).fetchall()
 
 
@@ -153,7 +155,7 @@ class _Written:
 
     __slots__ = ("_connection",)
 
-    def __init__(self, connection: "apsw.Connection") -> None:
+    def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     def __enter__(self) -> None:
@@ -167,7 +169,7 @@ class _Written:
 # k-means, by cosine
 
 
-def _pivots(connection: "apsw.Connection", reach: int, count: int) -> "Array":
+def _pivots(connection: apsw.Connection, reach: int, count: int) -> Array:
     """Return the pivots of an audience, (cells, dimension) int8, from an even sample of its vectors."""
     import numpy as np  # 65 ms, and few stores are this large
 
@@ -192,13 +194,13 @@ def _pivots(connection: "apsw.Connection", reach: int, count: int) -> "Array":
     return rounded
 
 
-def _matrix(vectors: "Sequence[bytes]") -> "Array":
+def _matrix(vectors: Sequence[bytes]) -> Array:
     import numpy as np  # as above
 
     return np.frombuffer(b"".join(vectors), np.int8).reshape(len(vectors), -1)
 
 
-def _unit(rows: "Array") -> "Array":
+def _unit(rows: Array) -> Array:
     """Return the rows with length 1; one of nothing but zeros stays."""
     import numpy as np  # as above
 
@@ -207,7 +209,7 @@ def _unit(rows: "Array") -> "Array":
     return of_one
 
 
-def _nearest(rows: "Array", pivots: "Array") -> list[int]:
+def _nearest(rows: Array, pivots: Array) -> list[int]:
     """Return the number of the pivot that each row is nearest to. pivots: (dimension, cells), of length 1."""
     import numpy as np  # as above
 

@@ -5,6 +5,8 @@ had before. What the checks of a later version refuse in a memory that an earlie
 and the memory is as it was.
 """
 
+from __future__ import annotations
+
 from subcog_hooks import wire
 from subcog_hooks.errors import InvalidMemory
 from subcog_hooks.memory.model import PINNING_PRIORITY, USER
@@ -55,7 +57,7 @@ class Room:
     def __init__(self, used: int) -> None:
         self._left = MAX_UNKEYED - used
 
-    def take(self, memory: "Memory", before: "Memory | None") -> None:
+    def take(self, memory: Memory, before: Memory | None) -> None:
         """Take what this memory needs beyond the one that it replaces. Raises InvalidMemory where that is not left."""
         patterns = _unkeyed_triggers(memory)
         needed = max(0, len(patterns) - (len(_unkeyed_triggers(before)) if before else 0))
@@ -67,7 +69,7 @@ class Room:
 # reading
 
 
-def are_there(run: "Run") -> tuple[bool, bool]:
+def are_there(run: Run) -> tuple[bool, bool]:
     """Return whether there are triggers, and whether there are memories with conditions."""
     rows = run(
         "SELECT EXISTS (SELECT 1 FROM triggers), EXISTS (SELECT 1 FROM memories INDEXED BY memories_conditional"
@@ -77,7 +79,7 @@ def are_there(run: "Run") -> tuple[bool, bool]:
     return bool(rows[0][0]), bool(rows[0][1])
 
 
-def find_triggers(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...], text: str, now_ms: int) -> list[Trigger]:
+def find_triggers(run: Run, keys: Sequence[str], audiences: tuple[str, ...], text: str, now_ms: int) -> list[Trigger]:
     """Return the triggers of these audiences that may match `text`, the highest priority first, then the newest.
 
     Each comes with a literal, "" where it has none. `text` has all that each of their matches has, as far as that is known.
@@ -116,7 +118,7 @@ def find_triggers(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...],
     ]
 
 
-def find_globs(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...], now_ms: int) -> list[tuple[int, str]]:
+def find_globs(run: Run, keys: Sequence[str], audiences: tuple[str, ...], now_ms: int) -> list[tuple[int, str]]:
     """Return the globs of these audiences that have one of these keys, each after its row number.
 
     keys: `globs.keys_of` of a path.
@@ -128,9 +130,7 @@ def find_globs(run: "Run", keys: "Sequence[str]", audiences: tuple[str, ...], no
     )
 
 
-def find_mentioning(
-    run: "Run", names: "Sequence[str]", audiences: tuple[str, ...], most: int, now_ms: int
-) -> dict[str, list[int]]:
+def find_mentioning(run: Run, names: Sequence[str], audiences: tuple[str, ...], most: int, now_ms: int) -> dict[str, list[int]]:
     """Return the memories of these audiences that name these things exactly, by name: the newest `most` of each name."""
     numbers = _audience_numbers(run, audiences)
     sql = (
@@ -141,7 +141,7 @@ def find_mentioning(
     return {name: seqs for name, seqs in found.items() if seqs}
 
 
-def find_conditional(run: "Run", audiences: tuple[str, ...], limit: int, now_ms: int) -> "list[tuple[int, dict[str, object]]]":
+def find_conditional(run: Run, audiences: tuple[str, ...], limit: int, now_ms: int) -> list[tuple[int, dict[str, object]]]:
     """Return the active memories of these audiences that have conditions, and these.
 
     The highest priority comes first, then the newest.
@@ -168,7 +168,7 @@ def pinned(audiences: tuple[str, ...], now_ms: int) -> str:
     )
 
 
-def count_unkeyed(run: "Run") -> int:
+def count_unkeyed(run: Run) -> int:
     """Return how many triggers without a literal the active memories have."""
     return int(run("SELECT count(*) FROM trigger_keys WHERE key = ''", ())[0][0])
 
@@ -184,7 +184,7 @@ def _unexpired(table: str, now_ms: int) -> str:
     return f" AND EXISTS (SELECT 1 FROM memories WHERE memories.seq = {table}.seq AND {live})" if table else f" AND {live}"  # noqa: S608 - constants and a number
 
 
-def _audience_numbers(run: "Run", audiences: tuple[str, ...]) -> str:
+def _audience_numbers(run: Run, audiences: tuple[str, ...]) -> str:
     """Return the numbers that these audiences have, as a list in SQL. They never change."""
     rows = run(f"SELECT number FROM audiences WHERE name IN ({_placeholders(audiences)})", audiences)  # noqa: S608 - marks
     return ",".join(str(int(number)) for (number,) in rows)
@@ -197,7 +197,7 @@ def _placeholders(values: tuple[str, ...]) -> str:
 # writing
 
 
-def put(connection: "apsw.Connection", memory: "Memory", audience: str, before: "Memory | None" = None) -> None:
+def put(connection: apsw.Connection, memory: Memory, audience: str, before: Memory | None = None) -> None:
     """Derive the rows of a memory that has just been written, and has none by now; an inactive one gets none.
 
     before: what it has been. Raises InvalidMemory for a new trigger without a literal for which there is no room.
@@ -219,7 +219,7 @@ def put(connection: "apsw.Connection", memory: "Memory", audience: str, before: 
     _put_mentions(connection, memory.seq, names, number)
 
 
-def rebuild(connection: "apsw.Connection") -> None:
+def rebuild(connection: apsw.Connection) -> None:
     """Derive all rows anew, in the caller's transaction. What a memory has that can not have a row gets none.
 
     Where there are more triggers without a literal than there is room for, those of the highest priority get it.
@@ -242,7 +242,7 @@ def rebuild(connection: "apsw.Connection") -> None:
     rebuild_mentions(connection)
 
 
-def rebuild_mentions(connection: "apsw.Connection") -> None:
+def rebuild_mentions(connection: apsw.Connection) -> None:
     """Derive anew what memories mention, and which actions rules are about, in the caller's transaction."""
     connection.execute("DELETE FROM mentions")
     _put_audiences(connection)
@@ -268,19 +268,19 @@ def _names_of(content: str, standing: bool | None) -> tuple[str, ...]:
     return (*names, *governed) if is_standing(standing, content) else names
 
 
-def _put_audiences(connection: "apsw.Connection") -> None:
+def _put_audiences(connection: apsw.Connection) -> None:
     """Give every audience of an active memory its number."""
     active = f"SELECT DISTINCT {_AUDIENCE} FROM memories WHERE status = 'active'"  # noqa: S608 - constants
     connection.execute(f"INSERT OR IGNORE INTO audiences (name) {active}")
 
 
-def _put_audience(connection: "apsw.Connection", audience: str) -> int:
+def _put_audience(connection: apsw.Connection, audience: str) -> int:
     connection.execute("INSERT OR IGNORE INTO audiences (name) VALUES (?)", (audience,))
     rows = connection.execute("SELECT number FROM audiences WHERE name = ?", (audience,)).fetchall()
     return int(rows[0][0])  # type: ignore[arg-type]  # the STRICT table says so
 
 
-def _put_trigger(connection: "apsw.Connection", seq: int, pattern: str, priority: int, audience: int) -> bool:
+def _put_trigger(connection: apsw.Connection, seq: int, pattern: str, priority: int, audience: int) -> bool:
     """Put in a trigger's rows. Return whether there was room for it: there always is for one that has a literal."""
     from subcog_hooks.cues import triggers
 
@@ -295,7 +295,7 @@ def _put_trigger(connection: "apsw.Connection", seq: int, pattern: str, priority
     return True
 
 
-def _put_globs(connection: "apsw.Connection", seq: int, paths: "Sequence[str]", audience: int) -> None:
+def _put_globs(connection: apsw.Connection, seq: int, paths: Sequence[str], audience: int) -> None:
     if not paths:
         return
     from subcog_hooks.cues import globs
@@ -304,11 +304,11 @@ def _put_globs(connection: "apsw.Connection", seq: int, paths: "Sequence[str]", 
         connection.execute("INSERT INTO path_globs VALUES (?, ?, ?, ?)", (globs.key_of(glob), audience, seq, glob))
 
 
-def _put_mentions(connection: "apsw.Connection", seq: int, names: "Sequence[str]", audience: int) -> None:
+def _put_mentions(connection: apsw.Connection, seq: int, names: Sequence[str], audience: int) -> None:
     connection.executemany("INSERT INTO mentions VALUES (?, ?, ?)", [(name, audience, seq) for name in names])
 
 
-def _unkeyed_triggers(memory: "Memory") -> list[str]:
+def _unkeyed_triggers(memory: Memory) -> list[str]:
     """Return the triggers without a literal that an active memory has."""
     if memory.status != "active":
         return []
@@ -342,7 +342,7 @@ def _is_sound_glob(glob: str) -> bool:
     return _is_sound(globs.check, glob)
 
 
-def _is_sound(check: "Callable[[str], None]", value: str) -> bool:
+def _is_sound(check: Callable[[str], None], value: str) -> bool:
     try:
         check(value)
     except InvalidMemory:

@@ -9,6 +9,8 @@ A memory's questions lie in its own document, each in a field of its place, so t
 their own would count in the statistics of all texts, and in every filter; one field for all of them would be a longer text.
 """
 
+from __future__ import annotations
+
 import os
 import time
 from math import log
@@ -129,7 +131,7 @@ class LexicalIndex:
         self._most_questions: int | None = None
 
     @classmethod
-    def open(cls, home: Home) -> "LexicalIndex":
+    def open(cls, home: Home) -> LexicalIndex:
         """Return the index in place; one of an earlier format is for reading alone. Raises IndexUnusable."""
         folder = _current(home)
         if folder is None:
@@ -144,7 +146,7 @@ class LexicalIndex:
                 return cls._opened(newer)
 
     @classmethod
-    def _opened(cls, folder: str) -> "LexicalIndex":
+    def _opened(cls, folder: str) -> LexicalIndex:
         reached = _reached(folder)  # before the index: what is committed in between is taken over once more
         index = tantivy.Index.open(folder)
         for field in (analysis.BODY, analysis.EXACT, analysis.CJK, LABELS, LABEL, _SHORT, _SPELLED_OUT):
@@ -152,12 +154,12 @@ class LexicalIndex:
         return cls(index, folder, reached)
 
     @classmethod
-    def in_memory(cls) -> "LexicalIndex":
+    def in_memory(cls) -> LexicalIndex:
         """Return a new, empty index that lies in memory alone."""
         return cls(tantivy.Index(_schema()))
 
     @classmethod
-    def create_beside(cls, home: Home) -> "LexicalIndex":
+    def create_beside(cls, home: Home) -> LexicalIndex:
         """Return a new, empty index that nobody sees until `put_in_place`."""
         make_private_folder(home.index)
         folder = os.path.join(home.index, f"lexical-{INDEX_FORMAT}-{time.time_ns():x}-{os.getpid():x}")
@@ -290,7 +292,7 @@ class LexicalIndex:
         if self.folder:
             _write_watermark(self.folder, revision)
 
-    def writer(self, heap: int = SMALL_HEAP, threads: int = 1) -> "IndexWriter":
+    def writer(self, heap: int = SMALL_HEAP, threads: int = 1) -> IndexWriter:
         """Return the one writer of this index. Raises IndexBusy when another process has it, IndexUnusable."""
         with _Guarded(f"{self.place} can not be written"):
             return IndexWriter(self, self._index.writer(heap, threads))
@@ -316,7 +318,7 @@ class IndexWriter:
         self._index = index
         self._writer = writer
 
-    def put(self, memories: "Iterable[Memory]", *, new: bool = False) -> None:
+    def put(self, memories: Iterable[Memory], *, new: bool = False) -> None:
         """Index memories in place of what the index has of them (`new`: it has nothing). Deleted ones are taken out."""
         with _Guarded(f"{self._index.place} can not be written"):
             for memory in memories:
@@ -325,7 +327,7 @@ class IndexWriter:
                 if memory.status != "deleted":
                     self._writer.add_document(_document(memory))
 
-    def remove(self, seqs: "Iterable[int]") -> None:
+    def remove(self, seqs: Iterable[int]) -> None:
         with _Guarded(f"{self._index.place} can not be written"):
             for seq in seqs:
                 self._writer.delete_documents_by_term("seq", seq)

@@ -1,5 +1,7 @@
 """The Memory model of DESIGN section 5: fields, their allowed values, validation, ids and hashes. No storage here."""
 
+from __future__ import annotations
+
 import os
 import time
 
@@ -231,7 +233,7 @@ class Memory:
         """Return whether the memory is active and not expired at `now_ms`: only such memories are ever injected."""
         return self.status == "active" and (self.expires_at is None or self.expires_at > now_ms)
 
-    def replaced(self, **changes: object) -> "Memory":
+    def replaced(self, **changes: object) -> Memory:
         """Return a copy with these fields changed; the content hash follows the content."""
         values = {name: getattr(self, name) for name in self.__slots__}
         values.update(changes)

@@ -1,5 +1,7 @@
 """Reads of memories what a session's brief weighs, without the rest of their rows, which takes a fifth of the time."""
 
+from __future__ import annotations
+
 from subcog_hooks.memory.model import FROM_CLAUDE, IN_CONTEXT, told_author
 
 TYPE_CHECKING = False
@@ -52,7 +54,7 @@ class Outline:
         self.standing = None if standing is None else bool(standing)
 
 
-def find_newest(run: "Run", audiences: "Sequence[str]", limit: int, now_ms: int, standing: str) -> list[Outline]:
+def find_newest(run: Run, audiences: Sequence[str], limit: int, now_ms: int, standing: str) -> list[Outline]:
     """Return the live memories that wait for nothing among the `limit` that each project, and all projects, stored last.
 
     standing: SQL for what somebody has said of a memory.
@@ -68,7 +70,7 @@ def find_newest(run: "Run", audiences: "Sequence[str]", limit: int, now_ms: int,
     return found
 
 
-def find_standing(run: "Run", audiences: "Sequence[str]", limit: int, now_ms: int) -> list[Outline]:
+def find_standing(run: Run, audiences: Sequence[str], limit: int, now_ms: int) -> list[Outline]:
     """Return the live memories that wait for nothing and were called standing, the `limit` last ones of each project."""
     found: list[Outline] = []
     for project, scopes in _projects(audiences):
@@ -81,7 +83,7 @@ def find_standing(run: "Run", audiences: "Sequence[str]", limit: int, now_ms: in
     return found
 
 
-def find_by_ids(run: "Run", ids: "Sequence[str]", audiences: "Sequence[str]", now_ms: int, standing: str) -> list[Outline]:
+def find_by_ids(run: Run, ids: Sequence[str], audiences: Sequence[str], now_ms: int, standing: str) -> list[Outline]:
     """Return those of these ids that are live, wait for nothing and are for these audiences. standing: as of `find_newest`."""
     found: list[Outline] = []
     for project, scopes in _projects(audiences) if ids else ():
@@ -94,7 +96,7 @@ def find_by_ids(run: "Run", ids: "Sequence[str]", audiences: "Sequence[str]", no
     return found
 
 
-def fit_into(run: "Run", room: int, audiences: "Sequence[str]", limit: int, longest: int) -> bool:
+def fit_into(run: Run, room: int, audiences: Sequence[str], limit: int, longest: int) -> bool:
     """Return whether all active memories for these audiences fit into so many characters, and are at most `limit` a project.
 
     longest: characters of one that count. A few of each project are read first: of most stores these are too many.
@@ -113,7 +115,7 @@ def fit_into(run: "Run", room: int, audiences: "Sequence[str]", limit: int, long
     return True
 
 
-def _projects(audiences: "Sequence[str]") -> "list[tuple[str | None, list[str]]]":
+def _projects(audiences: Sequence[str]) -> list[tuple[str | None, list[str]]]:
     """Return the projects of audiences with their scopes, None for what is for all projects."""
     found: list[tuple[str | None, list[str]]] = []
     for audience in audiences:
@@ -125,5 +127,5 @@ def _projects(audiences: "Sequence[str]") -> "list[tuple[str | None, list[str]]]
     return found
 
 
-def _marks(values: "Sequence[str]") -> str:
+def _marks(values: Sequence[str]) -> str:
     return ",".join("?" * len(values))

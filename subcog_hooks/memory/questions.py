@@ -1,5 +1,7 @@
 """The questions that a memory answers, as JSON and as they are put together. No storage here."""
 
+from __future__ import annotations
+
 from subcog_hooks.memory.model import ORIGINS, PERSON, AnsweredQuestion
 
 TYPE_CHECKING = False
@@ -7,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def to_json(questions: "Iterable[AnsweredQuestion]") -> list[object]:
+def to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
     """Return questions as they are stored and exported: a person's as a text, another's as an object that names who put it.
 
     >>> to_json([AnsweredQuestion("who rotates the keys?"), AnsweredQuestion("key rotation", "agent")])
@@ -42,7 +44,7 @@ def _question_of(value: object) -> AnsweredQuestion:
     raise ValueError(f"{value!r} is no question")
 
 
-def distinct(questions: "Iterable[AnsweredQuestion]") -> tuple[AnsweredQuestion, ...]:
+def distinct(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
     """Return the questions without those whose text an earlier one has.
 
     >>> distinct([AnsweredQuestion("who?"), AnsweredQuestion("who?", "agent")])
@@ -54,7 +56,7 @@ def distinct(questions: "Iterable[AnsweredQuestion]") -> tuple[AnsweredQuestion,
     return tuple(found.values())
 
 
-def without_learned(questions: "Iterable[AnsweredQuestion]") -> tuple[AnsweredQuestion, ...]:
+def without_learned(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
     """Return the questions without those that were learned from prompts on nobody's word: what may leave this machine.
 
     >>> without_learned([AnsweredQuestion("who?", "learned"), AnsweredQuestion("why?", "learned", "0b7")])
@@ -63,7 +65,7 @@ def without_learned(questions: "Iterable[AnsweredQuestion]") -> tuple[AnsweredQu
     return tuple([question for question in questions if not question.decision])
 
 
-def for_good(questions: "Iterable[AnsweredQuestion]") -> tuple[AnsweredQuestion, ...]:
+def for_good(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
     """Return the questions as they stay whatever becomes of the records of prompts.
 
     >>> for_good([AnsweredQuestion("why?", "learned", "0b7")])
@@ -72,7 +74,7 @@ def for_good(questions: "Iterable[AnsweredQuestion]") -> tuple[AnsweredQuestion,
     return tuple([AnsweredQuestion(question.text, question.by) for question in questions])
 
 
-def put_by(texts: "Iterable[str]", by: str, before: "Sequence[AnsweredQuestion]" = ()) -> tuple[AnsweredQuestion, ...]:
+def put_by(texts: Iterable[str], by: str, before: Sequence[AnsweredQuestion] = ()) -> tuple[AnsweredQuestion, ...]:
     """Return questions of these texts. before: of those that are there already the origin stays.
 
     >>> put_by(["who?", "when?"], "agent", [AnsweredQuestion("who?")])

@@ -4,6 +4,8 @@ What reads them does without what a later version has added: between an upgrade 
 meets a store of the version before.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.database import Schema
 
 TYPE_CHECKING = False
@@ -135,19 +137,19 @@ CREATE TABLE purged_sections (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID
 """
 
 
-def _derive_cues(connection: "apsw.Connection") -> None:
+def _derive_cues(connection: apsw.Connection) -> None:
     from subcog_hooks.memory import cue_tables  # only the store's writers migrate it
 
     cue_tables.rebuild(connection)
 
 
-def _derive_mentions(connection: "apsw.Connection") -> None:
+def _derive_mentions(connection: apsw.Connection) -> None:
     from subcog_hooks.memory import cue_tables  # as above
 
     cue_tables.rebuild_mentions(connection)
 
 
-def _allow_agents(connection: "apsw.Connection") -> None:
+def _allow_agents(connection: apsw.Connection) -> None:
     """Let `trust` be `agent`: the condition's text is changed alone, as SQLite's page on ALTER TABLE describes it.
 
     To copy the table, which is the other way, takes seconds among 100,000 memories, and leaves the old texts in free pages.

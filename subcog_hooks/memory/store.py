@@ -1,5 +1,7 @@
 """memories.db, the one truth: reading and writing memories. It knows nothing of the caches but the revision they follow."""
 
+from __future__ import annotations
+
 import apsw
 
 from subcog_hooks import database, wire
@@ -15,7 +17,6 @@ from subcog_hooks.memory.schema import (
     SCHEMA,
     STANDING_SINCE,
 )
-from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
 
     from subcog_hooks.memory.outlines import Outline
+    from subcog_hooks.paths import Home
 
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another; an import commits every 1,000 memories
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
@@ -48,7 +50,7 @@ class Filter:
     def __init__(
         self,
         *,
-        audiences: "tuple[str, ...] | None" = None,
+        audiences: tuple[str, ...] | None = None,
         statuses: tuple[str, ...] = ("active",),
         namespaces: tuple[str, ...] = (),
         tags: tuple[str, ...] = (),
@@ -122,12 +124,12 @@ class Store:
         connection.create_scalar_function("is_met", _is_met, 2, deterministic=True)
 
     @classmethod
-    def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> "Store":
+    def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> Store:
         """Open the store read-only, one of an earlier version too. Raises StoreError, also when there is none yet."""
         return cls(database.open_reader(home.memories_db, SCHEMA, busy_ms), home.memories_db)
 
     @classmethod
-    def writer(cls, home: Home, busy_ms: float = WRITE_WAIT_MS) -> "Store":
+    def writer(cls, home: Home, busy_ms: float = WRITE_WAIT_MS) -> Store:
         """Open the store for writing; the home and the file are made as needed."""
         home.create()
         return cls(database.open_writer(home.memories_db, SCHEMA, busy_ms), home.memories_db)
@@ -135,7 +137,7 @@ class Store:
     def close(self) -> None:
         self._connection.close()
 
-    def __enter__(self) -> "Self":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -149,21 +151,21 @@ class Store:
             return memory
         raise NoMemory(f"no memory has the id {id[:80]}", "`subcog list` shows the ids")
 
-    def by_ids(self, ids: "Sequence[str]") -> dict[str, Memory]:
+    def by_ids(self, ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories among `ids` that exist, by id."""
         return {memory.id: memory for memory in self._in_chunks("id", ids)}
 
-    def by_seqs(self, seqs: "Sequence[int]") -> dict[int, Memory]:
+    def by_seqs(self, seqs: Sequence[int]) -> dict[int, Memory]:
         """Return the memories among these row numbers that exist, by row number."""
         return {memory.seq: memory for memory in self._in_chunks("seq", seqs)}
 
-    def ages(self, seqs: "Sequence[int]") -> dict[int, tuple[int, str]]:
+    def ages(self, seqs: Sequence[int]) -> dict[int, tuple[int, str]]:
         """Return when each of these memories was made (milliseconds since 1970), and its id, by row number."""
         numbers = ",".join(map(str, map(int, seqs)))
         rows = self._run(f"SELECT seq, created_at, id FROM memories WHERE seq IN ({numbers})", ())  # noqa: S608 - whole numbers
         return {seq: (created_at, id_) for seq, created_at, id_ in rows}
 
-    def seqs_of(self, ids: "Iterable[str]") -> list[int]:
+    def seqs_of(self, ids: Iterable[str]) -> list[int]:
         """Return the row numbers of the memories among `ids` that exist."""
         return [seq for id_ in ids for (seq,) in self._run("SELECT seq FROM memories WHERE id = ?", (id_,))]
 
@@ -175,7 +177,7 @@ class Store:
         """Return the deleted memories of exactly this content."""
         return list(self._memories("WHERE content_hash = ? AND status = 'deleted' ORDER BY seq", (content_hash,)))
 
-    def purged_sections(self, ids: "Sequence[str]") -> set[str]:
+    def purged_sections(self, ids: Sequence[str]) -> set[str]:
         """Return those of these ids, of imported sections, that were purged."""
         marks = ",".join("?" * len(ids))
         sql = f"SELECT id FROM purged_sections WHERE id IN ({marks})"  # noqa: S608 - marks alone
@@ -188,12 +190,12 @@ class Store:
         order = "ORDER BY min(created_at, ?) DESC, id LIMIT ? OFFSET ?"
         return list(self._memories(f"WHERE {condition} {order}", (*values, now, limit, offset)))
 
-    def all(self, statuses: "Sequence[str]") -> "Iterator[Memory]":
+    def all(self, statuses: Sequence[str]) -> Iterator[Memory]:
         """Return every memory of these statuses, by id: the order of an export."""
         marks = ",".join("?" * len(statuses))
         return self._memories(f"WHERE status IN ({marks}) ORDER BY id", tuple(statuses))
 
-    def readable(self) -> "Iterator[Memory]":
+    def readable(self) -> Iterator[Memory]:
         """Yield every memory that a damaged file still gives, row by row, in the order in which they were stored."""
         last = max((int(rows[0][0] or 0) for rows in map(self._rows_or_none, _LAST_SEQ) if rows), default=0)
         for seq in range(1, last + 1):
@@ -202,7 +204,7 @@ class Store:
             except StoreError:
                 continue
 
-    def _rows_or_none(self, sql: str) -> "list[tuple[Any, ...]]":
+    def _rows_or_none(self, sql: str) -> list[tuple[Any, ...]]:
         try:
             return self._run(sql, ())
         except StoreError:
@@ -222,7 +224,7 @@ class Store:
         condition, values = _condition(wanted, now_ms())
         return int(self._run(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
 
-    def never(self, ids: "Sequence[str]", limit: int) -> "tuple[int, list[Memory]]":
+    def never(self, ids: Sequence[str], limit: int) -> tuple[int, list[Memory]]:
         """Return how many live memories are none of these, and the oldest of them."""
         condition, values = _condition(Filter(), now_ms())
         condition += " AND id NOT IN (SELECT value FROM json_each(?))"
@@ -289,7 +291,7 @@ class Store:
         """Return the row numbers purged after revision `number`."""
         return [row[0] for row in self._run("SELECT seq FROM purged WHERE revision > ?", (number,))]
 
-    def marks(self, seqs: "Sequence[int]") -> list[Mark]:
+    def marks(self, seqs: Sequence[int]) -> list[Mark]:
         """Return the marks of these memories, the oldest first.
 
         There are none in a store of a version that has no room for them yet.
@@ -300,9 +302,7 @@ class Store:
         sql = f"SELECT seq, decision, terms, at FROM marks WHERE seq IN ({numbers}) ORDER BY at, decision"  # noqa: S608 - whole numbers
         return [Mark(*row) for row in self._run(sql, ())]
 
-    def triggers(
-        self, keys: "Sequence[str]", audiences: tuple[str, ...], text: str, now_ms: int = 0
-    ) -> list[cue_tables.Trigger]:
+    def triggers(self, keys: Sequence[str], audiences: tuple[str, ...], text: str, now_ms: int = 0) -> list[cue_tables.Trigger]:
         """Return the triggers of these audiences of which `text` has a literal, and those without one.
 
         The highest priority comes first, then the newest.
@@ -317,20 +317,18 @@ class Store:
         """Return whether any active memory has triggers, and whether any has conditions: most stores have none."""
         return cue_tables.are_there(self._run) if self._has(CUES_SINCE) else (False, False)
 
-    def globs(self, keys: "Sequence[str]", audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
+    def globs(self, keys: Sequence[str], audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
         """Return the globs of these audiences that have one of these keys, each after its row number.
 
         keys: `globs.keys_of` of a path.
         """
         return cue_tables.find_globs(self._run, keys, audiences, now_ms) if self._has(CUES_SINCE) else []
 
-    def mentioning(
-        self, names: "Sequence[str]", audiences: tuple[str, ...], most: int, now_ms: int = 0
-    ) -> dict[str, list[int]]:
+    def mentioning(self, names: Sequence[str], audiences: tuple[str, ...], most: int, now_ms: int = 0) -> dict[str, list[int]]:
         """Return the row numbers of the memories that name these things, the newest `most` for each name."""
         return cue_tables.find_mentioning(self._run, names, audiences, most, now_ms) if self._has(CUES_SINCE) else {}
 
-    def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> "list[tuple[int, dict[str, object]]]":
+    def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[tuple[int, dict[str, object]]]:
         """Return the row numbers and conditions of memories that have some, the highest priority first, then the newest.
 
         limit: how many at most; who has to know whether there are more asks for one more than is wanted.
@@ -349,7 +347,7 @@ class Store:
             return []
         return list(self._memories(cue_tables.pinned(audiences, now_ms), (*audiences, limit)))
 
-    def outlines(self, audiences: tuple[str, ...], limit: int, now_ms: int, also: "Sequence[str]" = ()) -> "list[Outline]":
+    def outlines(self, audiences: tuple[str, ...], limit: int, now_ms: int, also: Sequence[str] = ()) -> list[Outline]:
         """Return the live memories that wait for no moment, as far as a brief weighs them, each once.
 
         Those among the `limit` that each project stored last, the `limit` last ones that were called standing, and of `also`,
@@ -387,7 +385,7 @@ class Store:
 
     # writing
 
-    def add(self, memories: "Iterable[Memory]") -> list[Memory]:
+    def add(self, memories: Iterable[Memory]) -> list[Memory]:
         """Store new memories in one transaction; each gets its row number.
 
         Raises InvalidMemory for an id that is taken, and for a trigger without a literal for which there is no room.
@@ -408,7 +406,7 @@ class Store:
                 cue_tables.put(self._connection, memory, audience_of(memory.scope, memory.project))
         return added
 
-    def update(self, memories: "Iterable[Memory]") -> None:
+    def update(self, memories: Iterable[Memory]) -> None:
         """Write changed memories over the ones of the same ids, in one transaction. Raises NoMemory, InvalidMemory.
 
         What a memory has had already may be what only an earlier version took; this holds for `modify` too.
@@ -416,7 +414,7 @@ class Store:
         with _Transaction(self) as revision:
             self._write([(self.get(memory.id), memory) for memory in memories], revision)
 
-    def modify(self, ids: "Sequence[str]", change: "Callable[[Memory], Memory]") -> "list[Memory]":
+    def modify(self, ids: Sequence[str], change: Callable[[Memory], Memory]) -> list[Memory]:
         """Change memories as they are at this moment, in one transaction. Return what they have become.
 
         change: gives the new memory for the stored one, which another process may have changed since it was last read.
@@ -425,7 +423,7 @@ class Store:
         with _Transaction(self) as revision:
             return self._write([(stored, change(stored)) for stored in map(self.get, ids)], revision)
 
-    def purge(self, ids: "Sequence[str]") -> None:
+    def purge(self, ids: Sequence[str]) -> None:
         """Erase memories for good; `overwrite_log` takes the last of their bytes. Raises NoMemory."""
         with _Transaction(self) as revision:
             for id_ in ids:
@@ -441,7 +439,7 @@ class Store:
         values = (mark.seq, mark.decision, mark.terms, mark.made_at)
         self._run("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", values)
 
-    def unmark(self, seq: int, decisions: "Sequence[str]") -> None:
+    def unmark(self, seq: int, decisions: Sequence[str]) -> None:
         """Take away the marks that a memory has from these decisions."""
         marks = ",".join("?" * len(decisions))
         self._run(f"DELETE FROM marks WHERE seq = ? AND decision IN ({marks})", (seq, *decisions))  # noqa: S608 - marks alone
@@ -457,7 +455,7 @@ class Store:
 
     # inside
 
-    def _write(self, changes: "Iterable[tuple[Memory, Memory]]", revision: int) -> list[Memory]:
+    def _write(self, changes: Iterable[tuple[Memory, Memory]], revision: int) -> list[Memory]:
         """Write what memories have become, given as (stored, changed)."""
         names = self._columns.removeprefix("seq, id, ").split(", ")
         sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE seq = ?"  # noqa: S608 - constants
@@ -481,13 +479,13 @@ class Store:
         """
         return bool(self._run("PRAGMA user_version", ())[0][0] >= version)
 
-    def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[tuple[Any, ...]]":
+    def _run(self, sql: str, values: tuple[apsw.SQLiteValue, ...]) -> list[tuple[Any, ...]]:
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
             raise database.translated(error, self.path) from error
 
-    def _memories(self, where: str, values: "tuple[apsw.SQLiteValue, ...]") -> "Iterator[Memory]":
+    def _memories(self, where: str, values: tuple[apsw.SQLiteValue, ...]) -> Iterator[Memory]:
         try:
             for row in self._connection.execute(f"SELECT {self._columns} FROM memories {where}", values):  # noqa: S608 - constants and marks
                 yield _memory(row)
@@ -500,7 +498,7 @@ class Store:
         """Return the error for a text that is no UTF-8, or a list that is no JSON."""
         return StoreCorrupt(f"{self.path} is damaged ({error})", "`subcog export FILE` saves what can be read")
 
-    def _in_chunks(self, column: str, keys: "Sequence[int] | Sequence[str]") -> "Iterator[Memory]":
+    def _in_chunks(self, column: str, keys: Sequence[int] | Sequence[str]) -> Iterator[Memory]:
         for start in range(0, len(keys), _READ_CHUNK):
             chunk = keys[start : start + _READ_CHUNK]
             yield from self._memories(f"WHERE {column} IN ({','.join('?' * len(chunk))})", tuple(chunk))
@@ -547,14 +545,14 @@ class _Transaction:
             connection.execute("ROLLBACK")
 
 
-def _is_met(*values: "apsw.SQLiteValue") -> bool:
+def _is_met(*values: apsw.SQLiteValue) -> bool:
     from subcog_hooks.cues import globs  # no hook filters by paths
 
     glob, path = map(str, values)
     return globs.matches(globs.absolute(glob), path)
 
 
-def _condition(wanted: Filter, now: int) -> "tuple[str, tuple[apsw.SQLiteValue, ...]]":
+def _condition(wanted: Filter, now: int) -> tuple[str, tuple[apsw.SQLiteValue, ...]]:
     clauses: list[str] = ["1"]
     values: list[apsw.SQLiteValue] = []
     if wanted.audiences is not None:
@@ -581,7 +579,7 @@ def _condition(wanted: Filter, now: int) -> "tuple[str, tuple[apsw.SQLiteValue, 
     return " AND ".join(clauses), tuple(values)
 
 
-def _row(memory: Memory) -> "tuple[apsw.SQLiteValue, ...]":
+def _row(memory: Memory) -> tuple[apsw.SQLiteValue, ...]:
     import json  # 4 ms; only writers come here
 
     from subcog_hooks.memory import questions
@@ -615,7 +613,7 @@ def _row(memory: Memory) -> "tuple[apsw.SQLiteValue, ...]":
     )
 
 
-def _memory(row: "tuple[apsw.SQLiteValue, ...]") -> Memory:
+def _memory(row: tuple[apsw.SQLiteValue, ...]) -> Memory:
     values: dict[str, object] = dict(zip(_FIELDS, row, strict=False))  # an earlier version lacks the last ones
     if (standing := values.get("standing")) is not None:
         values["standing"] = bool(standing)

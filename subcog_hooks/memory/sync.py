@@ -1,5 +1,7 @@
 """Keeping the index where the store is: catching up after writes and crashes, rebuilding what is damaged."""
 
+from __future__ import annotations
+
 import os
 import time
 
@@ -15,12 +17,13 @@ from subcog_hooks.memory.index import (
     remove_others,
 )
 from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from subcog_hooks.memory.store import Store
+    from subcog_hooks.paths import Home
 
     Progress = Callable[[int], None]
 
@@ -31,7 +34,7 @@ REBUILD_WAIT_MS = 120_000  # for another process that rebuilds it: 100,000 memor
 ATTEMPTS = 3  # a swap or a damage may come between opening and writing
 
 
-def catch_up(home: Home, store: Store, progress: "Progress | None" = None) -> LexicalIndex:
+def catch_up(home: Home, store: Store, progress: Progress | None = None) -> LexicalIndex:
     """Bring the index to the store's revision and return it; it is rebuilt when it can not be used. Raises StoreError.
 
     When another process is writing the index, waits up to LOCK_WAIT_S for it to get there; then the index is returned as it is:
@@ -61,7 +64,7 @@ def _usable(home: Home, store: Store) -> LexicalIndex | None:
     return index if made_here and index.is_current and index.segments <= 4 * MAX_SEGMENTS else None
 
 
-def _follow(index: LexicalIndex, store: Store, progress: "Progress | None") -> None:
+def _follow(index: LexicalIndex, store: Store, progress: Progress | None) -> None:
     give_up_at = time.monotonic() + LOCK_WAIT_S
     pause = 0.005
     while index.watermark() < store.revision():
@@ -75,7 +78,7 @@ def _follow(index: LexicalIndex, store: Store, progress: "Progress | None") -> N
             index.refresh()
 
 
-def _write_changes(index: LexicalIndex, store: Store, progress: "Progress | None") -> None:
+def _write_changes(index: LexicalIndex, store: Store, progress: Progress | None) -> None:
     writer = index.writer()
     index.refresh()  # under the lock: the writer before us may have come this far
     after, until = index.watermark(), store.revision()
@@ -86,7 +89,7 @@ def _write_changes(index: LexicalIndex, store: Store, progress: "Progress | None
     writer.finish()
 
 
-def _put(writer: IndexWriter, store: Store, after: int, until: int, progress: "Progress | None") -> None:
+def _put(writer: IndexWriter, store: Store, after: int, until: int, progress: Progress | None) -> None:
     from_seq = 0
     while chunk := store.changes(after, until, from_seq, INDEXED_AT_ONCE):
         writer.put(chunk, new=after < 0)
@@ -96,7 +99,7 @@ def _put(writer: IndexWriter, store: Store, after: int, until: int, progress: "P
 
 
 def rebuild(
-    home: Home, store: Store, progress: "Progress | None" = None, *, only_if_needed: bool = False, keep_predecessor: bool = True
+    home: Home, store: Store, progress: Progress | None = None, *, only_if_needed: bool = False, keep_predecessor: bool = True
 ) -> LexicalIndex:
     """Build a new index of the whole store beside the old one, swap it in and return it. One process rebuilds at a time.
 

@@ -1,20 +1,22 @@
 """Keeping a space's vectors where the store is: every memory gets a first vector at once, its final one later."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.store import Store
 from subcog_hooks.memory.vector_file import VectorsUnusable
 from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.memory.model import Memory
+    from subcog_hooks.memory.store import Store
     from subcog_hooks.memory.vectors import MadeBy
+    from subcog_hooks.paths import Home
 
     Encode = Callable[[Sequence[str]], Sequence[bytes | None]]  # texts to provisional int8 vectors, None where there is none
     Progress = Callable[[int], None]
@@ -35,10 +37,10 @@ def open_following(
     store: Store,
     space: str,
     dimension: int,
-    encode: "Encode",
-    progress: "Progress | None" = None,
+    encode: Encode,
+    progress: Progress | None = None,
     *,
-    made_by: "MadeBy",
+    made_by: MadeBy,
     anew: bool = False,
     parts: bool = False,
     wait_ms: int | None = None,
@@ -84,9 +86,9 @@ def _followed(
     store: Store,
     space: str,
     dimension: int,
-    encode: "Encode",
-    progress: "Progress | None",
-    made_by: "MadeBy",
+    encode: Encode,
+    progress: Progress | None,
+    made_by: MadeBy,
     *,
     anew: bool = False,
 ) -> VectorStore:
@@ -106,7 +108,7 @@ def _followed(
     return vectors
 
 
-def follow(vectors: VectorStore, store: Store, encode: "Encode", progress: "Progress | None" = None) -> None:
+def follow(vectors: VectorStore, store: Store, encode: Encode, progress: Progress | None = None) -> None:
     """Bring the vectors to the store's revision: new texts get provisional vectors, the others keep what they have.
 
     Until nothing has been stored meanwhile, so that whoever did not wait finds its memories here. Each chunk is read and
@@ -121,9 +123,7 @@ def follow(vectors: VectorStore, store: Store, encode: "Encode", progress: "Prog
         _take_over(vectors, store, after, until, encode, progress)
 
 
-def _take_over(
-    vectors: VectorStore, store: Store, after: int, until: int, encode: "Encode", progress: "Progress | None"
-) -> None:
+def _take_over(vectors: VectorStore, store: Store, after: int, until: int, encode: Encode, progress: Progress | None) -> None:
     from_seq = 0
     every: list[int] = []
     while True:
@@ -153,10 +153,10 @@ def _take_over(
             progress(len(chunk))
 
 
-def _provisional(lacking: "list[Memory]", encode: "Encode") -> dict[int, bytes]:
+def _provisional(lacking: list[Memory], encode: Encode) -> dict[int, bytes]:
     return _encoded([(memory.seq, memory.content) for memory in lacking], encode)
 
 
-def _encoded(texts: "list[tuple[int, str]]", encode: "Encode") -> dict[int, bytes]:
+def _encoded(texts: list[tuple[int, str]], encode: Encode) -> dict[int, bytes]:
     made = encode([text for _, text in texts]) if texts else []
     return {key: vector for (key, _), vector in zip(texts, made, strict=True) if vector}

@@ -11,7 +11,7 @@ of the whole's and the best passage's: +.01 to +.02 nDCG@10 on development data 
 memory answers has a row of its own, with a hash of its own; where the best of them is nearer than the text, its cosine counts.
 """
 
-import apsw
+from __future__ import annotations
 
 from subcog_hooks import database
 from subcog_hooks.errors import StoreError
@@ -25,6 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
+
+    import apsw
 
     from subcog_hooks.deadline import Deadline
 
@@ -62,7 +64,7 @@ class VectorStore:
         self._inode = vector_file.inode_of(path)
 
     @classmethod
-    def reader(cls, home: Home, space: str, dimension: int, busy_ms: float = READ_WAIT_MS) -> "VectorStore":
+    def reader(cls, home: Home, space: str, dimension: int, busy_ms: float = READ_WAIT_MS) -> VectorStore:
         """Open the vectors read-only. Raises VectorsUnusable, also when there are none yet; StoreBusy, ExtensionMissing."""
         path = vector_file.path_of(home, space)
         with Translated(path):
@@ -70,7 +72,7 @@ class VectorStore:
         return cls(vector_file.prepared(connection, path, dimension), path, dimension)
 
     @classmethod
-    def writer(cls, home: Home, space: str, dimension: int, busy_ms: float = WRITE_WAIT_MS) -> "VectorStore":
+    def writer(cls, home: Home, space: str, dimension: int, busy_ms: float = WRITE_WAIT_MS) -> VectorStore:
         """Open the vectors for writing; the file is made as needed. Raises StoreError: as `reader` does."""
         make_private_folder(home.index)
         path = vector_file.path_of(home, space)
@@ -83,7 +85,7 @@ class VectorStore:
         vector_file.remove(vector_file.path_of(home, space))
 
     @staticmethod
-    def purge(home: Home, seqs: "Sequence[int]") -> None:
+    def purge(home: Home, seqs: Sequence[int]) -> None:
         """Erase memories from the vectors of every space, also of those not in use, and their bytes from the disk.
 
         Needs no sqlite-vec. A file in which that can not be done, damaged or a later version's, is deleted: it can be made
@@ -108,7 +110,7 @@ class VectorStore:
     def close(self) -> None:
         self._connection.close()
 
-    def __enter__(self) -> "Self":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -116,13 +118,13 @@ class VectorStore:
 
     # searching
 
-    def expire_at(self, deadline: "Deadline | None") -> None:
+    def expire_at(self, deadline: Deadline | None) -> None:
         """Break off searches when the deadline passes, with a StoreError; None: let them end."""
         stop = None if deadline is None else lambda: not deadline.work_left_ms()
         self._connection.set_progress_handler(stop, _STEPS if stop else 0)
 
     def nearest(
-        self, query: bytes, k: int, audiences: "tuple[str, ...] | None", statuses: "tuple[str, ...]" = ("active",)
+        self, query: bytes, k: int, audiences: tuple[str, ...] | None, statuses: tuple[str, ...] = ("active",)
     ) -> list[tuple[float, int]]:
         """Return about `k` memories nearest to `query` ((dimension,) int8), as (cosine, row number), nearest first.
 
@@ -149,8 +151,8 @@ class VectorStore:
         return sorted(((cosine, seq) for seq, cosine in cosines.items()), key=lambda hit: (-hit[0], hit[1]))
 
     def _codes(
-        self, query: bytes, reaches: "Sequence[int] | None", statuses: "Sequence[int]"
-    ) -> "tuple[str, list[apsw.SQLiteValue]]":
+        self, query: bytes, reaches: Sequence[int] | None, statuses: Sequence[int]
+    ) -> tuple[str, list[apsw.SQLiteValue]]:
         """Return a query for the codes that a search compares, and its values. reaches: None for all.
 
         Of audiences that lie in cells those of the nearest cells, as long as only active memories are wanted.
@@ -183,7 +185,7 @@ class VectorStore:
 
         return cells.parted(self._connection)
 
-    def cosines(self, query: bytes, seqs: "Sequence[int]") -> dict[int, float]:
+    def cosines(self, query: bytes, seqs: Sequence[int]) -> dict[int, float]:
         """Return the cosine of each of these memories to `query`, by row number; those without a vector are left out.
 
         The mean of the whole text's and the best passage's, the whole's where there are no passages; that to the best of its
@@ -240,7 +242,7 @@ class VectorStore:
         if self._connection.in_transaction:
             self._run("ROLLBACK")
 
-    def expect(self, made_by: "MadeBy") -> None:
+    def expect(self, made_by: MadeBy) -> None:
         """Keep only vectors that were made by these models.
 
         Final ones of another document model stay until they are replaced, as provisional ones; provisional ones of another
@@ -267,7 +269,7 @@ class VectorStore:
                 raise
         self._finals_made_by = finals
 
-    def lacking(self, memories: "Iterable[Memory]") -> list[Memory]:
+    def lacking(self, memories: Iterable[Memory]) -> list[Memory]:
         """Return those of `memories` whose present text has no vector here, not even of another memory.
 
         They need a vector to be made.
@@ -283,7 +285,7 @@ class VectorStore:
             and not self.final_vectors(memory.content_hash)
         ]
 
-    def lacking_questions(self, memories: "Iterable[Memory]") -> list[tuple[int, str]]:
+    def lacking_questions(self, memories: Iterable[Memory]) -> list[tuple[int, str]]:
         """Return the key and text of each question of `memories` that has no vector here, not even of another memory."""
         have = "SELECT 1 FROM vectors WHERE key BETWEEN ? AND ? AND content_hash = ? AND vector IS NOT NULL"
         return [
@@ -295,7 +297,7 @@ class VectorStore:
         ]
 
     def put(
-        self, memories: "Iterable[Memory]", provisional: "dict[int, bytes]", of_questions: "Mapping[int, bytes] | None" = None
+        self, memories: Iterable[Memory], provisional: dict[int, bytes], of_questions: Mapping[int, bytes] | None = None
     ) -> None:
         """Bring the rows of these memories to their present text, status and audience; inside `begin` and `commit`.
 
@@ -326,12 +328,12 @@ class VectorStore:
                     is_final, vector = True, known[0]
                 self._write(at, content_hash, place, [vector], is_final=is_final)
 
-    def remove_memories(self, seqs: "Iterable[int]") -> None:
+    def remove_memories(self, seqs: Iterable[int]) -> None:
         """Forget the vectors of purged memories; inside `begin` and `commit`."""
         for seq in seqs:
             self._drop(seq * PASSAGES, seq * PASSAGES + _LAST)
 
-    def keep_only(self, seqs: "Iterable[int]") -> None:
+    def keep_only(self, seqs: Iterable[int]) -> None:
         """Forget the vectors of all memories but these: for a store that was put back from a backup."""
         kept = set(seqs)
         have = {key // PASSAGES for (key,) in self._run("SELECT key FROM vectors")}
@@ -345,7 +347,7 @@ class VectorStore:
         """Note that every memory has to be looked at again; inside `begin` and `commit`."""
         self._run("UPDATE space SET watermark = -1")
 
-    def part(self, progress: "Callable[[int], None] | None" = None) -> int:
+    def part(self, progress: Callable[[int], None] | None = None) -> int:
         """Put the audiences that have grown large in cells; return how many it were. Some 15 to 45 s for 1,000,000 memories.
 
         What lies in cells of other models' vectors is parted anew as soon as nothing waits for its final vector any more.
@@ -394,7 +396,7 @@ class VectorStore:
         """Return the row number of the memory that a key belongs to."""
         return key // PASSAGES
 
-    def whole_vectors(self) -> "list[tuple[int, bytes]]":
+    def whole_vectors(self) -> list[tuple[int, bytes]]:
         """Return the final vectors ((dimension,) int8) of whole texts of active memories, each behind its row number."""
         sql = (
             "SELECT key, vector FROM vectors WHERE NOT key % ? AND is_final AND status = ? AND vector IS NOT NULL ORDER BY key"
@@ -416,7 +418,7 @@ class VectorStore:
         )
         return [vector for (vector,) in self._run(sql, (content_hash, PASSAGES, _LAST_PASSAGE))]
 
-    def finish(self, made: "Iterable[tuple[int, str, Sequence[bytes]]]") -> int:
+    def finish(self, made: Iterable[tuple[int, str, Sequence[bytes]]]) -> int:
         """Put final vectors in place of provisional ones, in one transaction. Return how many texts have theirs now.
 
         made: (key, content hash, int8 vectors: the whole text's, then its passages', which a question has none of). A memory
@@ -481,7 +483,7 @@ class VectorStore:
         self._run("DELETE FROM vectors WHERE key BETWEEN ? AND ?", keys)
 
     def _write(
-        self, key: int, content_hash: str, place: tuple[int, int], vectors: "Sequence[bytes | None]", *, is_final: bool
+        self, key: int, content_hash: str, place: tuple[int, int], vectors: Sequence[bytes | None], *, is_final: bool
     ) -> None:
         """Put in the rows of a text. place: status and reach."""
         for number, vector in enumerate(vectors, key):
@@ -492,12 +494,12 @@ class VectorStore:
             (key, key + len(vectors) - 1, _DELETED),
         )
 
-    def _run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[Any, ...]]":
+    def _run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
         with Translated(self.path):
             return self._connection.execute(sql, values).fetchall()
 
 
-def _marks(values: "Collection[object]") -> str:
+def _marks(values: Collection[object]) -> str:
     return ",".join("?" * len(values))
 
 
@@ -506,13 +508,13 @@ def _question_keys(seq: int) -> tuple[int, int]:
     return seq * PASSAGES + FIRST_QUESTION, seq * PASSAGES + _LAST
 
 
-def _questions(memory: Memory) -> "list[tuple[int, str, str]]":
+def _questions(memory: Memory) -> list[tuple[int, str, str]]:
     """Return the key, the text and the hash of each of a memory's questions; no memory's text has such a hash."""
     first = memory.seq * PASSAGES + FIRST_QUESTION
     return [(key, one.text, hash_content(f"?\x00{one.text}")) for key, one in enumerate(memory.questions, first)]
 
 
-def _first(found: "Iterable[tuple[int, bytes]]", k: int) -> tuple[list[int], bool]:
+def _first(found: Iterable[tuple[int, bytes]], k: int) -> tuple[list[int], bool]:
     """Return the first `k` memories of (key, code) rows and those with the code of the last; and whether there may be more."""
     near: dict[int, None] = {}
     last = b""
@@ -525,7 +527,7 @@ def _first(found: "Iterable[tuple[int, bytes]]", k: int) -> tuple[list[int], boo
     return list(near), True
 
 
-def _purge(path: str, seqs: "Sequence[int]") -> None:
+def _purge(path: str, seqs: Sequence[int]) -> None:
     try:
         with VectorStore(vector_file.open_to_write(path, WRITE_WAIT_MS), path, 0) as vectors:
             vectors.begin()

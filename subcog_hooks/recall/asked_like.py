@@ -4,6 +4,8 @@ How much of the query a question has says little more than the closeness does, w
 beside it on development prompts, that had no weight, and how much of the question is asked had the most.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.memory.model import LEARNED
 from subcog_hooks.recall import logit
 from subcog_hooks.text import analysis, languages
@@ -38,7 +40,7 @@ class Likeness:
 
 
 def most_like(
-    text: str, questions: "Sequence[AnsweredQuestion]", cosines: "Mapping[int, float]", analysers: analysis.Analysers
+    text: str, questions: Sequence[AnsweredQuestion], cosines: Mapping[int, float], analysers: analysis.Analysers
 ) -> Likeness:
     """Return the likeness of a query's text to that one of a memory's questions which it is most like; the first of equals.
 

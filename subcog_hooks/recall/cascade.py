@@ -3,6 +3,8 @@
 For people alone. A prompt that nothing answers is answered by silence.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.cues import conditions
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import audience_of, audiences_of
@@ -23,7 +25,7 @@ STAGES = (  # (label, net, share of the time that is left then: S1's 100 of 150 
 )
 
 
-def search(request: Request, sources: Sources, deadline: "Deadline", limit: int, offset: int = 0) -> Answer:
+def search(request: Request, sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
     """Search as `pipeline.search` does, wider stage by stage until something is found, and label the hits by their stage.
 
     What meaning alone finds counts only where it is nearer than chance brings a memory; words and tags that begin as the
@@ -40,7 +42,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
     return _widened(request, sources, deadline, by_chance, limit)
 
 
-def _widened(request: Request, sources: Sources, deadline: "Deadline", by_chance: "_Chance", limit: int) -> Answer:
+def _widened(request: Request, sources: Sources, deadline: Deadline, by_chance: _Chance, limit: int) -> Answer:
     """Return the first page of the first stage that finds something."""
     answer = pipeline.search(request, sources, deadline.share(PRIMARY_SHARE), limit)
     is_far = answer.by_meaning_alone and request.mode == HYBRID
@@ -86,7 +88,7 @@ class _Chance:
         return answer.without_far(self._bar)
 
 
-def _with_exact(request: Request, sources: Sources, deadline: "Deadline") -> Request:
+def _with_exact(request: Request, sources: Sources, deadline: Deadline) -> Request:
     """Return the request with the memories that the triggers of its scope bring, and their conditions. Raises StoreError.
 
     A person may ask in the words of a prompt. Conditions bring memories only where the request has facts.

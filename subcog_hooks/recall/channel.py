@@ -3,6 +3,8 @@
 No ranking across channels here.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.errors import SubcogError
 from subcog_hooks.memory.index import IndexUnusable
 
@@ -35,14 +37,14 @@ class Found:
 
     __slots__ = ("failure", "name", "ranked", "strategy")
 
-    def __init__(self, name: str, strategy: str, ranked: "Ranked | None", failure: str | None = None) -> None:
+    def __init__(self, name: str, strategy: str, ranked: Ranked | None, failure: str | None = None) -> None:
         self.name = name
         self.strategy = strategy
         self.ranked = ranked or []
         self.failure = failure
 
 
-def run(channel: "Channel", query: "Query", scope: "Filter", k: int, deadline: "Deadline") -> Found:
+def run(channel: Channel, query: Query, scope: Filter, k: int, deadline: Deadline) -> Found:
     """Let a channel search; a failure, or a deadline that has passed, is noted and is not "nothing found".
 
     Raises IndexUnusable: without words there is no answer, and whoever may write rebuilds the index.

@@ -1,5 +1,7 @@
 """Keeping an answer from saying one thing twice: near-duplicates left out, and like memories apart (DESIGN 7.7). Pure."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 from subcog_hooks.text import analysis
@@ -15,7 +17,7 @@ COMPARED = 200  # memories from the top that are looked at for near-duplicates
 WINDOW = 50  # memories from the top that are put apart from each other
 
 
-def words_of(text: str) -> "Words":
+def words_of(text: str) -> Words:
     """Return the whole words, numbers and identifiers of a text, and each with the next.
 
     `30s` and `60s` are not near-duplicates, whatever stands around them, nor are "A before B" and "B before A".
@@ -27,7 +29,7 @@ def words_of(text: str) -> "Words":
     return frozenset((*words, *map(" ".join, pairwise(words))))
 
 
-def similarity(a: "Words", b: "Words") -> float:
+def similarity(a: Words, b: Words) -> float:
     """Return the share of the words of two texts that both have (Jaccard), 0.0 to 1.0.
 
     >>> similarity(frozenset("abc"), frozenset("bcd"))
@@ -42,7 +44,7 @@ def _may_be(a: int, b: int, least: float) -> bool:
     return a == b or (a / b if a < b else b / a) >= least
 
 
-def distinct(texts: "Iterable[str]", least: float) -> "Iterator[int]":
+def distinct(texts: Iterable[str], least: float) -> Iterator[int]:
     """Yield the places of the texts that are less similar than `least` to every one kept before them.
 
     A `least` of 1.0 keeps all.
@@ -62,7 +64,7 @@ def distinct(texts: "Iterable[str]", least: float) -> "Iterator[int]":
         yield place
 
 
-def apart(texts: "Sequence[str]", scores: "Sequence[float]", share: float) -> list[int]:
+def apart(texts: Sequence[str], scores: Sequence[float], share: float) -> list[int]:
     """Return the places of the texts in the order of maximal marginal relevance, scaled by relevance.
 
     Carbonell and Goldstein 1998.

@@ -4,9 +4,10 @@ The channel of patterns matches the triggers of the scope against the whole prom
 is known of the session. They bring few memories and are sure of them: an intent that asks for nothing does not hold them back.
 """
 
+from __future__ import annotations
+
 import time
 
-from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall.hits import PATTERN, STATE, Hit
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
     from subcog_hooks.recall.channel import Found
     from subcog_hooks.recall.eligibility import Eligibility
@@ -36,7 +38,7 @@ class Exact:
 
     __slots__ = ("channels", "note")
 
-    def __init__(self, channels: "Mapping[str, Sequence[Memory]]", note: str = "") -> None:
+    def __init__(self, channels: Mapping[str, Sequence[Memory]], note: str = "") -> None:
         self.channels = {name: tuple(memories) for name, memories in channels.items() if memories}
         self.note = note
 
@@ -48,11 +50,11 @@ class Exact:
         """All of them, by row number."""
         return {memory.seq: memory for memories in self.channels.values() for memory in memories}
 
-    def is_news(self, given: "AbstractSet[str]") -> bool:
+    def is_news(self, given: AbstractSet[str]) -> bool:
         """Return whether any of these memories is new to the session. given: what it has been given."""
         return any(memory.id not in given for memories in self.channels.values() for memory in memories)
 
-    def lists(self) -> "list[Found]":
+    def lists(self) -> list[Found]:
         """Return what each channel has found, in the form that a search gives it."""
         from subcog_hooks.recall.channel import Found  # with tantivy, which only a search has loaded
 
@@ -74,7 +76,7 @@ class Exact:
         self.pin(hits)
         return hits
 
-    def pin(self, hits: "Sequence[Hit]") -> None:
+    def pin(self, hits: Sequence[Hit]) -> None:
         """Pin those that a trigger has found, and to which the user himself has given the priority for it (DESIGN 7.9)."""
         found = self.channels.get(PATTERN, ())
         pinned = {memory.seq for memory in found if memory.is_pinnable}
@@ -82,7 +84,7 @@ class Exact:
             hit.is_pinned = hit.memory.seq in pinned
 
 
-def by_patterns(text: str, store: "Store", eligible: "Eligibility", deadline: "Deadline") -> tuple[list[Memory], str]:
+def by_patterns(text: str, store: Store, eligible: Eligibility, deadline: Deadline) -> tuple[list[Memory], str]:
     """Return the eligible memories one of whose triggers matches the text, and what was left undone. Raises StoreError.
 
     Those that the session has not been given come first, then those of the highest priority, then the newest. Patterns get half
@@ -118,7 +120,7 @@ def _matches(pattern: str, data: bytes) -> bool:
 
 
 def by_states(
-    facts: "Mapping[str, Scalar]", store: "Store", eligible: "Eligibility", naming: tuple[str, ...] = ()
+    facts: Mapping[str, Scalar], store: Store, eligible: Eligibility, naming: tuple[str, ...] = ()
 ) -> tuple[list[Memory], str]:
     """Return the eligible memories whose conditions hold by these facts, and what was left undone.
 
@@ -153,7 +155,7 @@ def matched_part(text: str) -> str:
 
 
 def _first(
-    seqs: "Iterable[int]", store: "Store", eligible: "Eligibility", most: int, is_wanted: "Callable[[Memory], bool]"
+    seqs: Iterable[int], store: Store, eligible: Eligibility, most: int, is_wanted: Callable[[Memory], bool]
 ) -> list[Memory]:
     """Return the first of these memories that are wanted, new ones before those that the session has been given."""
     wanted = list(seqs)
@@ -169,7 +171,7 @@ def _first(
 
 
 def match_prompt(
-    text: str, facts: "Mapping[str, Scalar] | None", store: "Store", eligible: "Eligibility", deadline: "Deadline"
+    text: str, facts: Mapping[str, Scalar] | None, store: Store, eligible: Eligibility, deadline: Deadline
 ) -> Exact:
     """Return what a prompt brings by triggers and conditions. Raises StoreError.
 

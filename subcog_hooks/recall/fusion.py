@@ -1,5 +1,7 @@
 """One ranking out of the channels' lists: by weighted scores (S4) or by reciprocal ranks (S2, S3). Pure (DESIGN 7.3)."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +12,7 @@ PATTERN_IN_WEIGHTED, STATE_IN_WEIGHTED = 0.3, 0.3  # what DESIGN 7.3 starts with
 PATTERN_IN_RRF, STATE_IN_RRF = 0.8, 1.0  # S3's
 
 
-def weighted(words: "Mapping[int, float]", cosines: "Mapping[int, float]", alpha: float, full: float = 0.0) -> dict[int, float]:
+def weighted(words: Mapping[int, float], cosines: Mapping[int, float], alpha: float, full: float = 0.0) -> dict[int, float]:
     """Return the fused score of every memory that either side knows: `(1 - alpha) * bm25 / full bm25 + alpha * cosine`.
 
     words: BM25 scores by row number; cosines: by row number, looked up for the hits by words too. What one side does not know
@@ -28,7 +30,7 @@ def weighted(words: "Mapping[int, float]", cosines: "Mapping[int, float]", alpha
     return {seq: (1.0 - alpha) * words.get(seq, 0.0) / best + alpha * max(0.0, cosines.get(seq, 0.0)) for seq in both}
 
 
-def reciprocal_ranks(lists: "Iterable[tuple[float, Mapping[int, int]]]", k: int) -> dict[int, float]:
+def reciprocal_ranks(lists: Iterable[tuple[float, Mapping[int, int]]], k: int) -> dict[int, float]:
     """Return the reciprocal rank fusion of lists: the sum of `weight / (k + rank)`, by row number (Cormack et al. 2009).
 
     lists: (weight, ranks from 1).
@@ -46,7 +48,7 @@ def reciprocal_ranks(lists: "Iterable[tuple[float, Mapping[int, int]]]", k: int)
     return fused
 
 
-def with_list(fused: "Mapping[int, float]", weight: float, ranks: "Mapping[int, int]") -> dict[int, float]:
+def with_list(fused: Mapping[int, float], weight: float, ranks: Mapping[int, int]) -> dict[int, float]:
     """Return the scores raised by a further list: each of its memories gains `weight / rank`.
 
     Such lists come from labels, patterns, states.
@@ -69,7 +71,7 @@ def agreement(found_by: int, ran: int) -> float:
     return found_by / ran if ran > 1 else 0.0
 
 
-def ranks_of(ranked: "Sequence[tuple[float, int]]") -> dict[int, int]:
+def ranks_of(ranked: Sequence[tuple[float, int]]) -> dict[int, int]:
     """Return ranks from 1 by row number; equal scores have equal ranks, so that the order of insertion does not show.
 
     >>> ranks_of([(9.0, 5), (4.0, 8), (4.0, 2), (1.0, 3)])

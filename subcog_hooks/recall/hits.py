@@ -1,11 +1,14 @@
 """The result of recall: hits, the answer they stand in, and the labels of how sure it is of them. No searching here."""
 
-from subcog_hooks.memory.model import Memory
+from __future__ import annotations
+
 from subcog_hooks.state.decision import SECOND_LOOK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from subcog_hooks.memory.model import Memory
 
 LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one (S1)
 QUESTIONS = "questions"  # the channel of the words of a memory's questions
@@ -68,9 +71,9 @@ class Hit:
         ranks: dict[str, int],
         scores: dict[str, float],
         agreement: float = 0.0,
-        labels: "Sequence[str]" = (),
+        labels: Sequence[str] = (),
         recency: float = 1.0,
-        terms: "Sequence[tuple[str, float, float]]" = (),
+        terms: Sequence[tuple[str, float, float]] = (),
         asked_like: str | None = None,
     ) -> None:
         self.memory = memory
@@ -158,7 +161,7 @@ class Answer:
         strategies: tuple[str, ...],
         note: str | None = None,
         *,
-        identifiers: "Sequence[str]" = (),
+        identifiers: Sequence[str] = (),
         is_degraded: bool = False,
         alpha: float | None = None,
         alpha_reason: str | None = None,
@@ -190,7 +193,7 @@ class Answer:
         """True where a further page has results."""
         return max(self.cosines_alone, default=-1) >= self.end
 
-    def without_far(self, nearness: float) -> "Answer":
+    def without_far(self, nearness: float) -> Answer:
         """Leave out what meaning alone has found and what is less near than `nearness` (a cosine). Return the answer."""
         self.hits = [hit for hit in self.hits if hit.found_by != (SEMANTIC,) or hit.scores[SEMANTIC] >= nearness]
         near = [(place, cosine) for place, cosine in self.cosines_alone.items() if cosine is None or cosine >= nearness]

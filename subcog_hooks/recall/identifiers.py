@@ -3,6 +3,8 @@
 Only an identifier that some memory has as it stands counts: where nothing else is known, its like is better than nothing.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.recall import lexical, logit
 
 TYPE_CHECKING = False
@@ -24,12 +26,12 @@ _ABOVE = 1e-6  # the score of the one whose place is taken
 _DIGITS = str.maketrans("123456789", "000000000")
 
 
-def named_in(query: "Query") -> "list[Term]":
+def named_in(query: Query) -> list[Term]:
     """Return the identifiers of a query that some memory has as they stand, the rarest first; a number alone is none."""
     return [term for term in query.terms if term.is_identifier and term.is_whole_known and any(map(str.isalpha, term.whole))]
 
 
-def look_up(query: "Query", index: "LexicalIndex", scope: "Filter") -> "tuple[list[str], list[int]]":
+def look_up(query: Query, index: LexicalIndex, scope: Filter) -> tuple[list[str], list[int]]:
     """Return the identifiers of a query that memories of a scope have, and the row numbers of those that alone have a rare one.
 
     Raises IndexUnusable.
@@ -45,7 +47,7 @@ def look_up(query: "Query", index: "LexicalIndex", scope: "Filter") -> "tuple[li
     return here, list(sole)
 
 
-def lift(holders: "Collection[int]", scores: "Mapping[int, float]") -> dict[int, float]:
+def lift(holders: Collection[int], scores: Mapping[int, float]) -> dict[int, float]:
     """Return the scores of these memories, by row number, with which each is among the FIRST of all, where it is not yet.
 
     >>> lift([7, 1], {1: 0.9, 2: 0.8, 3: 0.7, 4: 0.6, 7: 0.2})
@@ -59,7 +61,7 @@ def lift(holders: "Collection[int]", scores: "Mapping[int, float]") -> dict[int,
     return {seq: least for seq in holders if seq in scores and scores[seq] < least}
 
 
-def discount_siblings(hits: "Sequence[Hit]", named: "Sequence[str]", texts: "MemoryTexts") -> None:
+def discount_siblings(hits: Sequence[Hit], named: Sequence[str], texts: MemoryTexts) -> None:
     """Discount hits that have a sibling of an identifier, and not the one that the query names and another memory has.
 
     One of several that are compared ("ROS1 or ROS2") is enough, also as a part ("ros2_control"), beyond the words that are
@@ -79,7 +81,7 @@ def discount_siblings(hits: "Sequence[Hit]", named: "Sequence[str]", texts: "Mem
             hit.probability = logit.probability(hit.terms)
 
 
-def _mentions(memory: "Memory", asked: str) -> bool:
+def _mentions(memory: Memory, asked: str) -> bool:
     """Return whether a memory has an identifier anywhere, by itself or at the beginning of a longer one."""
     questions = [question.text for question in memory.questions]
     text = " ".join((memory.content, *memory.tags, *memory.keywords, *questions)).lower()

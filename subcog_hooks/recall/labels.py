@@ -1,9 +1,10 @@
 """The channel of labels: memories whose tags and keywords the query names, the rare ones first (S2)."""
 
+from __future__ import annotations
+
 import tantivy
 
 from subcog_hooks.memory.index import LABEL, LexicalIndex
-from subcog_hooks.memory.store import Filter
 from subcog_hooks.recall import lexical
 from subcog_hooks.recall.hits import LABELS
 from subcog_hooks.recall.query import Query, rarity
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.memory.store import Filter
     from subcog_hooks.recall.channel import Ranked
 
 MOST_LABELS = 8  # of one query, the rarest
@@ -33,12 +35,12 @@ class Labels:
     strategy = LABELS
     is_floor = False
 
-    def __init__(self, index: LexicalIndex, named: "Mapping[str, float]") -> None:
+    def __init__(self, index: LexicalIndex, named: Mapping[str, float]) -> None:
         """Prepare the channel for one query. named: the labels that the query names, from `named_by`."""
         self._index = index
         self._named = named
 
-    def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
+    def search(self, query: Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
         """Search as `channel.Channel` says; a score is the sum of the labels' rarities and a little of the words'.
 
         Raises IndexUnusable.

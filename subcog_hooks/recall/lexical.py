@@ -7,13 +7,13 @@ and of repetition, and can not be set; halving them raised nDCG@10 on dialogue f
 by words alone, nothing when fused (measured with irregular forms and the label boost below).
 """
 
+from __future__ import annotations
+
 import tantivy
 
 from subcog_hooks.memory.index import ASKED, ASKED_AT, LABEL, LABELS, LexicalIndex
 from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Filter
 from subcog_hooks.recall.hits import LEXICAL, QUESTIONS
-from subcog_hooks.recall.query import Query, Term
 from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.memory.store import Filter
     from subcog_hooks.recall.channel import Ranked
+    from subcog_hooks.recall.query import Query, Term
 
 TIES = 8  # times the depth: so far a list is made longer to have all that score as its last
 FLAT = 0.5  # the share of a term's score that is its rarity alone; .3 to .7 do as well when fused
@@ -52,7 +54,7 @@ class _ByWords:
     def __init__(self, index: LexicalIndex) -> None:
         self._index = index
 
-    def search(self, query: Query, scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
+    def search(self, query: Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
         """Search as `channel.Channel` says; a score is a BM25 score, of like words their number. Raises IndexUnusable."""
         return search_with_ties(self._index, self._matching(query), scope, k)
 
@@ -132,13 +134,13 @@ def _letters(query: Query, least: int) -> list[str]:
     return [term.whole for term in query.terms if term.whole.isalnum() and len(term.whole) >= least][:MOST_PATTERNS]
 
 
-def _like(index: LexicalIndex, patterns: "Sequence[str]", others: "Sequence[tantivy.Query]" = ()) -> tantivy.Query | None:
+def _like(index: LexicalIndex, patterns: Sequence[str], others: Sequence[tantivy.Query] = ()) -> tantivy.Query | None:
     found = [tantivy.Query.regex_query(index.schema, analysis.EXACT, pattern) for pattern in patterns]
     should = [(tantivy.Occur.Should, query) for query in (*found, *others)]
     return tantivy.Query.boolean_query(should) if should else None
 
 
-def search(index: LexicalIndex, words: tantivy.Query | None, wanted: Filter, depth: int) -> "Ranked":
+def search(index: LexicalIndex, words: tantivy.Query | None, wanted: Filter, depth: int) -> Ranked:
     """Return the best `depth` matches of `words` as (BM25 score, row number), best first; None matches nothing.
 
     Of `wanted`, audiences, statuses, namespaces, tags and since are applied here; expiry and paths are the store's to check.
@@ -171,7 +173,7 @@ def scope(index: LexicalIndex, wanted: Filter) -> tantivy.Query:
     return tantivy.Query.boolean_query(clauses)
 
 
-def search_with_ties(index: LexicalIndex, words: tantivy.Query | None, wanted: Filter, depth: int) -> "Ranked":
+def search_with_ties(index: LexicalIndex, words: tantivy.Query | None, wanted: Filter, depth: int) -> Ranked:
     """Return the best `depth` matches, and every match that scores the same as the last one.
 
     The order of insertion must not show at the cut.

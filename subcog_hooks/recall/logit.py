@@ -1,5 +1,7 @@
 """Probabilities as sums of what each evidence adds to the logit, and what triggers and conditions add. Pure."""
 
+from __future__ import annotations
+
 from math import exp, log
 
 from subcog_hooks.recall.hits import ACTION, BEGUN, BRIEF, MENTION, PATH, PATTERN, PINNED, STATE, USED
@@ -45,7 +47,7 @@ _CERTAIN = 20.0  # a logit beyond which nothing is surer
 _DIGITS = 4  # behind the point, so that machines agree
 
 
-def probability(terms: "Terms") -> float:
+def probability(terms: Terms) -> float:
     """Return how probable it is that a memory answers the query, 0.0 to 1.0.
 
     >>> probability((("intercept", 1.0, -2.0), ("lead", 1.0, 2.0)))
@@ -54,7 +56,7 @@ def probability(terms: "Terms") -> float:
     return round(_squashed(sum([adds for _, _, adds in terms])), _DIGITS)
 
 
-def with_channels(terms: "Terms", channels: "Iterable[str]") -> "Terms":
+def with_channels(terms: Terms, channels: Iterable[str]) -> Terms:
     """Return the terms of a memory that these channels have found, say because its trigger matches.
 
     >>> probability(with_channels((("intercept", 1.0, 0.0),), ["pattern", "exact"]))
@@ -65,12 +67,12 @@ def with_channels(terms: "Terms", channels: "Iterable[str]") -> "Terms":
     return terms
 
 
-def with_part_of_prompt(terms: "Terms") -> "Terms":
+def with_part_of_prompt(terms: Terms) -> Terms:
     """Return the terms of a memory that was compared with one sentence of a prompt alone."""
     return (*terms, (PART, 1.0, PART_ADDS))
 
 
-def with_sibling(terms: "Terms") -> "Terms":
+def with_sibling(terms: Terms) -> Terms:
     """Return the terms of a memory that has a sibling of the identifier which the query names, and another memory has.
 
     However like the query it is otherwise, it is as good as out of the question.
@@ -93,7 +95,7 @@ def begun(place: int) -> float:
     return 0.0 if place <= 1 else EARLY if place <= FEW_PROMPTS else 1.0
 
 
-def with_place(terms: "Terms", place: int) -> "Terms":
+def with_place(terms: Terms, place: int) -> Terms:
     """Return the terms of a memory at the prompt of this place in its session, from 1: at the first, most is wanted.
 
     >>> [probability(with_place((("intercept", 1.0, 0.0),), place)) for place in (1, 2, 3, 4, 40)]
@@ -103,7 +105,7 @@ def with_place(terms: "Terms", place: int) -> "Terms":
     return (*terms, (BEGUN, gone, round(gone * BEGUN_ADDS, _DIGITS))) if gone else terms
 
 
-def with_keyword(terms: "Terms", rarity: float) -> "Terms":
+def with_keyword(terms: Terms, rarity: float) -> Terms:
     """Return the terms of a memory one of whose keywords the query names.
 
     rarity: of the keyword in the store, 0.0 to 1.0.
@@ -111,7 +113,7 @@ def with_keyword(terms: "Terms", rarity: float) -> "Terms":
     return raised(terms, KEYWORD, rarity, KEYWORD_SHARE * rarity)
 
 
-def with_question(terms: "Terms", likeness: float, least: float = LIKE, *, leads: bool) -> "Terms":
+def with_question(terms: Terms, likeness: float, least: float = LIKE, *, leads: bool) -> Terms:
     """Return the terms of a memory that answers questions.
 
     likeness: of the query to the nearest of them, 0.0 to 1.0. least: from which on it is like that one. leads: it is nearer
@@ -127,7 +129,7 @@ def with_question(terms: "Terms", likeness: float, least: float = LIKE, *, leads
     return (*terms, (ASKED_LIKE, round(likeness, _DIGITS), round(adds, _DIGITS))) if leads or adds > 0.0 else terms
 
 
-def raised(terms: "Terms", name: str, value: float, share: float) -> "Terms":
+def raised(terms: Terms, name: str, value: float, share: float) -> Terms:
     """Return the terms with one more, which takes `share` of the doubt that is left.
 
     >>> probability(raised((("intercept", 1.0, 0.0),), "keyword", 1.0, 0.5))
@@ -138,7 +140,7 @@ def raised(terms: "Terms", name: str, value: float, share: float) -> "Terms":
     return (*terms, (name, round(value, _DIGITS), round(log(likely / (1.0 - likely)) - logit, _DIGITS)))
 
 
-def terms_of_channels(channels: "Iterable[str]") -> "Terms":
+def terms_of_channels(channels: Iterable[str]) -> Terms:
     """Return the terms of a memory of which only these channels are known.
 
     >>> probability(terms_of_channels(["pattern"])), probability(terms_of_channels(["pattern", "state"]))

@@ -3,6 +3,8 @@
 Two prompts are alike as far as the weights of their terms overlap (weighted Jaccard), so rare words decide.
 """
 
+from __future__ import annotations
+
 from subcog_hooks import wire
 from subcog_hooks.recall import query
 
@@ -20,7 +22,7 @@ ALIKE = 0.8  # the same prompt, put a little differently
 _DIGITS = 4  # behind the point of a term's weight in a mark
 
 
-def discount_marked(hits: "Sequence[Hit]", marks: "Sequence[Mark]", prompt: str, index: "LexicalIndex") -> None:
+def discount_marked(hits: Sequence[Hit], marks: Sequence[Mark], prompt: str, index: LexicalIndex) -> None:
     """Discount the hits that were called wrong for prompts like this one. Raises IndexUnusable."""
     asked = terms(prompt, index)
     factors: dict[int, float] = {}
@@ -30,7 +32,7 @@ def discount_marked(hits: "Sequence[Hit]", marks: "Sequence[Mark]", prompt: str,
         hit.marked = factors.get(hit.memory.seq, 1.0)
 
 
-def terms(prompt: str, index: "LexicalIndex") -> dict[str, float]:
+def terms(prompt: str, index: LexicalIndex) -> dict[str, float]:
     """Return the terms that a prompt asks for, with how much each says: words by their stems, identifiers whole."""
     found: dict[str, float] = {}
     for term in query.analyse(prompt[:READ], index).terms:
@@ -39,7 +41,7 @@ def terms(prompt: str, index: "LexicalIndex") -> dict[str, float]:
     return found
 
 
-def overlap(asked: "Mapping[str, float]", marked: "Mapping[str, float]") -> float:
+def overlap(asked: Mapping[str, float], marked: Mapping[str, float]) -> float:
     """Return the share of the terms' weight that two prompts have in common, 0.0 to 1.0.
 
     The larger of a term's two weights counts.
@@ -63,7 +65,7 @@ def factor(overlap: float) -> float:
     return min(1.0, max(0.0, (ALIKE - overlap) / (ALIKE - UNLIKE)))
 
 
-def to_text(terms: "Mapping[str, float]") -> str:
+def to_text(terms: Mapping[str, float]) -> str:
     """Return terms as a mark keeps them, the heaviest first.
 
     >>> to_text({"key": 0.3, "rotat": 0.5})

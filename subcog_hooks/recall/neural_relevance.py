@@ -1,5 +1,7 @@
 """The relevance of hits where the model has made the query's vector: the same evidence, weighed for such cosines. Pure."""
 
+from __future__ import annotations
+
 from subcog_hooks.recall import logit, relevance
 
 TYPE_CHECKING = False
@@ -28,14 +30,14 @@ WITH_NEURAL_QUERY = relevance.WITH_MEANING | {
 NOTE_INTERCEPT = -0.56
 
 
-def weigh_anew(hits: "Sequence[Hit]") -> None:
+def weigh_anew(hits: Sequence[Hit]) -> None:
     """Weigh the evidence of hits whose meaning was compared anew; what triggers and keywords add stays."""
     for hit in hits:
         hit.terms = terms_of(hit.terms)
         hit.probability = logit.probability(hit.terms)
 
 
-def terms_of(terms: "Terms") -> "Terms":
+def terms_of(terms: Terms) -> Terms:
     """Return the terms of a memory with these weights.
 
     >>> terms_of((("margin", 0.5, 2.0), ("keyword", 1.0, 2.0)))

@@ -5,6 +5,8 @@ near it is and where in its session the prompt stands tell most. Weighed as a se
 of twenty prompts that it would have helped (measured on the histories of twelve people).
 """
 
+from __future__ import annotations
+
 from subcog_hooks.recall import logit
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.relevance import CHRONICLES, OF_NOTES, weights_of
@@ -18,7 +20,7 @@ LONGEST_NOTE = 40  # words; most notes of two invented projects have 36, of sect
 _COMPARED = "margin"  # an evidence that only what was compared by meaning has
 
 
-def is_note(memory: "Memory", terms: "Terms") -> bool:
+def is_note(memory: Memory, terms: Terms) -> bool:
     """Return whether a memory is a short note of its project that was compared by meaning.
 
     What holds for all projects is not: of such notes no history tells how often they help. Nor is a line of a change log.
@@ -28,7 +30,7 @@ def is_note(memory: "Memory", terms: "Terms") -> bool:
     return any(name == _COMPARED for name, _, _ in terms) or weights_of(terms) is OF_NOTES
 
 
-def terms_of_note(terms: "Terms", confidence: float, place: int) -> "Terms":
+def terms_of_note(terms: Terms, confidence: float, place: int) -> Terms:
     """Return the terms of a note, weighed by what is known of notes.
 
     terms: as relevance has weighed them; confidence: of the prompt's intent; place: of the prompt in its session, from 1.

@@ -1,8 +1,9 @@
 """From a text to hits: the channels' candidates, the store's rows, relevance, order. What the hook and `search` share."""
 
+from __future__ import annotations
+
 from itertools import islice
 
-from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.store import Filter, Store, audience_of
 from subcog_hooks.recall import diversity, lexical, logit, notes, prior, ranking, relevance
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.intent.kinds import Intent
+    from subcog_hooks.memory.index import LexicalIndex
     from subcog_hooks.recall.eligibility import Eligibility
     from subcog_hooks.recall.exact import Exact
     from subcog_hooks.recall.tuning import Tuning
@@ -32,12 +34,12 @@ LAGGING = 64  # memories newer than the index that the hook looks through by its
 def for_prompt(
     text: str,
     sources: Sources,
-    eligible: "Eligibility",
-    deadline: "Deadline",
+    eligible: Eligibility,
+    deadline: Deadline,
     *,
     prompt: str | None = None,
-    exact: "Exact | None" = None,
-    left_out: "AbstractSet[str]" = frozenset(),
+    exact: Exact | None = None,
+    left_out: AbstractSet[str] = frozenset(),
 ) -> Answer:
     """Return the hook's recall: the best candidates that may be handed over, most relevant first.
 
@@ -68,13 +70,13 @@ def for_prompt(
 
 def for_needs(
     text: str,
-    parts: "Sequence[str]",
+    parts: Sequence[str],
     sources: Sources,
-    eligible: "Eligibility",
-    deadline: "Deadline",
+    eligible: Eligibility,
+    deadline: Deadline,
     *,
     prompt: str | None = None,
-    exact: "Exact | None" = None,
+    exact: Exact | None = None,
 ) -> Answer:
     """Return the hook's recall for a prompt and for parts of it by themselves: a memory counts as what it answers best.
 
@@ -106,7 +108,7 @@ def _discount_siblings(answer: Answer, sources: Sources) -> None:
         identifiers.discount_siblings(answer.hits, answer.identifiers, sources.texts)
 
 
-def _with_exact(hits: list[Hit], exact: "Exact", found: Candidates, unwanted: set[int]) -> list[Hit]:
+def _with_exact(hits: list[Hit], exact: Exact, found: Candidates, unwanted: set[int]) -> list[Hit]:
     """Return the hits with all that triggers and conditions have brought, in the places of the last others."""
     known = {hit.memory.seq for hit in hits} | unwanted
     missing = [found.hit(memory) for seq, memory in exact.memories.items() if seq not in known]
@@ -114,7 +116,7 @@ def _with_exact(hits: list[Hit], exact: "Exact", found: Candidates, unwanted: se
     return [hit for hit in hits if hit.is_exact] + missing + kept
 
 
-def discount_marked(hits: "Sequence[Hit]", prompt: str, store: Store, index: "Callable[[], LexicalIndex]") -> None:
+def discount_marked(hits: Sequence[Hit], prompt: str, store: Store, index: Callable[[], LexicalIndex]) -> None:
     """Discount the hits that the user has called wrong for such prompts. Raises IndexUnusable, StoreError.
 
     index: opens it, where any of them was called wrong.
@@ -125,7 +127,7 @@ def discount_marked(hits: "Sequence[Hit]", prompt: str, store: Store, index: "Ca
         marks.discount_marked(hits, called_wrong, prompt, index())
 
 
-def weigh_for_prompt(hits: "Sequence[Hit]", intent: "Intent", place: int, tuning: "Tuning") -> None:
+def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, place: int, tuning: Tuning) -> None:
     """Weigh the hits for a prompt of this intent: how surely it asks, and which namespaces suit its type.
 
     place: of the prompt in its session, from 1. What a trigger or a condition has brought is wanted at any place.
@@ -141,7 +143,7 @@ def weigh_for_prompt(hits: "Sequence[Hit]", intent: "Intent", place: int, tuning
         hit.prior = prior.prior_of(hit.memory.namespace, intent.type, tuning.prior)
 
 
-def ordered(hits: "Sequence[Hit]") -> list[Hit]:
+def ordered(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits in the order in which a prompt is given them."""
     return sorted(hits, key=_order_by_relevance)
 
@@ -158,14 +160,14 @@ def _not_indexed(index: LexicalIndex, store: Store) -> list[Memory]:
     return store.changed_after(watermark, LAGGING) if watermark < store.revision() else []
 
 
-def _unindexed_hits(found: Candidates, memories: "Sequence[Memory]") -> list[Hit]:
+def _unindexed_hits(found: Candidates, memories: Sequence[Memory]) -> list[Hit]:
     """Return the hits for memories that the index has not reached."""
     if memories:
         found.look_up([memory.seq for memory in memories])
     return [found.hit(memory, is_indexed=False) for memory in memories]
 
 
-def without_repeats(hits: "Sequence[Hit]", tuning: "Tuning") -> list[Hit]:
+def without_repeats(hits: Sequence[Hit], tuning: Tuning) -> list[Hit]:
     """Return the hits in their order, without those that nearly repeat a better one.
 
     Like hits are moved apart when that is set.
@@ -175,7 +177,7 @@ def without_repeats(hits: "Sequence[Hit]", tuning: "Tuning") -> list[Hit]:
     return [kept[place] for place in order]
 
 
-def search(request: Request, sources: Sources, deadline: "Deadline", limit: int, offset: int = 0) -> Answer:
+def search(request: Request, sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
     """Return the hits from `offset`, best first: by score, then newest, then id. Pages of one query never overlap.
 
     The lists are made longer when expired memories took the places, or a page is far behind; what only the longer lists have
@@ -226,7 +228,7 @@ def search(request: Request, sources: Sources, deadline: "Deadline", limit: int,
     return answer
 
 
-def _tell_contributions(hits: "Sequence[Hit]", fusions: "Sequence[_Fusion]", tuning: "Tuning") -> None:
+def _tell_contributions(hits: Sequence[Hit], fusions: Sequence[_Fusion], tuning: Tuning) -> None:
     """Tell each hit what its score is made of. fusions: in the order of the lists' depth; a memory's score is of the first."""
     for scores, found, alpha in fusions:
         scored = [hit for hit in hits if hit.memory.seq in scores]
@@ -242,7 +244,7 @@ def _tell_contributions(hits: "Sequence[Hit]", fusions: "Sequence[_Fusion]", tun
                 hit.contributions[IDENTIFIER] = lifted
 
 
-def _texts(ordered: "list[_Placed]", more: "Iterator[_Placed]") -> "Iterator[str]":
+def _texts(ordered: list[_Placed], more: Iterator[_Placed]) -> Iterator[str]:
     """Yield the contents of the memories in `ordered`, then of `more`, each of which is put there when it is read."""
     for memory, _, _ in ordered:
         yield memory.content
@@ -252,13 +254,13 @@ def _texts(ordered: "list[_Placed]", more: "Iterator[_Placed]") -> "Iterator[str
 
 
 def _in_order(
-    scores: "Mapping[int, float]",
-    sole: "Sequence[int]",
+    scores: Mapping[int, float],
+    sole: Sequence[int],
     store: Store,
-    tuning: "Tuning",
+    tuning: Tuning,
     now: int,
-    may_be_shown: "Callable[[Memory], bool]",
-) -> "Iterator[_Placed]":
+    may_be_shown: Callable[[Memory], bool],
+) -> Iterator[_Placed]:
     """Yield the memories that `may_be_shown` with their aged scores, best first, then newest, then by id.
 
     sole: the only ones that have a rare identifier of the query, which stand among the first. Raises StoreError.
@@ -281,7 +283,7 @@ def _in_order(
                 yield rows[seq], -score, factor
 
 
-def _filter(request: Request, store: Store, now: int) -> "Callable[[Memory], bool]":
+def _filter(request: Request, store: Store, now: int) -> Callable[[Memory], bool]:
     """Return a test of whether a memory is still what the index took it for, and its conditions hold by the request's facts.
 
     The store has the last word.

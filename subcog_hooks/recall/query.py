@@ -3,6 +3,8 @@
 No ranking here.
 """
 
+from __future__ import annotations
+
 from math import log
 
 from subcog_hooks.memory.index import ASKED, LABELS, LexicalIndex
@@ -78,9 +80,9 @@ class Query:
     def __init__(
         self,
         text: str,
-        terms: "Sequence[Term]",
-        glue: "Sequence[Term]" = (),
-        phrases: "Sequence[tuple[str, ...]]" = (),
+        terms: Sequence[Term],
+        glue: Sequence[Term] = (),
+        phrases: Sequence[tuple[str, ...]] = (),
         language: str = "",
     ) -> None:
         self.text = text
@@ -104,7 +106,7 @@ def analyse(
     index: LexicalIndex,
     limit: int = MAX_TERMS,
     *,
-    within: "tantivy.Query | None" = None,
+    within: tantivy.Query | None = None,
     correct: bool = False,
 ) -> Query:
     """Return the query that `text` is to the memories of `index`.
@@ -139,7 +141,7 @@ def analyse(
     return asked
 
 
-def _phrases(text: str, index: LexicalIndex) -> "list[tuple[str, ...]]":
+def _phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
     if text.isascii() and '"' not in text:
         return []
     from subcog_hooks.text import quotes  # .2 ms, and few prompts quote
@@ -149,7 +151,7 @@ def _phrases(text: str, index: LexicalIndex) -> "list[tuple[str, ...]]":
     return [phrase for phrase in phrases if phrase]
 
 
-def _inflect(terms: list[Term], stems: "Mapping[str, str]", index: LexicalIndex) -> None:
+def _inflect(terms: list[Term], stems: Mapping[str, str], index: LexicalIndex) -> None:
     """Give words of another language their stem in it, where more memories have that one than the English one.
 
     stems: of the words of the text.
@@ -164,7 +166,7 @@ def _inflect(terms: list[Term], stems: "Mapping[str, str]", index: LexicalIndex)
                 term.is_whole_known = other.is_whole_known
 
 
-def _correct(terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> None:
+def _correct(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> None:
     """Give misspelt words the stems of the words that were meant, at less weight."""
     from subcog_hooks.recall import spelling  # not for prompts
 
@@ -178,7 +180,7 @@ def _correct(terms: list[Term], index: LexicalIndex, within: "tantivy.Query | No
             term.weight *= CORRECTED_WEIGHT
 
 
-def _expand(terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> list[str]:
+def _expand(terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> list[str]:
     """Give acronyms what they stand for in the store. Returned are the words that were meant where others were written."""
     known = index.acronyms()
     meant: list[str] = []
@@ -192,7 +194,7 @@ def _expand(terms: list[Term], index: LexicalIndex, within: "tantivy.Query | Non
     return meant
 
 
-def _abbreviate(text: str, terms: list[Term], index: LexicalIndex, within: "tantivy.Query | None") -> list[Term]:
+def _abbreviate(text: str, terms: list[Term], index: LexicalIndex, within: tantivy.Query | None) -> list[Term]:
     """Add terms for the acronyms of what the text spells out, where memories write it short and no term says so."""
     known = index.acronyms()
     if not known:

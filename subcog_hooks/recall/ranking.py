@@ -1,5 +1,7 @@
 """From candidates to an order: fusion of the lists, agreement, recency (DESIGN 7.3, 7.4). No searching here."""
 
+from __future__ import annotations
+
 from subcog_hooks.recall import fusion, recency
 from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE
 from subcog_hooks.recall.labels import MANY, MANY_FACTOR
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 DIGITS = 9  # of a score: far reciprocal ranks differ in the seventh
 
 
-def alpha_of(found: "Candidates", tuning: "Tuning", corpus: "Callable[[], int | None]") -> tuple[float, str]:
+def alpha_of(found: Candidates, tuning: Tuning, corpus: Callable[[], int | None]) -> tuple[float, str]:
     """Return the share of meaning for this query, and why.
 
     corpus: counts the memories that are searched, when that is asked for.
@@ -31,7 +33,7 @@ def alpha_of(found: "Candidates", tuning: "Tuning", corpus: "Callable[[], int | 
     return adaptive(found.query.type, by_type, corpus(), tuning.small, tuning.large)
 
 
-def fused(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[int, float]:
+def fused(found: Candidates, tuning: Tuning, alpha: float) -> dict[int, float]:
     """Return the score of every candidate, by row number: its lists fused, raised by as much as its channels agree on it."""
     scores: dict[int, float] = {}
     for amounts in contributions(found, tuning, alpha).values():
@@ -42,7 +44,7 @@ def fused(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[int, floa
     return scores
 
 
-def contributions(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[str, dict[int, float]]:
+def contributions(found: Candidates, tuning: Tuning, alpha: float) -> dict[str, dict[int, float]]:
     """Return by channel what it adds to the score of each memory, by row number. Exact and relaxed words are one channel.
 
     The list of labels weighs as much as its rarest label is rare: a tag that every other memory carries tells nothing (with it,
@@ -71,12 +73,12 @@ def contributions(found: "Candidates", tuning: "Tuning", alpha: float) -> dict[s
     return {name: fusion.reciprocal_ranks([one], tuning.rrf_k) for name, one in lists.items()}
 
 
-def agreement_factor(seq: int, found: "Candidates", tuning: "Tuning") -> float:
+def agreement_factor(seq: int, found: Candidates, tuning: Tuning) -> float:
     """Return the factor by which the agreement of the strategies raises a memory's score; 1.0 where none agree."""
     return 1.0 + tuning.agreement * found.agreement(seq)
 
 
-def aged(score: float, created_at: int, now: int, tuning: "Tuning") -> tuple[float, float]:
+def aged(score: float, created_at: int, now: int, tuning: Tuning) -> tuple[float, float]:
     """Return a score with the memory's age, rounded so that it is the same on every machine, and the factor for the age."""
     factor = recency.factor(created_at, now, tuning.decay, tuning.floor)
     return round(score * factor, DIGITS), factor

@@ -5,10 +5,11 @@ found; what kind of note it is; how surely the prompt asks for something. Absolu
 store to store: they are taken relative to a full match, to the runner-up and to the tenth.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
 from math import log
 
-from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
 from subcog_hooks.text import analysis, languages
 
@@ -16,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from subcog_hooks.memory.model import Memory
     from subcog_hooks.recall.logit import Terms
 
     Evidence = dict[str, float]  # by name
@@ -224,7 +226,7 @@ class AskedTerms:
         }
         self._of_pairs = sum(self._pairs.values())
 
-    def found_in(self, text: "MemoryText") -> "Evidence":
+    def found_in(self, text: MemoryText) -> Evidence:
         """Return the evidence for a memory from its words.
 
         Words are compared by their stems, identifiers whole or by their parts, CJK by its bigrams.
@@ -284,7 +286,7 @@ class AskedTerms:
         return sum([self._pairs[pair] for pair in sorted(found)]) / self._of_pairs
 
 
-def _share(term: Term, stems: "set[str] | frozenset[str]", whole_tokens: "set[str] | frozenset[str]", folded: str) -> float:
+def _share(term: Term, stems: set[str] | frozenset[str], whole_tokens: set[str] | frozenset[str], folded: str) -> float:
     """Return how much of a term a memory has, 0.0 to 1.0."""
     if term.is_cjk:
         return float(term.whole in folded)
@@ -304,7 +306,7 @@ class Standings:
 
     __slots__ = ("_closest", "_cosines", "_full", "_nearest", "_shares", "_words")
 
-    def __init__(self, words: "Mapping[int, float]", cosines: "Mapping[int, float]", full_words: float) -> None:
+    def __init__(self, words: Mapping[int, float], cosines: Mapping[int, float], full_words: float) -> None:
         """Keep the scores of all that was found.
 
         words: BM25 scores by row number; cosines: by row number; full_words: the score of a memory that has all of the query.
@@ -317,7 +319,7 @@ class Standings:
         closest = [_closeness(words.get(seq, 0.0) / self._full, cosines.get(seq, 0.0)) for seq in {*words, *cosines}]
         self._closest = sorted(closest, reverse=True)
 
-    def evidence_of(self, seq: int, share: float | None = None) -> "Evidence":
+    def evidence_of(self, seq: int, share: float | None = None) -> Evidence:
         """Return the evidence from how a memory stands.
 
         share: of a full match, the share that the words of a memory have which the index has not reached.
@@ -351,14 +353,14 @@ def _runner_up(ordered: list[float], value: float) -> float:
     return (ordered[1] if len(ordered) > 1 else 0.0) if value >= ordered[0] else ordered[0]
 
 
-def weigh_evidence(evidence: "Evidence") -> "Terms":
+def weigh_evidence(evidence: Evidence) -> Terms:
     """Return what each evidence adds to the logit of the probability, in the order of the model."""
     evidence = {"intercept": 1.0, "intent": NEUTRAL_INTENT, **evidence}
     weights = WITH_MEANING if "margin" in evidence else WORDS_ALONE
     return tuple([(name, evidence[name], weight * evidence[name]) for name, weight in weights.items()])
 
 
-def weights_of(terms: "Terms") -> "Mapping[str, float]":
+def weights_of(terms: Terms) -> Mapping[str, float]:
     """Return the model's weights by which such terms were weighed; what triggers and keywords add has none there."""
     names = {name for name, _, _ in terms}
     if "margin" in names:
@@ -366,7 +368,7 @@ def weights_of(terms: "Terms") -> "Mapping[str, float]":
     return OF_NOTES if "begun" in names and "lead" not in names else WORDS_ALONE
 
 
-def with_intent(terms: "Terms", confidence: float) -> "Terms":
+def with_intent(terms: Terms, confidence: float) -> Terms:
     """Return the terms for a prompt whose intent is told with this confidence."""
     weights = weights_of(terms)
     asked = ("intent", confidence, weights["intent"] * confidence)

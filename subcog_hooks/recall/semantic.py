@@ -1,11 +1,11 @@
 """The channel of meaning: the memories whose vectors lie nearest to the query's, ranked by cosine."""
 
+from __future__ import annotations
+
 import _thread
 import sys
 
 from subcog_hooks.errors import SubcogError
-from subcog_hooks.memory.store import Filter, Store
-from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.text.typed import is_latin
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.deadline import Deadline
+    from subcog_hooks.memory.store import Filter, Store
+    from subcog_hooks.memory.vectors import VectorStore
     from subcog_hooks.recall.channel import Ranked
     from subcog_hooks.recall.query import Query
 
@@ -28,7 +30,7 @@ class SearchSpace:
 
     __slots__ = ("_encode", "_last", "vectors")
 
-    def __init__(self, vectors: VectorStore, encode: "Encode") -> None:
+    def __init__(self, vectors: VectorStore, encode: Encode) -> None:
         self.vectors = vectors
         self._encode = encode
         self._last: tuple[str, bytes | None] | None = None
@@ -43,7 +45,7 @@ class SearchSpace:
         return self._last[1]
 
 
-def in_latin(encode: "Encode") -> "Encode":
+def in_latin(encode: Encode) -> Encode:
     """Return `encode` for texts that a model of English can read.
 
     What it can not read is `[UNK]` after `[UNK]` to it, and near to whatever else it can not read: a prompt in Japanese was
@@ -70,7 +72,7 @@ class Semantic:
         self._least = least
         self._begun: _Beside | None = None
 
-    def begin(self, text: str, scope: Filter, k: int, deadline: "Deadline") -> None:
+    def begin(self, text: str, scope: Filter, k: int, deadline: Deadline) -> None:
         """Begin the `search` for a query that means this text, in a thread beside other work; what fails is told there.
 
         SQLite lets go of the interpreter while it reads, and so does tantivy: 1 ms of a prompt among 10,000 memories, 2 among
@@ -96,7 +98,7 @@ class Semantic:
             self._begun = None
             self._space.vectors.expire_at(None)
 
-    def search(self, query: "Query", scope: Filter, k: int, deadline: "Deadline") -> "Ranked":
+    def search(self, query: Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
         """Search as `channel.Channel` says; a score is a cosine. Raises StoreError, ModelError.
 
         Audiences and statuses are filtered inside the scan; for a narrower filter the store says which memories are meant, and
@@ -122,7 +124,7 @@ class Semantic:
         near = self._near(vector, scope, 1) if vector else []
         return near[0][0] if near else None
 
-    def _near(self, vector: bytes, scope: Filter, k: int) -> "Ranked":
+    def _near(self, vector: bytes, scope: Filter, k: int) -> Ranked:
         if _is_narrow(scope):
             found = self._space.vectors.cosines(vector, self._store.matching_seqs(scope))
             near = sorted(((cosine, seq) for seq, cosine in found.items()), key=lambda hit: (-hit[0], hit[1]))
@@ -130,12 +132,12 @@ class Semantic:
             return [hit for hit in near if hit[0] >= least]
         return self._space.vectors.nearest(vector, k, scope.audiences, scope.statuses)
 
-    def question_cosines(self, query: "Query", seq: int) -> dict[int, float]:
+    def question_cosines(self, query: Query, seq: int) -> dict[int, float]:
         """Return the cosines of a memory's questions, by their place from 0. Raises StoreError, ModelError."""
         vector = self._space.encode(query.meant)
         return self._space.vectors.question_cosines(vector, seq) if vector else {}
 
-    def cosines(self, query: "Query", seqs: "Sequence[int]") -> dict[int, float]:
+    def cosines(self, query: Query, seqs: Sequence[int]) -> dict[int, float]:
         """Return the cosines of these memories, by row number, of those that have one. Raises StoreError, ModelError."""
         vector = self._space.encode(query.meant)
         return self._space.vectors.cosines(vector, seqs) if vector else {}
@@ -146,7 +148,7 @@ class _Beside:
 
     __slots__ = ("_ended", "_failure", "_found", "text")
 
-    def __init__(self, text: str, work: "Callable[[], Ranked]") -> None:
+    def __init__(self, text: str, work: Callable[[], Ranked]) -> None:
         self.text = text
         self._found: Ranked = []
         self._failure: BaseException | None = None
@@ -158,7 +160,7 @@ class _Beside:
         except RuntimeError:  # the system has no thread to give
             self._run(work)
 
-    def _run(self, work: "Callable[[], Ranked]") -> None:
+    def _run(self, work: Callable[[], Ranked]) -> None:
         try:
             self._found = work()
         except BaseException as failure:  # noqa: BLE001 - whoever waits is told
@@ -170,7 +172,7 @@ class _Beside:
         with self._ended:
             sys.setswitchinterval(_USUAL_SECONDS)
 
-    def result(self) -> "Ranked":
+    def result(self) -> Ranked:
         self.wait()
         if self._failure is not None:
             raise self._failure

@@ -1,13 +1,16 @@
 """Advice for a search that finds nothing: words and tags that the memories it looked through do have."""
 
-from subcog_hooks.memory.index import LexicalIndex
+from __future__ import annotations
+
 from subcog_hooks.recall import lexical, query, spelling
-from subcog_hooks.recall.candidates import Request
 from subcog_hooks.text.stopwords import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import tantivy
+
+    from subcog_hooks.memory.index import LexicalIndex
+    from subcog_hooks.recall.candidates import Request
 
 MAX_SUGGESTIONS = 6  # suggestions
 EDITS = 2  # between what was written and a word that is suggested for it
@@ -37,7 +40,7 @@ def near(request: Request, index: LexicalIndex) -> list[str]:
     return list(dict.fromkeys(found))[:MAX_SUGGESTIONS] or _common(index, within)
 
 
-def _common(index: LexicalIndex, within: "tantivy.Query") -> list[str]:
+def _common(index: LexicalIndex, within: tantivy.Query) -> list[str]:
     """Return the words that most memories have, where they have no tags: what there is to ask for at all."""
     words = [word for word, _ in index.words_with("", READ, within) if len(word) >= SHARED and word.isalpha()]
     return [word for word in words if word not in STOP and word not in EVERYDAY][:MAX_SUGGESTIONS]

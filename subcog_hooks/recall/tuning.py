@@ -1,5 +1,7 @@
 """The numbers of the ranking that can be set, as one value: what the settings say, or what an experiment tries."""
 
+from __future__ import annotations
+
 from subcog_hooks.settings.keys import ADAPTIVE, KEYS, TYPE_SHARES, WEIGHTED
 
 TYPE_CHECKING = False
@@ -40,7 +42,7 @@ class Tuning:
         "tags",
     )
 
-    def __init__(self, **numbers: "Value") -> None:
+    def __init__(self, **numbers: Value) -> None:
         """Keep the numbers.
 
         numbers: fields by name; of the others the settings' defaults. Raises TypeError for a name that is none.
@@ -73,7 +75,7 @@ class Tuning:
             raise TypeError(f"no such number: {', '.join(values)}")
 
 
-_DEPTHS: "dict[str, Value]" = {"lexical_depth": 100, "semantic_depth": 100}
+_DEPTHS: dict[str, Value] = {"lexical_depth": 100, "semantic_depth": 100}
 _SETTINGS = {
     "fusion.mode": "mode",
     "fusion.alpha": "alpha",
@@ -94,6 +96,6 @@ _SETTINGS = {
 }
 
 
-def from_settings(settings: "Settings") -> Tuning:
+def from_settings(settings: Settings) -> Tuning:
     """Return the ranking that the settings ask for."""
     return Tuning(**{field: settings[name] for name, field in _SETTINGS.items()})

@@ -1,12 +1,17 @@
 """Secrets that are known by the name they are assigned to: `DB_PASSWORD=…`, `"apiKey": "…"`, `the token is …`."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 import re2
 
 from subcog_hooks.redaction.secret_values import LONGEST_VALUE, is_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _LOGIN_NAMES = (
     r"passw(?:or)?d|passwort|kennwort|contrase.a|passphrase|passcode|(?<![A-Za-z])(?:pass|pwd|pw)|(?-i:(?<=[a-z])P(?:ass|wd))"
@@ -96,7 +101,7 @@ def assigned_in_other_languages(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 @cache
-def _elsewhere() -> "re2._Regexp":
+def _elsewhere() -> re2._Regexp:
     return re2.compile(f"(?i:{_ELSEWHERE_NAMES})")
 
 

@@ -3,15 +3,19 @@
 Betterleaks' rules (MIT) and a few of Veles' (Apache-2.0), as Kingfisher's package carries them; see NOTICE beside the table.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import re2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _TABLE = os.path.join(os.path.dirname(__file__), "catalogue.json")
 
@@ -50,7 +54,7 @@ def _candidates(lowered: bytes) -> list[_CatalogueRow]:
 
 
 @cache
-def _literals() -> "re2.Set":
+def _literals() -> re2.Set:
     """Return one automaton of all literals: it tells in one pass which rows a text may match."""
     literals = re2.Set.SearchSet()
     for row in _rows():
@@ -69,5 +73,5 @@ def _rows() -> tuple[_CatalogueRow, ...]:
 
 
 @cache
-def _compiled(pattern: str) -> "re2._Regexp":
+def _compiled(pattern: str) -> re2._Regexp:
     return re2.compile(pattern)

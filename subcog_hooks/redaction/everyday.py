@@ -4,17 +4,22 @@ In a sentence a secret stands behind a noun for it ("the password of the admin",
 or a colon, in seven languages. A word that describes a password ("is required") is none: see `secret_values.is_stated`.
 """
 
+from __future__ import annotations
+
 import os
 import re
-from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import re2
 
 from subcog_hooks.redaction.everyday_rows import PARTS, ROWS, EverydayRow
 from subcog_hooks.redaction.prefixes import BESIDE, WHOLE_WORD
 from subcog_hooks.redaction.secret_values import MARKER, is_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 # A text is searched in a copy in Latin-1 and of the same length: for all of Unicode, RE2 takes ten times as long.
 _COPIED = {'"': "“”„‹›", "'": "‘’‚", "-": "–—", ">": "→", ":": "：", "=": "＝", ",": "、。，；", " ": "\u2009\u202f"}
@@ -90,7 +95,7 @@ _KINDS = tuple(BESIDE)
 
 
 @cache
-def _beside() -> "re2.Set":
+def _beside() -> re2.Set:
     """Return one automaton that tells in one pass of which kinds a text has words."""
     words = re2.Set.SearchSet(_options())
     for kind in _KINDS:
@@ -100,7 +105,7 @@ def _beside() -> "re2.Set":
 
 
 @cache
-def _compiled(pattern: str) -> "re2._Regexp":
+def _compiled(pattern: str) -> re2._Regexp:
     """Return a pattern with its parts written out, compiled."""
     while (part := _PART.search(pattern)) is not None:
         pattern = pattern.replace(part[0], PARTS.get(part[1]) or _words(part[1]))
@@ -115,7 +120,7 @@ def _words(kind: str) -> str:
     return "(?:" + "|".join(rf"\b{pattern}s?\b" if len(word) <= WHOLE_WORD else pattern for word, pattern in words) + ")"
 
 
-def _options() -> "re2.Options":
+def _options() -> re2.Options:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False

@@ -3,11 +3,16 @@
 Facts from the formats' own documentation. Only a guess gives way to them: a vendor's token stays a secret wherever it stands.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 import re2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _FORMS = r"""
 # Blocks of PEM, PGP and SSH without a private key. A body has no two dashes, so that none reaches into the next block.
@@ -58,5 +63,5 @@ def find_public(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 @cache
-def _forms() -> "re2._Regexp":
+def _forms() -> re2._Regexp:
     return re2.compile("|".join(f"(?:{form})" for form in _FORMS.splitlines() if form and not form.startswith("#")))

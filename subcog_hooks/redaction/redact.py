@@ -6,10 +6,11 @@ letters drawn by lot beside such a name (`nearby`); by those alone only where di
 developers' notes are full of hashes, UUIDs and commit ids.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import re2
 
@@ -19,6 +20,9 @@ from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, assigned, assign
 from subcog_hooks.redaction.leaks import without_private
 from subcog_hooks.redaction.public_forms import find_public
 from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_bare, is_no_address, is_parameter, is_token, is_written_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 PRIVATE = "private block"
 
@@ -39,7 +43,7 @@ class _Span(NamedTuple):
 
 class _Rule(NamedTuple):
     kind: str
-    near: "re2._Regexp | None"  # the pattern as RE2 takes it, over bytes: without look-around; None where RE2 refuses it
+    near: re2._Regexp | None  # the pattern as RE2 takes it, over bytes: without look-around; None where RE2 refuses it
     pattern: re.Pattern[str] | None  # the pattern itself where `near` is not the same
     gate: str | None  # a shorter form of `near`, to be joined with the others' into one expression
     group: int  # the group that is the secret, or 0 for all of it
@@ -318,7 +322,7 @@ def _pattern_spans(text: str, plain: str, data: bytes) -> list[_Span]:
     return spans
 
 
-def _matches(rule: _Rule, plain: str, data: bytes) -> "Iterator[re.Match[str] | re2._Match]":
+def _matches(rule: _Rule, plain: str, data: bytes) -> Iterator[re.Match[str] | re2._Match]:
     if rule.pattern is None and rule.near is not None:
         return iter(rule.near.finditer(data))
     if rule.pattern is not None and (rule.near is None or rule.near.search(data)):
@@ -404,7 +408,7 @@ def _rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Callable
     )
 
 
-def _linear(pattern: str, flags: int) -> "re2._Regexp | None":
+def _linear(pattern: str, flags: int) -> re2._Regexp | None:
     """Return RE2's form of a pattern, or None if RE2 can not express it."""
     if flags & re.VERBOSE and re.search(r"[\s#]", pattern):
         return None
@@ -427,13 +431,13 @@ def _fewer(repetition: re.Match[str]) -> str:
 
 
 @cache
-def _assignment() -> "re2._Regexp":
+def _assignment() -> re2._Regexp:
     """Return a pattern that finds whatever `assigned` does, and more."""
     return re2.compile(_with_flags(_LOOK_AROUND.sub("", ASSIGNMENT_HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
 
 
 @cache
-def _gate() -> tuple["re2._Regexp", tuple[_Rule, ...]]:
+def _gate() -> tuple[re2._Regexp, tuple[_Rule, ...]]:
     """Return one expression for all patterns, and the rules that it can not speak for, which always run."""
     rules = _rules()
     options = re2.Options()

@@ -1,5 +1,7 @@
 """The settings: of each key the type, what is allowed, the default and what it does. Reading files is config's."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.errors import ConfigError
@@ -29,7 +31,7 @@ SECOND_LOOK = "second_look.mode"
 NEVER, UNSURE, ALWAYS = "off", "auto", "always"  # its values
 LEARN = "surfacing.learn"
 AT_REST, ENRICH, LLM_LEARNS = "llm.at_rest", "llm.enrich", "llm.learn"
-PRESETS: "dict[str, dict[str, Value]]" = {  # fusion.preset: a mode and an alpha by one name
+PRESETS: dict[str, dict[str, Value]] = {  # fusion.preset: a mode and an alpha by one name
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
     ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
     RRF: {"fusion.mode": RRF, "fusion.alpha": 0.5},  # S2, S3
@@ -81,10 +83,10 @@ class FileSettings:
 
     def __init__(
         self,
-        values: "dict[str, Value] | None" = None,
-        problems: "list[str] | None" = None,
-        left_out: "list[str] | None" = None,
-        lines: "dict[str, int] | None" = None,
+        values: dict[str, Value] | None = None,
+        problems: list[str] | None = None,
+        left_out: list[str] | None = None,
+        lines: dict[str, int] | None = None,
     ) -> None:
         self.values = values or {}
         self.problems = problems or []

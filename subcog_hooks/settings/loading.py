@@ -7,16 +7,19 @@ Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON on
 in state.db.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks import __version__, wire
 from subcog_hooks.errors import StoreError
-from subcog_hooks.paths import Home
 from subcog_hooks.settings.keys import KEYS, ONE_WAY, PRESETS, TUNED_SECTIONS, FileSettings, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
+
+    from subcog_hooks.paths import Home
 
     class Cache(Protocol):
         """Where compiled files are kept, by path, mtime and size. Both methods raise StoreError."""
@@ -51,7 +54,7 @@ class Settings:
         self,
         values: dict[str, Value],
         problems: tuple[str, ...] = (),
-        left_out: "frozenset[str]" = frozenset(),
+        left_out: frozenset[str] = frozenset(),
         ignored: tuple[str, ...] = (),
         sources: dict[str, str] | None = None,
     ) -> None:
@@ -78,7 +81,7 @@ class Settings:
         return preset if by_preset else self.sources.get(name, "")
 
 
-def load(home: Home, project_root: str | None = None, cache: "Cache | None" = None) -> Settings:
+def load(home: Home, project_root: str | None = None, cache: Cache | None = None) -> Settings:
     """Return the settings in force for a session in `project_root`. The environment wins over both files.
 
     Values that a file or a variable sets wrongly are left out and named in `problems`.
@@ -113,7 +116,7 @@ def load(home: Home, project_root: str | None = None, cache: "Cache | None" = No
     return Settings(values, tuple(problems), frozenset(left_out), tuple(ignored), sources)
 
 
-def _overlaid(values: "dict[str, Value]", stronger: "dict[str, Value]") -> "dict[str, Value]":
+def _overlaid(values: dict[str, Value], stronger: dict[str, Value]) -> dict[str, Value]:
     """Return the values with the stronger ones; of a preset among these, what a weaker source has set beside it gives way."""
     if "fusion.preset" in stronger:
         preset = PRESETS[str(stronger["fusion.preset"])]
@@ -122,8 +125,8 @@ def _overlaid(values: "dict[str, Value]", stronger: "dict[str, Value]") -> "dict
 
 
 def _tightening(
-    found: "dict[str, Value]", own: Settings, places: "dict[str, str]", source: str, ignored: "list[str]"
-) -> "dict[str, Value]":
+    found: dict[str, Value], own: Settings, places: dict[str, str], source: str, ignored: list[str]
+) -> dict[str, Value]:
     """Return those of the found values that do not loosen the user's own; `ignored` gets a line for each of the others."""
     kept: dict[str, Value] = {}
     for name, value in found.items():
@@ -138,7 +141,7 @@ def _tightening(
     return kept
 
 
-def _read_file(path: str, cache: "Cache | None") -> FileSettings:
+def _read_file(path: str, cache: Cache | None) -> FileSettings:
     """Return what `files.parse` says of a file, from its compiled form where that is kept."""
     try:
         status = os.stat(path)

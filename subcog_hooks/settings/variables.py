@@ -1,5 +1,7 @@
 """Environment variables that are settings (S0, S4): which they are, and what they say. Loaded only where one of ours is set."""
 
+from __future__ import annotations
+
 from subcog_hooks.errors import ConfigError
 from subcog_hooks.settings.keys import KEYS, Value
 
@@ -28,7 +30,7 @@ class VariableSettings:
         self.left_out: list[str] = []
 
 
-def read(environment: "Mapping[str, str]") -> VariableSettings:
+def read(environment: Mapping[str, str]) -> VariableSettings:
     """Return the settings of an environment. `SUBCOG_FUSION_ALPHA`, which names the setting, wins over the two weights."""
     said = VariableSettings()
     weights = [name for name in (SEMANTIC_WEIGHT, KEYWORD_WEIGHT) if name in environment]
@@ -47,7 +49,7 @@ def read(environment: "Mapping[str, str]") -> VariableSettings:
     return said
 
 
-def _read_weights(environment: "Mapping[str, str]") -> tuple[dict[str, Value], list[str]]:
+def _read_weights(environment: Mapping[str, str]) -> tuple[dict[str, Value], list[str]]:
     """Return fusion.alpha as the environment says it: one weight, or two that are taken in relation to each other."""
     weights: dict[str, float] = {}
     for name in (SEMANTIC_WEIGHT, KEYWORD_WEIGHT):

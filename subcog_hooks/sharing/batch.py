@@ -1,5 +1,7 @@
 """A batch that came from the server: the changes that it makes here, and what of the user's own is kept beside them."""
 
+from __future__ import annotations
+
 import hashlib
 
 from subcog_hooks.memory.model import PENDING, TEAM, Memory
@@ -56,7 +58,7 @@ class Batch:
         before = self._before.get(memory.id)
         return before is not None and before.updated_at == memory.updated_at
 
-    def take_over(self, memory: Memory, after: Memory, author: str, store: "Store", *, is_same: bool, is_kept: bool) -> None:
+    def take_over(self, memory: Memory, after: Memory, author: str, store: Store, *, is_same: bool, is_kept: bool) -> None:
         """Keep the user's own version of a memory that a colleague has changed, and note the colleague.
 
         is_same: nothing of it counts here; is_kept: it is put aside already.
@@ -83,7 +85,7 @@ class Batch:
         was = before if before and (self._is_as_left(memory) or memory.trust == TEAM) else memory
         self.overruled[memory.id] = Overruling(memory.id, author, kind, updated_at, was.status, was.superseded_by)
 
-    def write(self, store: "Store") -> None:
+    def write(self, store: Store) -> None:
         """Store it. What is there already, since a run before this one was cut off, is written over."""
         there = store.by_ids([*self.new, *self.own])
         self.changed.update({id_: self.new.pop(id_) for id_ in there if id_ in self.new})
@@ -93,7 +95,7 @@ class Batch:
         if self.purged:
             store.purge(self.purged)
 
-    def about_to_arrive(self) -> "list[Known]":
+    def about_to_arrive(self) -> list[Known]:
         """Return what is known of new memories until they are stored. To be called before `write`."""
         for known in self._known:
             memory = self.new.get(known.id) or self.changed[known.id]
@@ -101,7 +103,7 @@ class Batch:
             known.shared = documents.digest(documents.with_withheld(memory, known.withheld))
         return [known for known in self._known if known.id in self.new]
 
-    def noted(self) -> "list[Known]":
+    def noted(self) -> list[Known]:
         """Return what is known of the memories that were written."""
         for known in self._known:
             memory = self.new.get(known.id) or self.changed[known.id]

@@ -4,6 +4,8 @@ libpq's own ways hold: a service file, a password file, its environment, its TLS
 sets do not count. No password passes through here.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import time
@@ -55,7 +57,7 @@ def require_library() -> None:
         raise ServerError("sharing needs psycopg, which is not installed", 'install "subcog[share]"') from error
 
 
-def settings_of(url: str) -> "dict[str, str]":
+def settings_of(url: str) -> dict[str, str]:
     """Return the connection's parameters as libpq will have them: the address, its service, the environment, defaults.
 
     url: `share.url`. Raises ConfigError for an address that libpq does not take or that has a password in it.
@@ -77,7 +79,7 @@ def settings_of(url: str) -> "dict[str, str]":
     return {**known, **given}
 
 
-def _defaults() -> "dict[str, str]":
+def _defaults() -> dict[str, str]:
     """Return the parameters of the environment and its service, and libpq's own. Raises ConfigError."""
     import psycopg
     from psycopg import pq
@@ -90,7 +92,7 @@ def _defaults() -> "dict[str, str]":
 
 
 @contextmanager
-def _service_in_force(service: str | None) -> "Iterator[None]":
+def _service_in_force(service: str | None) -> Iterator[None]:
     """Let libpq's defaults be those of a service meanwhile: it tells them of the environment's service alone."""
     before = os.environ.get("PGSERVICE")
     if service:
@@ -104,7 +106,7 @@ def _service_in_force(service: str | None) -> "Iterator[None]":
             os.environ["PGSERVICE"] = before
 
 
-def is_local(parameters: "Mapping[str, str]") -> bool:
+def is_local(parameters: Mapping[str, str]) -> bool:
     """Return whether the server is on this machine: what is sent to it does not travel.
 
     >>> [is_local({"host": host}) for host in ("/run/postgresql", "127.0.0.1,::1", "db.example.com", "10.0.0.1,localhost")]
@@ -120,7 +122,7 @@ def _is_loopback(host: str) -> bool:
     return host.lower() in ("localhost", "::1") or re.fullmatch(r"127\.\d{1,3}\.\d{1,3}\.\d{1,3}", host) is not None
 
 
-def tls_mode(parameters: "Mapping[str, str]") -> str:
+def tls_mode(parameters: Mapping[str, str]) -> str:
     """Return the sslmode to connect with: `verify-full` unless the server is local, or another that encrypts was asked for.
 
     >>> tls_mode({"host": "db.example.com"}), tls_mode({"host": "db.example.com", "sslmode": "require"})
@@ -132,7 +134,7 @@ def tls_mode(parameters: "Mapping[str, str]") -> str:
     return mode if mode in ENCRYPTED or is_local(parameters) else "verify-full"
 
 
-def protection(parameters: "Mapping[str, str]", libpq: int) -> "dict[str, Any]":
+def protection(parameters: Mapping[str, str], libpq: int) -> dict[str, Any]:
     """Return the parameters that keep password and memories from whoever only poses as the server.
 
     A certificate proves who a server is. Where none is asked for, the password has to: with channel binding the server shows
@@ -206,7 +208,7 @@ def place_of(url: str) -> str:
 
 
 @contextmanager
-def opened(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | None = None) -> "Iterator[Connection]":
+def opened(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | None = None) -> Iterator[Connection]:
     """Yield a connection in autocommit mode. Raises ConfigError, ServerError; psycopg's own errors become ServerError.
 
     url: `share.url`. wait_s: for the server to answer. silent_s: after which one that falls silent later is given up, SILENT_S
@@ -243,12 +245,12 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | None = None
             connection.close()
 
 
-def _patient(silent_s: float) -> "type[Connection]":
+def _patient(silent_s: float) -> type[Connection]:
     """Return psycopg's connection, given up where the server says nothing for so long: libpq itself would wait for ever."""
     import psycopg
 
     class Patient(psycopg.Connection):
-        def wait(self, gen: "Generator[Any, Any, Any]", *args: "Any", **options: "Any") -> "Any":
+        def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
             try:
                 return super().wait(_listened_to(gen, silent_s), *args, **options)
             except _Silent as silence:
@@ -262,7 +264,7 @@ class _Silent(Exception):
     """The server says nothing any more, or too little."""
 
 
-def _listened_to(gen: "Generator[Any, Any, Any]", silent_s: float) -> "Generator[Any, Any, Any]":
+def _listened_to(gen: Generator[Any, Any, Any], silent_s: float) -> Generator[Any, Any, Any]:
     """Run what waits for the server, which is told several times a second of nothing. Raises _Silent."""
     began = heard = time.monotonic()
     longest_s = max(LONGEST_ANSWER_S, silent_s)
@@ -283,7 +285,7 @@ def _listened_to(gen: "Generator[Any, Any, Any]", silent_s: float) -> "Generator
 
 
 @contextmanager
-def translated(url: str) -> "Iterator[None]":
+def translated(url: str) -> Iterator[None]:
     """Raise psycopg's errors as ServerError, of one line, without a password."""
     import psycopg
 

@@ -5,6 +5,8 @@ from here. What an arriving document says and a colleague may not is held back: 
 the memory is edited here.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
@@ -46,18 +48,18 @@ class Arrived:
 
     __slots__ = ("memory", "withheld")
 
-    def __init__(self, memory: Memory, withheld: "dict[str, tuple[object, object]]") -> None:
+    def __init__(self, memory: Memory, withheld: dict[str, tuple[object, object]]) -> None:
         self.memory = memory
         self.withheld = withheld
 
 
-def may_leave(memory: Memory, projects: "frozenset[str]") -> bool:
+def may_leave(memory: Memory, projects: frozenset[str]) -> bool:
     """Return whether a memory is shared: of one of these projects, confirmed by a person, not kept on this machine alone."""
     is_of_them = memory.scope == "project" and memory.project in projects
     return is_of_them and memory.status not in (PENDING, "deleted") and not memory.id.startswith(KEPT_OWN)
 
 
-def leaving(memory: Memory, withheld: "dict[str, list[object]] | None" = None) -> "Document":
+def leaving(memory: Memory, withheld: dict[str, list[object]] | None = None) -> Document:
     """Return the document of a memory that `may_leave`, redacted once more, without learned questions.
 
     withheld: of one that came from a colleague, as `Arrived` has it. Raises InvalidMemory where nothing is left of it, or
@@ -69,11 +71,11 @@ def leaving(memory: Memory, withheld: "dict[str, list[object]] | None" = None) -
     return document
 
 
-def _size(document: "Document") -> int:
+def _size(document: Document) -> int:
     return len(written(document, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def with_withheld(memory: Memory, withheld: "dict[str, list[object]]") -> "Document":
+def with_withheld(memory: Memory, withheld: dict[str, list[object]]) -> Document:
     """Return the document of a memory that was redacted just now, with what was held back of it."""
     asked = tuple([one for one in memory.questions if one.by != LEARNED])
     document = _document(memory.replaced(questions=asked) if asked != memory.questions else memory)
@@ -85,13 +87,13 @@ def with_withheld(memory: Memory, withheld: "dict[str, list[object]]") -> "Docum
     return document
 
 
-def _document(memory: Memory) -> "Document":
+def _document(memory: Memory) -> Document:
     line = jsonl.dump(memory)
     fields = {name: value for name, value in json.loads(line).items() if name not in _APART}
     return {name: _told(value, _NUL, "\ufffd") for name, value in fields.items()} if "\\u0000" in line else fields
 
 
-def read(text: str) -> "Document":
+def read(text: str) -> Document:
     """Return the document that the server has. Raises InvalidMemory for one that is no object, or that no program can read."""
     try:
         document = json.loads(text)
@@ -108,7 +110,7 @@ def _is_deeper(value: object, levels: int) -> bool:
     return isinstance(value, list) and (not levels or any(_is_deeper(entry, levels - 1) for entry in value))
 
 
-def arriving(project: str, id: str, author: str, document: "Document", *, brings_cues: bool, now: int) -> Arrived:
+def arriving(project: str, id: str, author: str, document: Document, *, brings_cues: bool, now: int) -> Arrived:
     """Return what a colleague wrote as it is stored here: of trust `team`, redacted, without what nobody sees.
 
     brings_cues: the user lets this author's memories have triggers, files and conditions, and be standing. None is pinned, and
@@ -207,7 +209,7 @@ def shown_author(role: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", role)[:MAX_AUTHOR] or "_"
 
 
-def digest(document: "Document") -> str:
+def digest(document: Document) -> str:
     """Return a document's fingerprint, whatever the order of its fields.
 
     >>> digest({"a": 1, "b": ["x"]}) == digest({"b": ["x"], "a": 1})
@@ -216,7 +218,7 @@ def digest(document: "Document") -> str:
     return digest_of_written(written(document))
 
 
-def written(document: "Document", *, ensure_ascii: bool = True) -> str:
+def written(document: Document, *, ensure_ascii: bool = True) -> str:
     """Return a document as JSON, its fields in one order."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=ensure_ascii)
 
@@ -231,7 +233,7 @@ def local_digest(memory: Memory) -> str:
     return hashlib.blake2b(jsonl.dump(memory).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _told(value: object, unfit: "re.Pattern[str]", instead: str) -> object:
+def _told(value: object, unfit: re.Pattern[str], instead: str) -> object:
     """Return a value of JSON with something else in the place of unfit characters."""
     if isinstance(value, str):
         return unfit.sub(instead, value)

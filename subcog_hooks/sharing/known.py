@@ -4,6 +4,8 @@ A cache: it may be deleted at any time. Then all is fetched and compared anew, a
 memory, the one here is kept beside it as superseded.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from typing import NamedTuple
@@ -133,14 +135,14 @@ class Known:
         """True where the server has no document of it, as far as is known here."""
         return not self.shared
 
-    def row(self) -> "tuple[apsw.SQLiteValue, ...]":
+    def row(self) -> tuple[apsw.SQLiteValue, ...]:
         values = {name: getattr(self, name) for name in _FIELDS}
         values["withheld"] = json.dumps(self.withheld, separators=(",", ":"))
         values["missed"] = int(self.missed)
         return tuple(values.values())
 
     @classmethod
-    def from_row(cls, row: "tuple[Any, ...]") -> "Known":
+    def from_row(cls, row: tuple[Any, ...]) -> Known:
         known = cls(row[0], row[1])
         for name, value in zip(_FIELDS[2:], row[2:], strict=True):
             setattr(known, name, value)
@@ -160,12 +162,12 @@ class ShareState:
         self.path = path
 
     @classmethod
-    def open(cls, home: "Home") -> "ShareState":
+    def open(cls, home: Home) -> ShareState:
         home.create()
         path = path_in(home)
         return cls(database.open_writer(path, SHARE_SCHEMA, STATE_OPEN_WAIT_MS), path)
 
-    def __enter__(self) -> "Self":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -204,17 +206,17 @@ class ShareState:
 
     # colleagues' changes of one's own memories
 
-    def note_overruled(self, overrulings: "Iterable[Overruling]") -> None:
+    def note_overruled(self, overrulings: Iterable[Overruling]) -> None:
         with self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO overruled VALUES (?, ?, ?, ?, ?, ?)", overrulings)
 
-    def overrulings(self, ids: "Sequence[str] | None" = None) -> dict[str, Overruling]:
+    def overrulings(self, ids: Sequence[str] | None = None) -> dict[str, Overruling]:
         """Return the changes of one's own memories by colleagues, by id. ids: these alone, None for all."""
         sql = "SELECT * FROM overruled WHERE ?1 IS NULL OR id IN (SELECT value FROM json_each(?1))"
         rows = self.run(sql, (None if ids is None else json.dumps(list(ids)),))
         return {row[0]: Overruling(*row) for row in rows}
 
-    def settle(self, ids: "Sequence[str]") -> None:
+    def settle(self, ids: Sequence[str]) -> None:
         """Forget the changes of these memories by colleagues."""
         self.run("DELETE FROM overruled WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
 
@@ -257,7 +259,7 @@ class ShareState:
         """Note that the person has seen what leaves; the database that is met there next is the one that is meant."""
         self.run("INSERT OR REPLACE INTO agreements (project, place) VALUES (?, ?)", (project, place))
 
-    def is_agreed_to(self, server: str, place: str, projects: "Sequence[str]") -> bool:
+    def is_agreed_to(self, server: str, place: str, projects: Sequence[str]) -> bool:
         """Return whether the person agreed that these projects go to the database of this id at this address.
 
         The first one that is met after an agreement is the one that it was for.
@@ -271,7 +273,7 @@ class ShareState:
         [(count,)] = self.run(sql, (server, *wanted))
         return bool(count == len(set(projects)))
 
-    def agreed_elsewhere(self, projects: "Sequence[str]", place: str) -> list[str]:
+    def agreed_elsewhere(self, projects: Sequence[str], place: str) -> list[str]:
         """Return the other addresses for which the person agreed that one of these projects goes there."""
         sql = (
             "SELECT DISTINCT place FROM agreements WHERE place <> ? AND project IN (SELECT value FROM json_each(?)) ORDER BY 1"
@@ -292,18 +294,18 @@ class ShareState:
 
     # memories
 
-    def find(self, project: str, ids: "Sequence[str]") -> dict[str, Known]:
+    def find(self, project: str, ids: Sequence[str]) -> dict[str, Known]:
         """Return what is known of these memories of a project, by id."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
         rows = self.run(sql, (project, json.dumps(list(ids))))
         return {row[1]: Known.from_row(row) for row in rows}
 
-    def elsewhere(self, project: str, ids: "Sequence[str]") -> dict[str, Known]:
+    def elsewhere(self, project: str, ids: Sequence[str]) -> dict[str, Known]:
         """Return what is known of memories of these ids in other projects."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE id IN (SELECT value FROM json_each(?)) AND project <> ?"  # noqa: S608 - constants
         return {row[1]: Known.from_row(row) for row in self.run(sql, (json.dumps(list(ids)), project))}
 
-    def of_seqs(self, seqs: "Sequence[int]") -> list[Known]:
+    def of_seqs(self, seqs: Sequence[int]) -> list[Known]:
         """Return what is known of the memories of these row numbers of the store."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
         return [Known.from_row(row) for row in self.run(sql, (json.dumps(list(seqs)),))]
@@ -326,16 +328,16 @@ class ShareState:
         )
         return [Known.from_row(row) for row in self.run(sql, (project, after, limit))]
 
-    def every(self, project: str) -> "list[Known]":
+    def every(self, project: str) -> list[Known]:
         sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? ORDER BY id"  # noqa: S608 - constants
         return [Known.from_row(row) for row in self.run(sql, (project,))]
 
-    def put(self, known: "Iterable[Known]") -> None:
+    def put(self, known: Iterable[Known]) -> None:
         """Note what is known, in one transaction."""
         with self._connection:
             self._connection.executemany(_PUT, [one.row() for one in known])
 
-    def drop(self, known: "Iterable[Known]") -> None:
+    def drop(self, known: Iterable[Known]) -> None:
         with self._connection:
             for one in known:
                 self.run("DELETE FROM known WHERE project = ? AND id = ?", (one.project, one.id))
@@ -365,12 +367,12 @@ class ShareState:
         rows = self.run("SELECT value FROM notes WHERE name = ?", (name,))
         return rows[0][0] if rows else ""
 
-    def run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[Any, ...]]":
+    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
             raise database.translated(error, self.path) from error
 
 
-def path_in(home: "Home") -> str:
+def path_in(home: Home) -> str:
     return os.path.join(home.root, NAME)

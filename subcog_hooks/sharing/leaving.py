@@ -1,5 +1,7 @@
 """Ways out of the server: an export of all that a role may read, and memories that are erased everywhere."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.control_characters import to_json
@@ -31,7 +33,7 @@ AND (memories.id = ANY(%(ids)s) OR {_LOST_TO.replace("id LIKE", "memories.id LIK
 """  # noqa: S608 - constants
 
 
-def export(connection: "Connection", file: str, write: "Callable[[str], None]") -> int:
+def export(connection: Connection, file: str, write: Callable[[str], None]) -> int:
     """Write every memory that the role may read as a line that `import` reads. Return how many there were.
 
     file: `-` for `write`. Raises UsageError where it can not be written; psycopg's errors.
@@ -54,7 +56,7 @@ def export(connection: "Connection", file: str, write: "Callable[[str], None]") 
     return count
 
 
-def _lines(connection: "Connection") -> "Iterator[str]":
+def _lines(connection: Connection) -> Iterator[str]:
     with connection.transaction(), connection.cursor(name="subcog_export") as cursor:
         cursor.itersize = AT_ONCE
         cursor.execute(_ALL)
@@ -67,7 +69,7 @@ def _lines(connection: "Connection") -> "Iterator[str]":
             yield to_json({"id": id_, "project": project, **document, "trust": TEAM, "source": source}) + "\n"
 
 
-def erase(connection: "Connection", projects: "Sequence[str]", ids: "Sequence[str]", *, has_vectors: bool) -> None:
+def erase(connection: Connection, projects: Sequence[str], ids: Sequence[str], *, has_vectors: bool) -> None:
     """Erase memories on the server for good, with the versions that lost to them. Homes that have them erase them, too.
 
     projects: those in one of which they may be there; one that was moved here may not have been moved there yet.

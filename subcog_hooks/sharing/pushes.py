@@ -1,5 +1,7 @@
 """The server's pushes, by which a home notices that a backup was put back: one that it has seen is there no more."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.sharing.connection import Connection
@@ -14,7 +16,7 @@ _ADD = (
 )
 
 
-def note_latest(connection: "Connection", state: "ShareState") -> int:
+def note_latest(connection: Connection, state: ShareState) -> int:
     """Note the latest push there, before anything of it is noted as known: it may be lost when this run is cut off.
 
     Return its revision, 0 for none. Raises StoreError, psycopg's errors.
@@ -26,7 +28,7 @@ def note_latest(connection: "Connection", state: "ShareState") -> int:
     return int(row[0])
 
 
-def add(connection: "Connection") -> None:
+def add(connection: Connection) -> None:
     """Add a push of no memory: what else this transaction writes is missed, too, where a backup takes it back.
 
     Raises psycopg's errors.

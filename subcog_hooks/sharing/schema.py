@@ -5,6 +5,8 @@ Everything lies in the schema `subcog`. Triggers, not clients, give revisions, a
 so that no client can forge or forget them.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.errors import ServerError
 
 TYPE_CHECKING = False
@@ -271,7 +273,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def look(connection: "Connection") -> TeamTables:
+def look(connection: Connection) -> TeamTables:
     """Return what is on the server, and the role that asks."""
     row = connection.execute(
         "SELECT to_regclass('subcog.server') IS NOT NULL, to_regclass('subcog.vectors') IS NOT NULL, session_user,"
@@ -301,7 +303,7 @@ def look(connection: "Connection") -> TeamTables:
     )
 
 
-def require(connection: "Connection") -> TeamTables:
+def require(connection: Connection) -> TeamTables:
     """Return what is on the server. Raises ServerError unless it has the tables of this version."""
     found = look(connection)
     if not found.version:
@@ -339,12 +341,12 @@ class Plan:
 
 
 def plan(
-    connection: "Connection",
+    connection: Connection,
     found: TeamTables,
     *,
     by_project: bool,
-    writers: "Sequence[str]" = (),
-    readers: "Sequence[str]" = (),
+    writers: Sequence[str] = (),
+    readers: Sequence[str] = (),
 ) -> Plan:
     """Return what is missing on the server. Raises ServerError for a later version's tables.
 
@@ -396,7 +398,7 @@ def plan(
     return made
 
 
-def _too_many(connection: "Connection") -> int:
+def _too_many(connection: Connection) -> int:
     """Return about how many vectors there are, where they have no graph, need one, and the role may make it, else 0."""
     row = connection.execute(
         "SELECT reltuples::bigint FROM pg_class WHERE oid = 'subcog.vectors'::regclass AND reltuples > %s"
@@ -407,7 +409,7 @@ def _too_many(connection: "Connection") -> int:
     return int(row[0]) if row else 0
 
 
-def _require_own_schema(connection: "Connection") -> None:
+def _require_own_schema(connection: Connection) -> None:
     """Raise ServerError where another role made the schema: its owner could drop whatever is put into it."""
     others = connection.execute(
         "SELECT pg_get_userbyid(nspowner) FROM pg_namespace JOIN pg_roles AS asking ON asking.rolname = session_user"
@@ -418,7 +420,7 @@ def _require_own_schema(connection: "Connection") -> None:
         raise ServerError(f"the schema subcog belongs to {others[0]}", "who is to own the tables makes it, or is given it")
 
 
-def _makeable(connection: "Connection", made: Plan) -> str:
+def _makeable(connection: Connection, made: Plan) -> str:
     """Return the schema in which the extension will be, "" where the server does not offer it."""
     if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
         return ""
@@ -426,7 +428,7 @@ def _makeable(connection: "Connection", made: Plan) -> str:
     return "public"
 
 
-def carry_out(connection: "Connection", made: Plan) -> None:
+def carry_out(connection: Connection, made: Plan) -> None:
     """Run all of a plan, or nothing of it."""
     connection.execute("SET statement_timeout = 0")
     with connection.transaction():

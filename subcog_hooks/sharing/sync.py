@@ -10,6 +10,8 @@ A memory of one's own that a colleague changes is kept beside the new version, o
 purged by others.
 """
 
+from __future__ import annotations
+
 import json
 import os
 
@@ -125,7 +127,7 @@ class Leaving:
 
     __slots__ = ("digest", "document", "known", "local", "memory", "written")
 
-    def __init__(self, known: Known, document: "Document | None", memory: Memory | None, local: str = "") -> None:
+    def __init__(self, known: Known, document: Document | None, memory: Memory | None, local: str = "") -> None:
         self.known = known
         self.document = document
         self.memory = memory
@@ -134,7 +136,7 @@ class Leaving:
         self.digest = documents.digest_of_written(self.written) if self.written else "deleted"
 
 
-def locked(home: "Home", wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
+def locked(home: Home, wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
     """Return the lock that keeps other processes of this home from synchronising. Entered, it raises StoreBusy."""
     return ProcessLock(os.path.join(home.root, LOCK), wait_ms, "synchronising with the team")
 
@@ -148,13 +150,13 @@ class Sync:
 
     def __init__(
         self,
-        store: "Store",
+        store: Store,
         state: ShareState,
-        connection: "Connection",
-        found: "TeamTables",
-        projects: "Sequence[str]",
-        cues_from: "frozenset[str]" = frozenset(),
-        progress: "Progress | None" = None,
+        connection: Connection,
+        found: TeamTables,
+        projects: Sequence[str],
+        cues_from: frozenset[str] = frozenset(),
+        progress: Progress | None = None,
     ) -> None:
         self.store = store
         self._state = state
@@ -207,7 +209,7 @@ class Sync:
                 self._judge_anew(theirs[start : start + BATCH])
         self._state.note(RULES, rules)
 
-    def _judge_anew(self, theirs: "Sequence[Known]") -> None:
+    def _judge_anew(self, theirs: Sequence[Known]) -> None:
         there = self.store.by_ids([known.id for known in theirs])
         judged = [(known, memory) for known in theirs if (memory := self._judge_memory(known, there.get(known.id)))]
         self._state.put([known for known, _ in judged])  # first: a field that is withheld would count as changed here
@@ -233,7 +235,7 @@ class Sync:
         known.local, known.withheld = local, {name: list(pair) for name, pair in arrived.withheld.items()}
         return arrived.memory
 
-    def _arriving(self, known: Known, author: str, document: "Document") -> documents.Arrived:
+    def _arriving(self, known: Known, author: str, document: Document) -> documents.Arrived:
         return documents.arriving(
             known.project, known.id, author, document, brings_cues=author in self._cues_from, now=now_ms()
         )
@@ -262,7 +264,7 @@ class Sync:
             self._state.put([*behind, *self._without_vectors(project, known)])
             self._state.note_fetched(project, 0)
 
-    def _without_vectors(self, project: str, known: "Sequence[Known]") -> list[Known]:
+    def _without_vectors(self, project: str, known: Sequence[Known]) -> list[Known]:
         """Return what was sent from here and has no vectors on the server any more, marked so."""
         if not self._found.has_vectors:
             return []
@@ -283,7 +285,7 @@ class Sync:
         ).fetchall()
         return rows[0][0] or 0
 
-    def _was_lost(self, known: Known, there: "tuple[int, int | None, str] | None", unharmed: int) -> bool:
+    def _was_lost(self, known: Known, there: tuple[int, int | None, str] | None, unharmed: int) -> bool:
         """Return whether the server has lost the version that is known here, which is marked to be sent then.
 
         there: revision, base and author of what the server has now. After a backup was put back, others may have written
@@ -337,7 +339,7 @@ class Sync:
                 self._progress(len(rows))
         return has_fetched
 
-    def _take(self, project: str, rows: "list[_ServerRow]") -> bool:
+    def _take(self, project: str, rows: list[_ServerRow]) -> bool:
         """Store what came, then note it. Return whether anything of it was not known."""
         known = self._state.find(project, [row.id for row in rows])
         rows = [row for row in rows if row.id not in known or row.revision > (known[row.id].revision or 0)]
@@ -376,7 +378,7 @@ class Sync:
         self.arrived += [*changed.new.values(), *changed.changed.values()]
         return True
 
-    def _read_documents(self, project: str, rows: "list[_ServerRow]") -> None:
+    def _read_documents(self, project: str, rows: list[_ServerRow]) -> None:
         ids = [row.id for row in rows if not row.is_left]
         there = {id_: (revision, document) for id_, revision, document in self._server.execute(_DOCUMENTS, (project, ids))}
         for row in rows:
@@ -384,7 +386,7 @@ class Sync:
                 revision, row.document = there.get(row.id, (0, None))
                 row.is_stale = revision != row.revision
 
-    def _may_move(self, known: Known, memory: Memory, elsewhere: "dict[str, Known]") -> bool:
+    def _may_move(self, known: Known, memory: Memory, elsewhere: dict[str, Known]) -> bool:
         """Return whether a memory that lies in another project here is the one that a colleague moved to this one."""
         other = elsewhere.get(memory.id)
         is_ours = known.revision is not None and not known.is_deleted  # it was here, and was moved away on this side
@@ -401,7 +403,7 @@ class Sync:
         except InvalidMemory:
             return True
 
-    def _delete_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: Batch) -> None:
+    def _delete_here(self, row: _ServerRow, known: Known, memory: Memory | None, changed: Batch) -> None:
         is_here = memory is not None and memory.status != "deleted" and memory.project == known.project
         if known.revision is not None and is_here and self._is_dirty(known, memory) and not row.is_erased:
             known.missed = True
@@ -422,7 +424,7 @@ class Sync:
                 changed.note_deleted(memory, row.author, is_erased=row.is_erased, is_own=is_own)
         changed.kept.append(known)
 
-    def _put_here(self, row: "_ServerRow", known: Known, memory: Memory | None, changed: Batch) -> None:
+    def _put_here(self, row: _ServerRow, known: Known, memory: Memory | None, changed: Batch) -> None:
         assert row.document is not None
         try:
             document = documents.read(row.document)
@@ -476,7 +478,7 @@ class Sync:
         """Return whether a memory is the user's word: as this home has it, or by the user's role from another machine."""
         return memory.trust != TEAM or memory.source == team_source(documents.shown_author(self._found.role))
 
-    def _keep_beside(self, row: "_ServerRow", known: Known, memory: Memory, after: Memory, changed: Batch) -> None:
+    def _keep_beside(self, row: _ServerRow, known: Known, memory: Memory, after: Memory, changed: Batch) -> None:
         """Keep a memory beside `after`, which takes its place, where it may be the later version or is the user's own."""
         is_moved, is_deleted = after.project != memory.project, memory.status == "deleted"
         is_same = not is_moved and documents.says_the_same(after, memory)
@@ -492,7 +494,7 @@ class Sync:
         if comes_no_more and not is_unknown and (is_moved or not is_deleted):  # by the user, on another machine
             changed.keep(memory)
 
-    def _leave_out(self, row: "_ServerRow", error: InvalidMemory) -> None:
+    def _leave_out(self, row: _ServerRow, error: InvalidMemory) -> None:
         self.outcome.problems.append(f"{row.id} by {documents.shown_author(row.author)}: {error.message}")
 
     def _is_equal(self, memory: Memory, known: Known, there: str) -> bool:
@@ -567,7 +569,7 @@ class Sync:
         leaving = Leaving(known, document, memory, local)
         return leaving if leaving.digest != known.shared or forced else None
 
-    def _send(self, project: str, batch: "list[Leaving]") -> None:
+    def _send(self, project: str, batch: list[Leaving]) -> None:
         """Send a batch in one transaction, and note it. What is being sent is noted before: an answer can be lost."""
         if not batch:
             return
@@ -605,7 +607,7 @@ class _ServerRow:
         self.document: str | None = None  # as JSON; None: it is deleted
 
 
-def _staged(one: Leaving) -> "tuple[object, ...]":
+def _staged(one: Leaving) -> tuple[object, ...]:
     document = one.document
     if document is None or one.memory is None:
         return one.known.id, one.known.revision, None, None, "english"

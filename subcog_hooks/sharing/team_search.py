@@ -5,6 +5,8 @@ much as both agree, lowered with age. The words' score is BM25's with each word 
 (tags, triggers, conditions, questions) does not count.
 """
 
+from __future__ import annotations
+
 from math import log
 from typing import NamedTuple
 
@@ -130,7 +132,7 @@ FROM aged ORDER BY score DESC, made_at DESC, id LIMIT %(limit)s OFFSET %(offset)
 class TeamHit(NamedTuple):
     """A memory that the server has found, and how it got its place. What a channel has not found has no rank there."""
 
-    memory: "Memory"
+    memory: Memory
     author: str
     score: float
     contributions: dict[str, float]
@@ -149,10 +151,10 @@ class TeamRequest:
     def __init__(
         self,
         text: str,
-        projects: "Sequence[str]",
+        projects: Sequence[str],
         vector: bytes | None,
         *,
-        namespaces: "Sequence[str]" = (),
+        namespaces: Sequence[str] = (),
         limit: int = 10,
         offset: int = 0,
     ) -> None:
@@ -165,7 +167,7 @@ class TeamRequest:
 
 
 def search(
-    connection: "Connection", found: "TeamTables", asked: TeamRequest, tuning: "Tuning", alpha: float, now: int
+    connection: Connection, found: TeamTables, asked: TeamRequest, tuning: Tuning, alpha: float, now: int
 ) -> list[TeamHit]:
     """Return the server's hits, best first. alpha: the share of meaning where both are compared.
 
@@ -210,7 +212,7 @@ def search(
     return hits
 
 
-def count_without_graph(connection: "Connection", found: "TeamTables", asked: TeamRequest) -> int:
+def count_without_graph(connection: Connection, found: TeamTables, asked: TeamRequest) -> int:
     """Return about how many vectors a search compares one by one though a graph should find them, 0 where all is well."""
     if found.has_graph or not found.has_vectors or asked.vector is None:
         return 0
@@ -218,14 +220,14 @@ def count_without_graph(connection: "Connection", found: "TeamTables", asked: Te
     return count if count > MANY_VECTORS else 0
 
 
-def _how_many(connection: "Connection", asked: TeamRequest) -> int:
+def _how_many(connection: Connection, asked: TeamRequest) -> int:
     """Return how many vectors the projects asked for have, as the server's planner has it."""
     row = connection.execute(_HOW_MANY, {"projects": asked.projects, "model": model_name()}).fetchone()
     assert row is not None
     return int(row[0][0]["Plan"]["Plan Rows"])
 
 
-def statement(found: "TeamTables", *, by_words: bool, by_meaning: bool, by_graph: bool) -> str:
+def statement(found: TeamTables, *, by_words: bool, by_meaning: bool, by_graph: bool) -> str:
     """Return the one statement that searches and fuses. by_graph: the nearest are looked for in the graph, not among all."""
     name = quoted(found.vector_schema)
     names = {"name": name, "type": found.vector_type, "graph_type": found.graph_type, "kept": _KEPT}
@@ -250,7 +252,7 @@ class _Words:
 
     __slots__ = ("any", "full", "weights", "words")
 
-    def __init__(self, connection: "Connection", text: str) -> None:
+    def __init__(self, connection: Connection, text: str) -> None:
         rows = connection.execute(_LEXEMES, (language_of(text) or "english", text)).fetchall()
         counted = sorted((count, lexeme, total) for lexeme, count, total in rows)[:MOST_QUERY_WORDS]
         self.words = [_as_query(lexeme) for _, lexeme, _ in counted]
@@ -265,7 +267,7 @@ class _Words:
             chosen.append(word)
         self.any = " | ".join(chosen)
 
-    def values(self) -> "dict[str, Any]":
+    def values(self) -> dict[str, Any]:
         return {"any": self.any or None, "words": self.words, "weights": self.weights, "full": self.full or 1.0}
 
 
@@ -278,7 +280,7 @@ def _as_query(lexeme: str) -> str:
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _hit(row: "tuple[Any, ...]", now: int) -> TeamHit:
+def _hit(row: tuple[Any, ...], now: int) -> TeamHit:
     (
         project,
         id_,

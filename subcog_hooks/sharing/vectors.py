@@ -4,6 +4,8 @@ They are the packaged model's, of a memory's whole text and its passages, int8 a
 not taken: nobody makes a memory come where its words do not.
 """
 
+from __future__ import annotations
+
 import struct
 
 from subcog_hooks.embed import models
@@ -11,7 +13,6 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.memory.vector_file import PASSAGES
 from subcog_hooks.memory.vectors import FIRST_QUESTION, VectorStore
 from subcog_hooks.sharing import pushes
-from subcog_hooks.sharing.known import Known, ShareState
 from subcog_hooks.sharing.schema import quoted
 
 TYPE_CHECKING = False
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
     from subcog_hooks.sharing.connection import Connection
+    from subcog_hooks.sharing.known import Known, ShareState
     from subcog_hooks.sharing.sync import Progress
 
 AT_ONCE = 1_000  # memories
@@ -56,13 +58,13 @@ def model_name() -> str:
 
 
 def send(
-    connection: "Connection",
+    connection: Connection,
     type_: str,
     state: ShareState,
-    store: "Store",
+    store: Store,
     vectors: VectorStore,
     project: str,
-    progress: "Progress",
+    progress: Progress,
 ) -> int:
     """Send the vectors of what was sent from here, as far as they are final. Return of how many memories.
 
@@ -88,9 +90,7 @@ def send(
     return done
 
 
-def _send_batch(
-    connection: "Connection", type_: str, project: str, ready: "Sequence[tuple[Known, str, Sequence[bytes]]]"
-) -> None:
+def _send_batch(connection: Connection, type_: str, project: str, ready: Sequence[tuple[Known, str, Sequence[bytes]]]) -> None:
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute(_STAGE.format(type=type_).encode())
         with cursor.copy("COPY pg_temp.subcog_staged_vectors FROM STDIN (FORMAT BINARY)") as copy:
@@ -103,7 +103,7 @@ def _send_batch(
         pushes.add(connection)
 
 
-def _rows(id: str, content_hash: str, made: "Sequence[bytes]") -> "Iterator[bytes]":
+def _rows(id: str, content_hash: str, made: Sequence[bytes]) -> Iterator[bytes]:
     import numpy as np  # 65 ms, where something is sent
 
     for number, vector in enumerate(made):
@@ -128,12 +128,12 @@ def written(vector: bytes) -> str:
 
 
 def take(
-    connection: "Connection",
+    connection: Connection,
     schema: str,
     project: str,
-    arrived: "Sequence[Memory]",
+    arrived: Sequence[Memory],
     vectors: VectorStore,
-    progress: "Progress",
+    progress: Progress,
 ) -> int:
     """Give memories that came from the server the vectors that are there for them. Return how many had some.
 
@@ -155,7 +155,7 @@ def take(
     return done
 
 
-def _read_vectors(sent: "Sequence[bytes]") -> list[bytes]:
+def _read_vectors(sent: Sequence[bytes]) -> list[bytes]:
     """Return vectors, as the server sends them, as int8; b"" for those that never were int8.
 
     >>> numbers = [[1.0] * 384, [-2.0] * 384, [0.5] * 384, [128.0] * 384, [float("nan")] * 384, [1.0] * 3]
@@ -173,7 +173,7 @@ def _read_vectors(sent: "Sequence[bytes]") -> list[bytes]:
     return [value.tobytes() if fit and len(one) == whole else b"" for value, fit, one in zip(values, fits, sent, strict=True)]
 
 
-def _fits(memory: "Memory", given: "Sequence[bytes]", vectors: VectorStore) -> bool:
+def _fits(memory: Memory, given: Sequence[bytes], vectors: VectorStore) -> bool:
     """Return whether vectors may be those of a memory's text, by the first one that was made of it here."""
     is_whole = all(len(vector) == PACKAGED.dimension for vector in given)
     return is_whole and vectors.cosines(given[0], [memory.seq]).get(memory.seq, 0.0) >= LEAST_LIKENESS

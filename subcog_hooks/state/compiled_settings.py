@@ -1,5 +1,7 @@
 """Settings files in their compiled form, so that the hook parses no TOML. Every method raises StoreError."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
@@ -12,7 +14,7 @@ class CompiledSettings:
 
     __slots__ = ("_state",)
 
-    def __init__(self, state: "State") -> None:
+    def __init__(self, state: State) -> None:
         self._state = state
 
     def find(self, path: str, mtime_ns: int, size: int) -> str | None:

@@ -3,17 +3,20 @@
 Each matter has a room of its own beside this one: ledger, decision log, sessions, metrics, pause, compiled settings.
 """
 
+from __future__ import annotations
+
 import os
 
 import apsw
 
 from subcog_hooks import database
 from subcog_hooks.errors import StoreCorrupt, StoreError, StoreTooNew
-from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from subcog_hooks.paths import Home
 
 # pages; hooks leave the WAL behind and the next one reads all of it (.3 ms for 64, 2 ms for 640), and emptying it takes 5 to 30
 # ms on a disk that syncs; a hook writes some ten
@@ -150,7 +153,7 @@ class State:
         connection.set_wal_hook(_shorten)
 
     @classmethod
-    def open(cls, home: Home, busy_ms: float, tell: "Callable[[str], None] | None" = None) -> "State":
+    def open(cls, home: Home, busy_ms: float, tell: Callable[[str], None] | None = None) -> State:
         """Return state.db, made as needed. Raises StoreError.
 
         A damaged one, or another program's, is put aside and made anew, since nothing in it is the only copy; tell: is told so.
@@ -165,7 +168,7 @@ class State:
             return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
 
     @classmethod
-    def open_in_any_case(cls, home: Home, busy_ms: float, tell: "Callable[[str], None]") -> "State":
+    def open_in_any_case(cls, home: Home, busy_ms: float, tell: Callable[[str], None]) -> State:
         """Return a state for a hook, which speaks also where state.db can not be used. tell: is told why.
 
         One of a later version is put aside. In the place of one that can not be written there is a copy in memory, which ends
@@ -185,7 +188,7 @@ class State:
         return cls._copied(home, busy_ms)
 
     @classmethod
-    def _copied(cls, home: Home, busy_ms: float) -> "State":
+    def _copied(cls, home: Home, busy_ms: float) -> State:
         connection = database.open_in_memory(SCHEMA)
         try:
             source = database.open_reader(home.state_db, SCHEMA, min(BRIEF_MS, busy_ms))
@@ -200,14 +203,14 @@ class State:
     def close(self) -> None:
         self._connection.close()
 
-    def run(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[apsw.SQLiteValue, ...]]":
+    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[apsw.SQLiteValue, ...]]:
         """Return the rows of one statement, for the methods here and the modules of this file's other tables."""
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
             raise database.translated(error, self.path) from error
 
-    def run_briefly(self, sql: str, values: "tuple[apsw.SQLiteValue, ...]" = ()) -> "list[tuple[apsw.SQLiteValue, ...]]":
+    def run_briefly(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[apsw.SQLiteValue, ...]]:
         """Return the rows of a statement that may be left undone. Raises StoreBusy soon when another process is writing."""
         self._connection.set_busy_timeout(min(BRIEF_MS, self._busy_ms))
         try:

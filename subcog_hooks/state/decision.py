@@ -3,6 +3,8 @@
 Built after the answer is written, so that nobody waits for it; kept in state.db as one row of columns, and the rest as JSON.
 """
 
+from __future__ import annotations
+
 from subcog_hooks import wire
 
 TYPE_CHECKING = False
@@ -76,10 +78,10 @@ class Candidate:
         relevance: float,
         raw: float,
         outcome: str,
-        ranks: "Mapping[str, int] | None" = None,
-        scores: "Mapping[str, float] | None" = None,
-        terms: "Sequence[tuple[str, float, float]]" = (),
-        factors: "Sequence[float]" = (),
+        ranks: Mapping[str, int] | None = None,
+        scores: Mapping[str, float] | None = None,
+        terms: Sequence[tuple[str, float, float]] = (),
+        factors: Sequence[float] = (),
     ) -> None:
         self.id = id
         self.namespace = namespace
@@ -107,14 +109,14 @@ class Understood:
         type: str,
         confidence: float,
         certainty: float,
-        topics: "Sequence[str]" = (),
+        topics: Sequence[str] = (),
         *,
         source: str = "",
         llm_status: str = "",
         llm_ms: float | None = None,
         row: str = "",
-        signals: "Sequence[tuple[str, str, float]]" = (),
-        cues: "Sequence[str]" = (),
+        signals: Sequence[tuple[str, str, float]] = (),
+        cues: Sequence[str] = (),
     ) -> None:
         self.type = type
         self.confidence = confidence
@@ -202,11 +204,11 @@ class Decision:
         prompt: str | None = None,
         intent: Understood | None = None,
         bars: Bars | None = None,
-        stages: "Sequence[tuple[str, float]]" = (),
-        strategies: "Sequence[str]" = (),
+        stages: Sequence[tuple[str, float]] = (),
+        strategies: Sequence[str] = (),
         note: str | None = None,
-        borrowed: "Sequence[str]" = (),
-        candidates: "Sequence[Candidate]" = (),
+        borrowed: Sequence[str] = (),
+        candidates: Sequence[Candidate] = (),
         looked_at: str = "",
         later_ms: int = 0,
     ) -> None:
@@ -261,7 +263,7 @@ class Decision:
     @classmethod
     def from_text(
         cls, text: str, *, id: str, at: int, event: str, session: str, project: str, outcome: str, units: int, micros: int
-    ) -> "Decision":
+    ) -> Decision:
         """Return the decision that `to_text` has written, also in another version. What can not be read is left out."""
         try:
             record = _table(wire.loads(text))
@@ -291,7 +293,7 @@ class Decision:
         )
 
 
-def _describe_intent(intent: Understood | None) -> "Json":
+def _describe_intent(intent: Understood | None) -> Json:
     if intent is None:
         return None
     return {
@@ -326,7 +328,7 @@ def _read_intent(value: object) -> Understood | None:
     )
 
 
-def _describe_bars(bars: Bars | None) -> "Json":
+def _describe_bars(bars: Bars | None) -> Json:
     if bars is None:
         return None
     return {name: getattr(bars, name) for name in Bars.__slots__}
@@ -345,7 +347,7 @@ def _read_bars(value: object) -> Bars | None:
     )
 
 
-def _describe_candidate(candidate: Candidate) -> "Json":
+def _describe_candidate(candidate: Candidate) -> Json:
     return {
         "id": candidate.id,
         "namespace": candidate.namespace,
@@ -359,7 +361,7 @@ def _describe_candidate(candidate: Candidate) -> "Json":
     }
 
 
-def _read_candidate(row: "dict[str, object]") -> Candidate:
+def _read_candidate(row: dict[str, object]) -> Candidate:
     relevance = _number(row.get("relevance"))
     return Candidate(
         str(row.get("id", "")),
@@ -378,17 +380,17 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < _LARGEST else 0.0
 
 
-def _table(value: object) -> "dict[str, object]":
+def _table(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: object) -> "list[object]":
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _texts(value: object) -> "list[str]":
+def _texts(value: object) -> list[str]:
     return [text for text in _list(value) if isinstance(text, str)]
 
 
-def _rows(value: object, width: int) -> "list[list[object]]":
+def _rows(value: object, width: int) -> list[list[object]]:
     return [row for row in _list(value) if isinstance(row, list) and len(row) == width]

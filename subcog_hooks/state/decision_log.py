@@ -1,5 +1,7 @@
 """The decision log: what became of the last runs of the hook, for `subcog why`. Every function raises StoreError."""
 
+from __future__ import annotations
+
 from subcog_hooks.state import kept_texts, metrics
 from subcog_hooks.state.decision import HANDED_OVER, SECOND_LOOK, WAITING
 
@@ -20,7 +22,7 @@ _DAY_MS = 86_400_000
 _COLUMNS = "record, id, at, event, session, project, outcome, units, micros"  # as Decision.from_text wants them
 
 
-def keep(state: "State", decision: "Decision", now_ms: int) -> None:
+def keep(state: State, decision: Decision, now_ms: int) -> None:
     """Keep what became of a run. Those of long ago are forgotten, and the oldest where there are more than MAX_DECISIONS.
 
     Those about prompts from which something was learned, or may be, stay as long as time allows: with them that would go.
@@ -54,7 +56,7 @@ def keep(state: "State", decision: "Decision", now_ms: int) -> None:
         kept_texts.note(state)
 
 
-def settle(state: "State", id: str, outcome: str, why: str) -> None:
+def settle(state: State, id: str, outcome: str, why: str) -> None:
     """Note what became of a second look that was waiting, in the transaction that is open. why: with what, or why not."""
     row = state.run(
         "UPDATE decisions SET outcome = ?, record = json_set(record, '$.reason', ?) WHERE id = ? AND outcome = ?"
@@ -65,7 +67,7 @@ def settle(state: "State", id: str, outcome: str, why: str) -> None:
         metrics.count(state, metrics.SECOND_LOOKS, f'outcome="{outcome}"')
 
 
-def second_look_at(state: "State", decision: "Decision") -> "Decision | None":
+def second_look_at(state: State, decision: Decision) -> Decision | None:
     """Return the second look at the prompt of a decision, None where there was none."""
     later = _select(
         state,
@@ -75,7 +77,7 @@ def second_look_at(state: "State", decision: "Decision") -> "Decision | None":
     return next((look for look in later if look.looked_at == decision.id), None)
 
 
-def prompt_behind(state: "State", decision: "Decision", memory: str) -> "Decision | None":
+def prompt_behind(state: State, decision: Decision, memory: str) -> Decision | None:
     """Return the decision about the prompt for which a memory was handed over late, with another; None where it was not.
 
     memory: its id, or the beginning of that.
@@ -86,7 +88,7 @@ def prompt_behind(state: "State", decision: "Decision", memory: str) -> "Decisio
     return find(state, of_it[0].looked_at) if of_it else None
 
 
-def find(state: "State", id_or_prefix: str | None = None) -> "Decision | None":
+def find(state: State, id_or_prefix: str | None = None) -> Decision | None:
     """Return the decision of an id, else the latest whose id begins so; without one, the latest of all."""
     sought = id_or_prefix or ""
     found = _select(
@@ -95,13 +97,13 @@ def find(state: "State", id_or_prefix: str | None = None) -> "Decision | None":
     return found[0] if found else None
 
 
-def recorded_prompts(state: "State") -> set[str]:
+def recorded_prompts(state: State) -> set[str]:
     """Return the ids of the decisions about prompts whose text is kept."""
     rows = state.run("SELECT id FROM decisions WHERE json_valid(record) AND json_extract(record, '$.prompt') IS NOT NULL")
     return {str(row[0]) for row in rows}
 
 
-def latest(state: "State", limit: int, since_ms: int = 0, event: str | None = None) -> "list[Decision]":
+def latest(state: State, limit: int, since_ms: int = 0, event: str | None = None) -> list[Decision]:
     """Return the latest decisions from a time on, the newest first, whatever a clock that was wrong has said of them.
 
     event: of this one alone.
@@ -109,7 +111,7 @@ def latest(state: "State", limit: int, since_ms: int = 0, event: str | None = No
     return _select(state, "WHERE at >= ? AND event = coalesce(?, event) ORDER BY number DESC LIMIT ?", (since_ms, event, limit))
 
 
-def _select(state: "State", condition: str, values: "tuple[apsw.SQLiteValue, ...]") -> "list[Decision]":
+def _select(state: State, condition: str, values: tuple[apsw.SQLiteValue, ...]) -> list[Decision]:
     from subcog_hooks.state.decision import Decision  # .3 ms; only the terminal reads them
 
     return [

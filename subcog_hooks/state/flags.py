@@ -1,5 +1,7 @@
 """The flags that the user has set (`subcog state set`), by which conditions are judged. Every function raises StoreError."""
 
+from __future__ import annotations
+
 from subcog_hooks import wire
 from subcog_hooks.errors import UsageError
 
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
 MAX_FLAGS = 200
 
 
-def find_all(state: "State") -> dict[str, bool | int | float | str]:
+def find_all(state: State) -> dict[str, bool | int | float | str]:
     """Return the flags that are set, by name."""
     found = {}
     for name, text in state.run("SELECT name, value FROM user_flags ORDER BY name"):
@@ -23,7 +25,7 @@ def find_all(state: "State") -> dict[str, bool | int | float | str]:
     return found
 
 
-def set_to(state: "State", name: str, value: bool | float | str) -> None:
+def set_to(state: State, name: str, value: bool | float | str) -> None:
     """Set a flag. Raises UsageError when there are MAX_FLAGS others."""
     (others,) = state.run("SELECT count(*) FROM user_flags WHERE name <> ?", (name,))[0]
     if int(others or 0) >= MAX_FLAGS:
@@ -31,6 +33,6 @@ def set_to(state: "State", name: str, value: bool | float | str) -> None:
     state.run("INSERT OR REPLACE INTO user_flags VALUES (?, ?)", (name, wire.dumps(value)))
 
 
-def clear(state: "State", name: str) -> bool:
+def clear(state: State, name: str) -> bool:
     """Take a flag away; whether it was set."""
     return bool(state.run("DELETE FROM user_flags WHERE name = ? RETURNING 1", (name,)))

@@ -1,5 +1,7 @@
 """The sessions that were given each memory, as far back as the ledger goes. Every function raises StoreError."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
@@ -15,13 +17,13 @@ class HandedOver:
         self.last_at = last_at
 
 
-def find_handed_over(state: "State") -> dict[str, HandedOver]:
+def find_handed_over(state: State) -> dict[str, HandedOver]:
     """Return to how many sessions each memory was given, by its id."""
     rows = state.run("SELECT memory, count(*), max(at) FROM ledger GROUP BY memory")
     return {str(id_): HandedOver(int(sessions or 0), int(last or 0)) for id_, sessions, last in rows}
 
 
-def find_first(state: "State") -> int | None:
+def find_first(state: State) -> int | None:
     """Return since when it is known what was handed over, milliseconds since the epoch; None where nothing was."""
     ((first,),) = state.run("SELECT min(at) FROM ledger")
     return int(first) if isinstance(first, int) else None

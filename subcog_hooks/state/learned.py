@@ -3,6 +3,8 @@
 Every function raises StoreError.
 """
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,14 +56,14 @@ class Said:
         self.since = since
 
 
-def find_read(state: "State", path: str) -> ReadSoFar | None:
+def find_read(state: State, path: str) -> ReadSoFar | None:
     """Return how far a transcript was read, None for not at all."""
     for size, end, digest in state.run("SELECT size, read, digest FROM transcripts WHERE path = ?", (path,)):
         return ReadSoFar(_whole(size), _whole(end), str(digest))
     return None
 
 
-def note_read(state: "State", path: str, read: ReadSoFar, heard: "Sequence[Heard]") -> None:
+def note_read(state: State, path: str, read: ReadSoFar, heard: Sequence[Heard]) -> None:
     """Note how far a transcript was read, and what was heard in it."""
     for one in heard:
         state.run("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?, 0)", (one.path, one.place, one.at, one.certainty))
@@ -69,7 +71,7 @@ def note_read(state: "State", path: str, read: ReadSoFar, heard: "Sequence[Heard
     state.run("INSERT OR REPLACE INTO flags VALUES ('uncompared', 1)")
 
 
-def find_asked(state: "State", path: str) -> ReadSoFar | None:
+def find_asked(state: State, path: str) -> ReadSoFar | None:
     """Return how far a model was asked about a transcript, None for not at all."""
     for (noted,) in state.run("SELECT content_hash FROM enriched WHERE memory = ?", (_asked_about(path),)):
         size, end, digest = str(noted).split()
@@ -77,7 +79,7 @@ def find_asked(state: "State", path: str) -> ReadSoFar | None:
     return None
 
 
-def note_asked(state: "State", path: str, read: ReadSoFar) -> None:
+def note_asked(state: State, path: str, read: ReadSoFar) -> None:
     """Note how far a model was asked about a transcript, whatever came of it."""
     values = (_asked_about(path), f"{read.size} {read.end} {read.digest}")
     state.run("INSERT OR REPLACE INTO enriched VALUES (?, ?)", values)
@@ -88,18 +90,18 @@ def _asked_about(path: str) -> str:
     return f"session {path}"
 
 
-def is_compared(state: "State") -> bool:
+def is_compared(state: State) -> bool:
     """Return whether all that was heard is compared with each other."""
     return not state.run("SELECT 1 FROM flags WHERE name = 'uncompared'")
 
 
-def note_compared(state: "State") -> None:
+def note_compared(state: State) -> None:
     """Note that all that was heard is compared with each other."""
     state.run("UPDATE heard SET compared = 1 WHERE compared = 0")
     state.run("DELETE FROM flags WHERE name = 'uncompared'")
 
 
-def find_heard(state: "State", limit: int) -> list[Heard]:
+def find_heard(state: State, limit: int) -> list[Heard]:
     """Return the latest places where something was heard."""
     columns = "path, place, at, certainty, compared"
     rows = state.run(f"SELECT {columns} FROM heard ORDER BY at DESC, path, place LIMIT ?", (limit,))  # noqa: S608 - constant
@@ -109,12 +111,12 @@ def find_heard(state: "State", limit: int) -> list[Heard]:
     ]
 
 
-def unhear(state: "State", one: Heard) -> None:
+def unhear(state: State, one: Heard) -> None:
     """Let go of a place: what was said there is proposed now, or is no longer there."""
     state.run("DELETE FROM heard WHERE path = ? AND place = ?", (one.path, one.place))
 
 
-def note_proposed(state: "State", memory: str, said: Said) -> None:
+def note_proposed(state: State, memory: str, said: Said) -> None:
     """Note how a proposal came about, unless more sessions have said it already."""
     values = (memory, said.certainty, said.sessions, said.since, said.alone)
     state.run(
@@ -124,25 +126,25 @@ def note_proposed(state: "State", memory: str, said: Said) -> None:
     )
 
 
-def find_said(state: "State", memory: str) -> Said | None:
+def find_said(state: State, memory: str) -> Said | None:
     """Return how a proposal came about, None where that is not known."""
     for _, said in _find_said(state, "WHERE memory = ?", (memory,)):
         return said
     return None
 
 
-def find_proposed(state: "State") -> dict[str, Said]:
+def find_proposed(state: State) -> dict[str, Said]:
     """Return how each proposal came about, by the memory's id."""
     return dict(_find_said(state))
 
 
-def _find_said(state: "State", where: str = "", values: tuple[str, ...] = ()) -> "Iterator[tuple[str, Said]]":
+def _find_said(state: State, where: str = "", values: tuple[str, ...] = ()) -> Iterator[tuple[str, Said]]:
     rows = state.run(f"SELECT memory, certainty, sessions, since, alone FROM proposed {where}", values)  # noqa: S608 - constant
     for id_, certainty, sessions, since, alone in rows:
         yield str(id_), Said(_share(certainty), _whole(sessions), _whole(since), _share(alone))
 
 
-def find_fix(state: "State", key: str) -> dict[str, int]:
+def find_fix(state: State, key: str) -> dict[str, int]:
     """Return which sessions have shown a command that failed and then worked, each with when: milliseconds since the epoch.
 
     key: a hash of the project and the two forms.
@@ -152,12 +154,12 @@ def find_fix(state: "State", key: str) -> dict[str, int]:
     return {str(name)[len(begin) :]: _whole(at) for name, at in rows}
 
 
-def has_fixes(state: "State") -> bool:
+def has_fixes(state: State) -> bool:
     """Return whether any session has shown one."""
     return bool(state.run("SELECT 1 FROM flags WHERE name >= ? AND name < ? LIMIT 1", (_FIX, _FIX_END)))
 
 
-def find_fix_keys(state: "State") -> list[str]:
+def find_fix_keys(state: State) -> list[str]:
     """Return the keys of all that sessions have shown."""
     rows = state.run(
         "SELECT DISTINCT substr(name, 5, instr(substr(name, 5), ' ') - 1) FROM flags WHERE name >= ? AND name < ?",
@@ -166,19 +168,19 @@ def find_fix_keys(state: "State") -> list[str]:
     return [str(key) for (key,) in rows]
 
 
-def forget_fix(state: "State", key: str) -> None:
+def forget_fix(state: State, key: str) -> None:
     """Forget which sessions have shown it."""
     state.run("DELETE FROM flags WHERE name >= ? AND name < ?", (f"{_FIX}{key} ", f"{_FIX}{key}!"))
 
 
-def note_fix(state: "State", key: str, session: str, at: int) -> None:
+def note_fix(state: State, key: str, session: str, at: int) -> None:
     """Note that a session has shown it. Those shown longest ago are let go of above MOST_FIXES_KEPT."""
     state.run("INSERT OR IGNORE INTO flags VALUES (?, ?)", (f"{_FIX}{key} {session}", at))
     old = "SELECT name FROM flags WHERE name >= ? AND name < ? ORDER BY until DESC LIMIT -1 OFFSET ?"
     state.run(f"DELETE FROM flags WHERE name IN ({old})", (_FIX, _FIX_END, MOST_FIXES_KEPT))  # noqa: S608 - a constant
 
 
-def forget_all(state: "State") -> None:
+def forget_all(state: State) -> None:
     """Forget what was heard, shown and proposed. How far was read stays: what was erased is not to be proposed again."""
     state.run("DELETE FROM flags WHERE name >= ? AND name < ?", (_FIX, _FIX_END))
     for table in ("heard", "proposed"):

@@ -1,5 +1,7 @@
 """The calls of an LLM at rest: how many today, and which memories it was asked about. Every function raises StoreError."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -9,13 +11,13 @@ if TYPE_CHECKING:
 DAY_MS = 86_400_000
 
 
-def made_today(state: "State", now_ms: int) -> int:
+def made_today(state: State, now_ms: int) -> int:
     """Return how many calls there were since midnight, UTC."""
     rows = state.run("SELECT calls FROM llm_calls WHERE day = ?", (now_ms // DAY_MS,))
     return sum(calls for (calls,) in rows if isinstance(calls, int))
 
 
-def take(state: "State", now_ms: int, most: int) -> bool:
+def take(state: State, now_ms: int, most: int) -> bool:
     """Return whether there may be one call more today, of `most`; it is counted then."""
     if made_today(state, now_ms) >= most:
         return False
@@ -25,25 +27,25 @@ def take(state: "State", now_ms: int, most: int) -> bool:
     return True
 
 
-def untried(state: "State", texts: "Mapping[str, str]") -> list[str]:
+def untried(state: State, texts: Mapping[str, str]) -> list[str]:
     """Return the ids of those memories about whose text nobody was asked yet. texts: the hash of each text, by the id."""
     tried = {str(row[0]): str(row[1]) for row in state.run("SELECT memory, content_hash FROM enriched", ())}
     return [id_ for id_, content_hash in texts.items() if tried.get(id_) != content_hash]
 
 
-def find_asked_revision(state: "State") -> int:
+def find_asked_revision(state: State) -> int:
     """Return the store's revision up to which an LLM was asked about everything, 0 for never."""
     rows = state.run("SELECT until FROM flags WHERE name = 'asked revision'")
     return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
 
 
-def note_asked_revision(state: "State", revision: int) -> None:
+def note_asked_revision(state: State, revision: int) -> None:
     """Note that an LLM was asked about everything that the store held at this revision."""
     state.run(
         "INSERT INTO flags VALUES ('asked revision', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (revision,)
     )
 
 
-def note_tried(state: "State", id: str, content_hash: str) -> None:
+def note_tried(state: State, id: str, content_hash: str) -> None:
     """Note that an LLM was asked about a memory's text, whatever came of it."""
     state.run("INSERT OR REPLACE INTO enriched VALUES (?, ?)", (id, content_hash))

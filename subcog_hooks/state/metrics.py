@@ -1,5 +1,7 @@
 """Counts and times, kept in state.db until somebody asks."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
@@ -38,7 +40,7 @@ class Histogram:
         self.sum = sum
 
 
-def count(state: "State", name: str, labels: str = "", by: float = 1.0) -> None:
+def count(state: State, name: str, labels: str = "", by: float = 1.0) -> None:
     """Add to a counter. Raises StoreError."""
     state.run(
         "INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value",
@@ -46,7 +48,7 @@ def count(state: "State", name: str, labels: str = "", by: float = 1.0) -> None:
     )
 
 
-def observe(state: "State", name: str, labels: str, seconds: float) -> None:
+def observe(state: State, name: str, labels: str, seconds: float) -> None:
     """Add one duration to a histogram. Raises StoreError."""
     bound = next((bound for bound in BUCKETS if seconds <= bound), _INFINITE)
     state.run(
@@ -55,7 +57,7 @@ def observe(state: "State", name: str, labels: str, seconds: float) -> None:
     )
 
 
-def read(state: "State") -> "list[Counter | Histogram]":
+def read(state: State) -> list[Counter | Histogram]:
     """Return all that has been counted and observed, by name and labels. Raises StoreError."""
     found: list[Counter | Histogram] = [
         Counter(str(name), str(labels), float(value or 0))

@@ -1,5 +1,7 @@
 """The pause: since when and until when every hook is silent. Every function raises StoreError."""
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
@@ -8,20 +10,20 @@ if TYPE_CHECKING:
 MAX_STEP_MS = 60_000  # by which a clock is put back in the course of things, as by the network's time
 
 
-def begin(state: "State", now_ms: int, length_ms: int | None) -> None:
+def begin(state: State, now_ms: int, length_ms: int | None) -> None:
     """Silence the hooks for some milliseconds, or without a length until `end`."""
     until = None if length_ms is None else now_ms + length_ms
     state.run("INSERT OR REPLACE INTO flags VALUES ('paused', ?), ('paused since', ?)", (until, now_ms))
 
 
-def end(state: "State", now_ms: int) -> bool:
+def end(state: State, now_ms: int) -> bool:
     """End the pause. Return whether there was one."""
     was = is_on(state, now_ms)
     state.run("DELETE FROM flags WHERE name IN ('paused', 'paused since')")
     return was
 
 
-def is_on(state: "State", now_ms: int) -> bool:
+def is_on(state: State, now_ms: int) -> bool:
     """Return whether the hooks are to be silent now.
 
     A pause of some length that begins in the future was set while the clock was ahead, and is none.

@@ -3,6 +3,8 @@
 One small JSON file in the home, which may be deleted at any time. A damaged one is as good as none.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks import wire
@@ -41,13 +43,13 @@ class RestRecord:
 
     __slots__ = ("next_at", "runs", "settings")
 
-    def __init__(self, runs: "dict[str, LastRun]", next_at: int, settings: int) -> None:
+    def __init__(self, runs: dict[str, LastRun], next_at: int, settings: int) -> None:
         self.runs = runs
         self.next_at = next_at
         self.settings = settings
 
 
-def read(home: "Home") -> RestRecord:
+def read(home: Home) -> RestRecord:
     """Return the record; an empty one, whose work is due, where none can be read."""
     try:
         found = wire.loads(read_regular(home.at_rest, MAX_RECORD_BYTES).decode())
@@ -69,7 +71,7 @@ def _run(row: object) -> LastRun | None:
     return LastRun(at, took_ms, str(outcome), told) if outcome in OUTCOMES and 0 <= at < 10**15 else None
 
 
-def write(home: "Home", record: RestRecord) -> bool:
+def write(home: Home, record: RestRecord) -> bool:
     """Put a record in the place of the one before. Return False where that one stays, as on a full disk: the next process does
     the work once more then."""
     jobs: Json = {
@@ -88,7 +90,7 @@ def write(home: "Home", record: RestRecord) -> bool:
     return True
 
 
-def settings_time(home: "Home") -> int:
+def settings_time(home: Home) -> int:
     """Return the time of the settings' file in nanoseconds, 0 where there is none."""
     try:
         return os.stat(home.config).st_mtime_ns
@@ -96,7 +98,7 @@ def settings_time(home: "Home") -> int:
         return 0
 
 
-def is_due(home: "Home", now_ms: int) -> bool:
+def is_due(home: Home, now_ms: int) -> bool:
     """Return whether a session that begins is to start the work: some of it is due, or the settings have changed since.
 
     A time that is too far away was written by a clock that has been put back.

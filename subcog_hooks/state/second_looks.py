@@ -4,6 +4,8 @@ A session is a client's id. A look whose session is "" hands nothing over: its s
 StoreError.
 """
 
+from __future__ import annotations
+
 from subcog_hooks import wire
 from subcog_hooks.state import decision_log, metrics
 from subcog_hooks.state.decision import BELOW, FAILED, HANDED_OVER, INTENT, MOVED_ON, NOTHING_FOUND, REPEATED
@@ -39,14 +41,14 @@ class Waiting:
 
     __slots__ = ("at", "decision", "findings", "look")
 
-    def __init__(self, decision: str, look: str, at: int, findings: "Sequence[Finding]") -> None:
+    def __init__(self, decision: str, look: str, at: int, findings: Sequence[Finding]) -> None:
         self.decision = decision
         self.look = look
         self.at = at
         self.findings = tuple(findings)
 
 
-def begin(state: "State", decision: str, session: str, now_ms: int) -> bool:
+def begin(state: State, decision: str, session: str, now_ms: int) -> bool:
     """Note that a look begins, in the transaction that is open. Return False where MOST_RUNNING are at it: then none may.
 
     What another look of the session has found, or will find, is not handed over any more.
@@ -66,19 +68,19 @@ def begin(state: "State", decision: str, session: str, now_ms: int) -> bool:
     return True
 
 
-def count_lost(state: "State", now_ms: int) -> int:
+def count_lost(state: State, now_ms: int) -> int:
     """Return how many of the last looks were killed or cut off."""
     ((lost,),) = state.run("SELECT count(*) FROM second_looks WHERE answer IS NULL AND until < ?", (now_ms,))
     return int(lost or 0)
 
 
-def session_of(state: "State", decision: str) -> str:
+def session_of(state: State, decision: str) -> str:
     """Return the session that still waits for a look, "" where none does."""
     rows = state.run("SELECT session FROM second_looks WHERE decision = ? AND answer IS NULL", (decision,))
     return str(rows[0][0]) if rows else ""
 
 
-def end(state: "State", decision: str, look: str, findings: "Sequence[Finding]", now_ms: int) -> bool:
+def end(state: State, decision: str, look: str, findings: Sequence[Finding], now_ms: int) -> bool:
     """Note what a look has found. Return whether it waits to be handed over: not where nothing was, or nobody waits for it.
 
     look: the id of the decision that it was.
@@ -91,7 +93,7 @@ def end(state: "State", decision: str, look: str, findings: "Sequence[Finding]",
     return True
 
 
-def find(state: "State", session: str, now_ms: int) -> Waiting | None:
+def find(state: State, session: str, now_ms: int) -> Waiting | None:
     """Return what waits for a session, None where nothing does."""
     rows = state.run(
         "SELECT decision, at, answer FROM second_looks WHERE session = ? AND answer IS NOT NULL AND ? BETWEEN at AND until",
@@ -104,13 +106,13 @@ def find(state: "State", session: str, now_ms: int) -> Waiting | None:
     return Waiting(str(decision), told[0], int(at or 0), told[1]) if told else None
 
 
-def settle(state: "State", waiting: Waiting, outcome: str, why: str) -> None:
+def settle(state: State, waiting: Waiting, outcome: str, why: str) -> None:
     """Note that what a look has found was handed over, or is not wanted any more, in the transaction that is open."""
     state.run("DELETE FROM second_looks WHERE decision = ?", (waiting.decision,))
     decision_log.settle(state, waiting.look, outcome, why)
 
 
-def leave(state: "State", session: str, why: str) -> None:
+def leave(state: State, session: str, why: str) -> None:
     """Note that a session has moved on, in the transaction that is open: nothing of what was found for it is handed over.
 
     Nor of what will be. A look that runs still counts as one.

@@ -4,6 +4,8 @@ A session is a client's id, "" where it names none, of which nothing is kept; a 
 Every function raises StoreError.
 """
 
+from __future__ import annotations
+
 from subcog_hooks import wire
 from subcog_hooks.state import kept_texts
 
@@ -34,7 +36,7 @@ class Session:
         self.prompts = prompts
 
 
-def begin(state: "State", session: str, project: str, source: str, now_ms: int) -> None:
+def begin(state: State, session: str, project: str, source: str, now_ms: int) -> None:
     """Note that a session begins, or goes on, and its prompts go on counting. Sessions of long ago are forgotten."""
     if not session:
         return
@@ -46,7 +48,7 @@ def begin(state: "State", session: str, project: str, source: str, now_ms: int) 
     _prune(state, now_ms)
 
 
-def note_prompt(state: "State", session: str, project: str, now_ms: int) -> None:
+def note_prompt(state: State, session: str, project: str, now_ms: int) -> None:
     """Note that a prompt was typed in a session; one whose start was not heard begins with it."""
     if not session:
         return
@@ -59,12 +61,12 @@ def note_prompt(state: "State", session: str, project: str, now_ms: int) -> None
         _prune(state, now_ms)
 
 
-def note_activity(state: "State", session: str, now_ms: int) -> None:
+def note_activity(state: State, session: str, now_ms: int) -> None:
     """Note that a session was at work."""
     state.run("UPDATE sessions SET last_at = ? WHERE session = ?", (now_ms, session))
 
 
-def _prune(state: "State", now_ms: int) -> None:
+def _prune(state: State, now_ms: int) -> None:
     state.run("DELETE FROM sessions WHERE last_at < ?", (now_ms - SESSION_DAYS * _DAY_MS,))
     (kept,) = state.run("SELECT count(*) FROM sessions")[0]
     if int(kept or 0) > MAX_SESSIONS:  # .5 ms to find which
@@ -74,7 +76,7 @@ def _prune(state: "State", now_ms: int) -> None:
         )
 
 
-def find(state: "State", session: str) -> Session | None:
+def find(state: State, session: str) -> Session | None:
     """Return what is known of a session, None when nothing is."""
     rows = state.run("SELECT project, source, started_at, last_at, prompts FROM sessions WHERE session = ?", (session,))
     if not rows:
@@ -83,7 +85,7 @@ def find(state: "State", session: str) -> Session | None:
     return Session(str(project), str(source), int(started_at or 0), int(last_at or 0), int(prompts or 0))
 
 
-def days_since_last(state: "State", session: str, project: str, now_ms: int) -> float | None:
+def days_since_last(state: State, session: str, project: str, now_ms: int) -> float | None:
     """Return the days since another session of this project was heard of; None when there was none.
 
     A session that is more than a day to come was noted by a clock that was ahead, and does not count.
@@ -94,7 +96,7 @@ def days_since_last(state: "State", session: str, project: str, now_ms: int) -> 
     return None if last_at is None else max(0.0, (now_ms - int(last_at)) / _DAY_MS)
 
 
-def copy_all(source: "State", target: "State") -> None:
+def copy_all(source: State, target: State) -> None:
     """Let one state know of sessions and flags what another does."""
     for table, marks in (("sessions", "?, ?, ?, ?, ?, ?, ?, ?"), ("user_flags", "?, ?")):
         for row in source.run(f"SELECT * FROM {table}"):  # noqa: S608 - the tables' own names
@@ -104,13 +106,13 @@ def copy_all(source: "State", target: "State") -> None:
 # what a session has been given
 
 
-def units_given(state: "State", session: str) -> int:
+def units_given(state: State, session: str) -> int:
     """Return the UTF-16 units that a session has been given since its client forgot the last."""
     rows = state.run("SELECT units FROM sessions WHERE session = ?", (session,))
     return int(rows[0][0] or 0) if rows else 0
 
 
-def add_units(state: "State", session: str, project: str, units: int, now_ms: int) -> None:
+def add_units(state: State, session: str, project: str, units: int, now_ms: int) -> None:
     """Add to the UTF-16 units that a session has been given; one that nothing was heard of begins with it."""
     state.run(
         "INSERT INTO sessions VALUES (?, ?, '', ?, ?, 0, NULL, ?) ON CONFLICT (session) DO UPDATE SET units = units + ?",
@@ -118,7 +120,7 @@ def add_units(state: "State", session: str, project: str, units: int, now_ms: in
     )
 
 
-def forget_units(state: "State", session: str) -> None:
+def forget_units(state: State, session: str) -> None:
     """Begin a session's account anew: the client has forgotten what it was given."""
     state.run("UPDATE sessions SET units = 0 WHERE session = ?", (session,))
 
@@ -126,7 +128,7 @@ def forget_units(state: "State", session: str) -> None:
 # what a session's start has printed
 
 
-def find_said(state: "State", session: str) -> tuple[str, ...] | None:
+def find_said(state: State, session: str) -> tuple[str, ...] | None:
     """Return the ids of the memories that its start printed, () when it printed none; None where that is not known."""
     rows = state.run("SELECT said FROM sessions WHERE session = ?", (session,))
     if not rows or rows[0][0] is None:
@@ -138,7 +140,7 @@ def find_said(state: "State", session: str) -> tuple[str, ...] | None:
     return tuple(map(str, ids)) if isinstance(ids, list) else None
 
 
-def keep_said(state: "State", session: str, memories: "Sequence[str]") -> None:
+def keep_said(state: State, session: str, memories: Sequence[str]) -> None:
     """Keep what the start of a session, which has begun, printed."""
     state.run("UPDATE sessions SET said = ? WHERE session = ?", (wire.dumps(tuple(memories)), session))
 
@@ -151,12 +153,12 @@ class Earlier:
 
     __slots__ = ("confidence", "topics")
 
-    def __init__(self, topics: "Sequence[str]", confidence: float) -> None:
+    def __init__(self, topics: Sequence[str], confidence: float) -> None:
         self.topics = tuple(topics)
         self.confidence = confidence
 
 
-def last_topics(state: "State", session: str, now_ms: int) -> Earlier | None:
+def last_topics(state: State, session: str, now_ms: int) -> Earlier | None:
     """Return what the last prompt of this session was about, None where that is unknown or longer ago than TOPICS_MS."""
     rows = state.run(
         "SELECT topics, confidence FROM topics WHERE session = ? AND at BETWEEN ? AND ?",
@@ -168,7 +170,7 @@ def last_topics(state: "State", session: str, now_ms: int) -> Earlier | None:
     return Earlier(topics, float(rows[0][1] or 0)) if isinstance(topics, list) else None
 
 
-def keep_topics(state: "State", session: str, earlier: Earlier, now_ms: int) -> None:
+def keep_topics(state: State, session: str, earlier: Earlier, now_ms: int) -> None:
     """Keep what a prompt was about until the session's next one, at most TOPICS_MS long."""
     state.run("DELETE FROM topics WHERE at < ?", (now_ms - TOPICS_MS,))
     state.run(
@@ -178,6 +180,6 @@ def keep_topics(state: "State", session: str, earlier: Earlier, now_ms: int) -> 
     kept_texts.note(state)
 
 
-def forget_topics(state: "State", session: str) -> None:
+def forget_topics(state: State, session: str) -> None:
     """Let the session's next prompt stand for itself."""
     state.run("DELETE FROM topics WHERE session = ?", (session,))

@@ -3,15 +3,18 @@
 The hook appends a line to it and puts it aside when it is long. Both files may be deleted at any time.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks import wire
 from subcog_hooks.errors import StoreError
-from subcog_hooks.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from subcog_hooks.paths import Home
 
 MAX_CALL_BYTES = 128 * 1024  # bytes of each file; the hook goes on to a new one at a quarter of that
 _BEFORE = ".before"
@@ -42,7 +45,7 @@ def latest(home: Home, limit: int) -> list[SilentCall]:
     return sorted(found, key=lambda call: -call.at)[:limit]
 
 
-def _lines(home: Home) -> "Iterator[bytes]":
+def _lines(home: Home) -> Iterator[bytes]:
     for path in (home.silent_calls + _BEFORE, home.silent_calls):
         try:
             with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:

@@ -4,6 +4,8 @@ No text of a prompt is in here: of what was learned from one only the decision i
 raises StoreError.
 """
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -42,42 +44,42 @@ _ROW = "suggestions VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _COLUMNS = "id, memory, field, value, by, at, decision"
 
 
-def add(state: "State", one: Suggestion) -> bool:
+def add(state: State, one: Suggestion) -> bool:
     """Let a suggestion wait. Return False where it waits already, or is settled."""
     return bool(state.run(f"INSERT OR IGNORE INTO {_ROW} RETURNING 1", _values(one, UNDECIDED)))
 
 
-def note_made(state: "State", one: Suggestion) -> None:
+def note_made(state: State, one: Suggestion) -> None:
     """Note that a change was made without the person's word, whether it was suggested or not."""
     state.run(f"INSERT OR REPLACE INTO {_ROW}", _values(one, MADE))
 
 
-def _values(one: Suggestion, became: int) -> "tuple[apsw.SQLiteValue, ...]":
+def _values(one: Suggestion, became: int) -> tuple[apsw.SQLiteValue, ...]:
     return (one.id, one.memory, one.field, one.value, one.by, one.at, one.decision, became)
 
 
-def find_open(state: "State") -> list[Suggestion]:
+def find_open(state: State) -> list[Suggestion]:
     """Return those that wait, those of one memory together, the oldest first."""
     rows = state.run(f"SELECT {_COLUMNS} FROM suggestions WHERE became = ? ORDER BY memory, at, id", (UNDECIDED,))  # noqa: S608 - constants
     return [_suggestion(row) for row in rows]
 
 
-def drop(state: "State", id: str) -> None:
+def drop(state: State, id: str) -> None:
     """Note that the person does not want it: it is not suggested again."""
     state.run("UPDATE suggestions SET became = ? WHERE id = ?", (DROPPED, id))
 
 
-def remove(state: "State", id: str) -> None:
+def remove(state: State, id: str) -> None:
     """Take one away: it is settled, or means nothing any more."""
     state.run("DELETE FROM suggestions WHERE id = ?", (id,))
 
 
-def remove_of_prompt(state: "State", memory: str, decision: str) -> None:
+def remove_of_prompt(state: State, memory: str, decision: str) -> None:
     """Take away what a memory was to learn from a prompt, which it knows by now."""
     state.run("DELETE FROM suggestions WHERE memory = ? AND decision = ? AND became = ?", (memory, decision, UNDECIDED))
 
 
-def find_settled(state: "State") -> tuple[set[tuple[str, str]], set[str]]:
+def find_settled(state: State) -> tuple[set[tuple[str, str]], set[str]]:
     """Return from which prompts nothing is to be learned any more, by their decisions.
 
     First pairs of a memory and a prompt, to which the person has said no; then the prompts that have taught a memory.
@@ -87,12 +89,12 @@ def find_settled(state: "State") -> tuple[set[tuple[str, str]], set[str]]:
     return dropped, {str(decision) for _, decision, became in rows if became == MADE}
 
 
-def remove_learned(state: "State") -> None:
+def remove_learned(state: State) -> None:
     """Take away what was to be learned from prompts, and what was turned down of that."""
     state.run("DELETE FROM suggestions WHERE decision <> ''")
 
 
-def remove_unrecorded(state: "State", recorded: "Collection[str]") -> None:
+def remove_unrecorded(state: State, recorded: Collection[str]) -> None:
     """Take away what was to be learned from prompts that are not kept any more.
 
     recorded: the decisions about those that are.
@@ -110,19 +112,19 @@ def _suggestion(row: tuple[object, ...]) -> Suggestion:
 # when memories were last taught, and what that went through
 
 
-def is_teaching_due(state: "State", now_ms: int) -> bool:
+def is_teaching_due(state: State, now_ms: int) -> bool:
     """Return whether memories may be taught, since that was last begun a while ago, and there is something to go through."""
     looks = "SELECT 1 FROM flags WHERE name = 'looked again' AND until BETWEEN ? AND ?"
     sql = f"SELECT 1 WHERE EXISTS ({looks}) OR EXISTS (SELECT 1 FROM suggestions WHERE decision <> '')"  # noqa: S608 - constants
     return not _is_recent(state, now_ms) and bool(state.run(sql, (now_ms, now_ms + LOOK_TEACHES_MS)))
 
 
-def has_taught(state: "State") -> bool:
+def has_taught(state: State) -> bool:
     """Return whether memories were ever taught since this state was made: one before may have been deleted."""
     return bool(state.run("SELECT 1 FROM flags WHERE name = 'teaching'"))
 
 
-def note_look(state: "State", now_ms: int) -> None:
+def note_look(state: State, now_ms: int) -> None:
     """Note that a second look was taken, which the session may use in the next hours."""
     state.run(
         "INSERT INTO flags VALUES ('looked again', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
@@ -130,12 +132,12 @@ def note_look(state: "State", now_ms: int) -> None:
     )
 
 
-def _is_recent(state: "State", now_ms: int) -> bool:
+def _is_recent(state: State, now_ms: int) -> bool:
     sql = "SELECT 1 FROM flags WHERE name = 'teaching' AND until BETWEEN ? AND ?"
     return bool(state.run(sql, (now_ms, now_ms + TEACH_EVERY_MS)))
 
 
-def take_teaching(state: "State", now_ms: int) -> bool:
+def take_teaching(state: State, now_ms: int) -> bool:
     """Return whether memories may be taught, since that was last begun a while ago; it is noted as begun then."""
     if _is_recent(state, now_ms):
         return False
@@ -146,11 +148,11 @@ def take_teaching(state: "State", now_ms: int) -> bool:
     return True
 
 
-def is_news(state: "State", seen: int) -> bool:
+def is_news(state: State, seen: int) -> bool:
     """Return whether what could be taught is other than when it was last gone through. seen: a checksum of it."""
     return not state.run("SELECT 1 FROM flags WHERE name = 'taught' AND until = ?", (seen,))
 
 
-def note_taught(state: "State", seen: int) -> None:
+def note_taught(state: State, seen: int) -> None:
     """Note that what could be taught was gone through."""
     state.run("INSERT INTO flags VALUES ('taught', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (seen,))

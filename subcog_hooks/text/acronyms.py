@@ -8,6 +8,8 @@ TLS: mTLS), or one from inside a word where the long form has three (hypertext t
 form: neither "database (DB)" nor "Kubernetes (K8s)" is read.
 """
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +64,7 @@ def definitions(text: str) -> list[tuple[str, str]]:
     return list(dict.fromkeys([pair for _, pair in sorted(found)]))
 
 
-def initials(words: "Sequence[str]") -> "Iterator[tuple[str, int, int]]":
+def initials(words: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Yield the acronyms that runs of 2 to 6 of a query's words may have, in lower case, and where each run starts and ends.
 
     All initials; those without small words; those also without what follows a hyphen; those with 2 for `to`. No letters from
@@ -158,7 +160,7 @@ def _at_or(prose: str, start: int, end: int) -> tuple[str, str] | None:
     return _at_name(prose, start, end)
 
 
-_CUES: "dict[str, Callable[[str, int, int], tuple[str, str] | None]]" = {
+_CUES: dict[str, Callable[[str, int, int], tuple[str, str] | None]] = {
     "(": _at_parenthesis,
     "stands for ": _at_verb,
     "stand for ": _at_verb,

@@ -4,6 +4,8 @@ A note that holds in every session ("Run `just tidy` before you commit") is kept
 call is looked up by what it does. Reading does nothing: `git log` and a file that is looked at are no action.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.text.familiar import LEADS, VALUED
 from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
 
@@ -275,7 +277,7 @@ def done_by(tool: str, text: str, file: str) -> tuple[str, ...]:
     return tuple([PREFIX + action for action in found])
 
 
-def closeness(rule: str, about: "AbstractSet[str]", done: "Sequence[str]") -> float | None:
+def closeness(rule: str, about: AbstractSet[str], done: Sequence[str]) -> float | None:
     """Return how many words of a call a rule has, less where it is about other actions, too, or before the call's.
 
     about: `singular_words` of the call's file and text; done: the call's actions. None: it is about the deletion of something
@@ -303,7 +305,7 @@ def singular_words(text: str) -> list[str]:
     return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in plain.split()]
 
 
-def _actions_of_command(words: "Sequence[str]") -> "Sequence[str]":
+def _actions_of_command(words: Sequence[str]) -> Sequence[str]:
     words, options = _without_options(words)
     if not words or not _LOOKING.isdisjoint(options) or any(option.startswith("--dry-run=") for option in options):
         return ()
@@ -333,7 +335,7 @@ def _actions_of_command(words: "Sequence[str]") -> "Sequence[str]":
     return ()
 
 
-def _without_options(words: "Sequence[str]") -> "tuple[list[str], list[str]]":
+def _without_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return a command without what stands before it and without options and their values, and the options."""
     at = 0
     while at < len(words) and (words[at] in _BEFORE or ("=" in words[at] and words[at].partition("=")[0].isidentifier())):
@@ -396,11 +398,11 @@ def _end_of_heredoc(line: str) -> str:
     return "" if word[:1].isdigit() else word
 
 
-def _actions_of_installing(language: str) -> "Sequence[str]":
+def _actions_of_installing(language: str) -> Sequence[str]:
     return (f"{INSTALL}:{language}", INSTALL) if language else (INSTALL,)
 
 
-def _actions_of_file(path: str) -> "Sequence[str]":
+def _actions_of_file(path: str) -> Sequence[str]:
     folders, _, name = path.rpartition("/")
     parts = folders.split("/")
     stem, _, ending = name.rpartition(".") if "." in name else (name, "", "")
@@ -429,7 +431,7 @@ def _actions_of_file(path: str) -> "Sequence[str]":
     return (SQL,) if ending == "sql" else ()
 
 
-def _phrases_by_word(words: "Mapping[str, Sequence[str]]") -> "dict[str, list[tuple[str, list[str]]]]":
+def _phrases_by_word(words: Mapping[str, Sequence[str]]) -> dict[str, list[tuple[str, list[str]]]]:
     found: dict[str, list[tuple[str, list[str]]]] = {}
     for action, phrases in words.items():
         for phrase in phrases:

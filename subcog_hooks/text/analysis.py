@@ -5,6 +5,8 @@ and versions whole, not stemmed. `cjk`: bigrams of scripts that are written with
 The tokenizers run inside tantivy; what they can not do (humps of camelCase, bigrams with positions) is done to the text before.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import tantivy
@@ -193,7 +195,7 @@ def _is_plain(word: str) -> bool:
     return word.islower() or word.isupper() or word[1:].islower()
 
 
-def word_parts(word: str) -> "Iterator[str]":
+def word_parts(word: str) -> Iterator[str]:
     """Yield the humps of a word, and its stretches of letters without the digits: the word is found by them, too.
 
     >>> list(word_parts("parseHTTPResponse2")), list(word_parts("snake_case"))

@@ -3,6 +3,8 @@
 The names of both sides must be the same texts, so both are made here. Plain words, addresses and versions are none.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.text.familiar import (
     BUILTINS,
     COMMONPLACE,
@@ -141,7 +143,7 @@ def names_written(text: str, before: str = "") -> tuple[str, ...]:
     return tuple([name for name in dict.fromkeys(_symbols(text[:MAX_COMMAND])) if name not in before])[:MAX_NAMES]
 
 
-def _symbols(code: str) -> "Iterator[str]":
+def _symbols(code: str) -> Iterator[str]:
     """Yield the identifiers of code, and names with their owners: stylex.props. Quick, since it is read at every edit."""
     for word in dict.fromkeys(code.translate(_SIGNS).split()):
         if word.isalpha() and (word.islower() or word[1:].islower()):
@@ -172,7 +174,7 @@ def names_of_symbol(pattern: str) -> tuple[str, ...]:
     return (plain,) if len(pattern) <= 200 and len(plain) > 2 and plain.isidentifier() else ()
 
 
-def _passages(text: str) -> "Iterator[tuple[str, str]]":
+def _passages(text: str) -> Iterator[tuple[str, str]]:
     """Yield the text's passages as pairs: prose and nothing, or nothing and code."""
     if "`" not in text:
         yield text, ""
@@ -190,7 +192,7 @@ def _passages(text: str) -> "Iterator[tuple[str, str]]":
                 yield ("", piece) if place % 2 else (piece, "")
 
 
-def commands_of(command: str) -> "Iterator[str]":
+def commands_of(command: str) -> Iterator[str]:
     """Yield the commands of a line or of several, what stands in quotes left out of them.
 
     They stand between `&&`, `||`, `;`, `|` and line breaks outside of quotes.
@@ -224,7 +226,7 @@ def _without_quotes(command: str, has_words: bool = False) -> str:
         start = at + 1
 
 
-def _command_name(part: str, leads: "Collection[str]" = ()) -> str:
+def _command_name(part: str, leads: Collection[str] = ()) -> str:
     """Return a command's first word and the next that is no option; empty where that names none.
 
     leads: words that are left out.
@@ -291,7 +293,7 @@ def _is_argument(word: str) -> bool:
     return word.isascii() and plain.isalnum() and len(word) <= 100 and word[0] != ":"
 
 
-def _names(text: str) -> "Iterator[str]":
+def _names(text: str) -> Iterator[str]:
     """Yield the files and identifiers of a text, in order."""
     for word in text.split():
         if word.isalpha():
@@ -306,7 +308,7 @@ def _names(text: str) -> "Iterator[str]":
         yield from _names_of_word(word)
 
 
-def _names_of_word(word: str) -> "Iterator[str]":
+def _names_of_word(word: str) -> Iterator[str]:
     """Yield the names in a text without blanks: punctuation of prose and code sets them apart, an address has none."""
     if len(word) > MAX_WORD:
         return
@@ -317,7 +319,7 @@ def _names_of_word(word: str) -> "Iterator[str]":
         yield from _names_of_piece(piece)
 
 
-def _names_of_piece(piece: str) -> "Iterator[str]":
+def _names_of_piece(piece: str) -> Iterator[str]:
     called = piece.endswith(_CALL)
     plain = piece.replace(_CALL, "").rstrip("./-").lstrip("-+")
     if "@" in plain and "/" not in plain:
@@ -371,7 +373,7 @@ def _is_attribute(text: str) -> bool:
     )
 
 
-def _split(text: str) -> "Iterable[str]":
+def _split(text: str) -> Iterable[str]:
     """Return the names between the dots and slashes of a text."""
     return text.replace("/", ".").split(".") if "." in text or "/" in text else (text,)
 

@@ -4,6 +4,8 @@ All of what was typed is the first need. A question that stands among other sent
 the ticket from yesterday" costs it nothing; so is, where there are few sentences, one that is no question.
 """
 
+from __future__ import annotations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.text.typed import Prompt
@@ -20,7 +22,7 @@ _ASKING = frozenset(
 )
 
 
-def needs_of(prepared: "Prompt") -> list[str]:
+def needs_of(prepared: Prompt) -> list[str]:
     """Return the part of a prompt that is a need by itself: the line that says what failed, else a sentence."""
     if not prepared.text:
         return []

@@ -4,6 +4,8 @@ A program and one of its own subcommands are a command wherever they stand. A pr
 English word as well, needs a sign beside it: a word that says it is run, the beginning of a sentence, a name no word has.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.text.familiar import INTERPRETERS, VALUED
 from subcog_hooks.text.stopwords import EVERYDAY, STOP
 
@@ -142,7 +144,7 @@ _CLOSING = ".,;:!?)]}\"'\u2019\u201d"
 _ENDS = frozenset(".:;!?(,\u2014\u2013-\u2192>*")  # what a clause begins behind
 
 
-def commands_in_prose(text: str) -> "Iterator[str]":
+def commands_in_prose(text: str) -> Iterator[str]:
     """Yield each command that a text names without backticks: its program, and the words behind that may be its own.
 
     Linear in the text: a word is looked up in a table.
@@ -159,7 +161,7 @@ def commands_in_prose(text: str) -> "Iterator[str]":
                 yield command
 
 
-def _command(words: "list[str]", at: int, program: str) -> str:
+def _command(words: list[str], at: int, program: str) -> str:
     """Return the command that begins at this word; empty where it is none."""
     own = _own_words(words, at, program)
     plain = [word for word, before in zip(own[1:], own, strict=False) if word[0] != "-" and before not in VALUED]
@@ -196,7 +198,7 @@ def _command(words: "list[str]", at: int, program: str) -> str:
     return " ".join(own[:2]) if is_meant else ""
 
 
-def _own_words(words: "list[str]", at: int, program: str) -> "list[str]":
+def _own_words(words: list[str], at: int, program: str) -> list[str]:
     """Return the words from the program to the end of its clause, the last without its punctuation."""
     own = [program]
     for word in words[at + 1 : at + MAX_WORDS]:
@@ -208,7 +210,7 @@ def _own_words(words: "list[str]", at: int, program: str) -> "list[str]":
     return own
 
 
-def _is_run(words: "list[str]", at: int) -> bool:
+def _is_run(words: list[str], at: int) -> bool:
     """Return whether the word before says that something is run."""
     return at > 0 and words[at - 1].lower().lstrip(_OPENING).rstrip(":") in _RUN
 

@@ -3,6 +3,8 @@
 A logistic model of words and of the form of sentences. It knows no subject: what is looked at is how something is said. Pure.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
 from math import exp
 
@@ -110,7 +112,7 @@ def signs_of(text: str) -> list[dict[str, float]]:
     return found or [{INTERCEPT: 1.0}]
 
 
-def _signs_of_piece(words: "Sequence[str]", sentence: str, *, is_first: bool) -> dict[str, float]:
+def _signs_of_piece(words: Sequence[str], sentence: str, *, is_first: bool) -> dict[str, float]:
     known = {*words}
     head = [word for word in words if word not in ("please", "always", "then", "and", "also", "just", "so")] or list(words)
     behind_comma = sentence.lower().partition(",")[2].split()[:1] if words[0] in _MOMENTS else []

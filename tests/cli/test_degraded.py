@@ -1,5 +1,7 @@
 """A channel that can not run is not one that found nothing: the answer is marked, says why, claims less, and is an answer."""
 
+from __future__ import annotations
+
 import functools
 import json
 import os
@@ -34,7 +36,7 @@ def filled(subcog: Run) -> Run:
     return subcog
 
 
-def answer(done: Result) -> "dict[str, Any]":
+def answer(done: Result) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(done.out)
     return found
 

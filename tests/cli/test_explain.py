@@ -1,5 +1,7 @@
 """`search --explain`, and the part of the JSON that says why: each hit's channels, ranks, scores, alpha, tags and age."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path
@@ -34,7 +36,7 @@ def filled(subcog: Run) -> Run:
     return subcog
 
 
-def hits(subcog: Run, *arguments: str) -> "dict[str, dict[str, Any]]":
+def hits(subcog: Run, *arguments: str) -> dict[str, dict[str, Any]]:
     """The results of `--json` by id."""
     return {hit["id"]: hit for hit in json.loads(subcog("search", *arguments, "--json").out)["results"]}
 

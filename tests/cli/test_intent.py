@@ -1,5 +1,7 @@
 """`intent`: forms of output, batches, wrong calls, and what is left alone."""
 
+from __future__ import annotations
+
 import json
 import os
 from pathlib import Path
@@ -26,7 +28,7 @@ DEFAULTS = Settings({})
 KEYS = ["intent_type", "confidence", "topics", "keywords", "source", "llm_status", "query_type", "elapsed_ms"]
 
 
-def told(subcog: Run, *arguments: str, stdin: bytes = b"") -> "Any":
+def told(subcog: Run, *arguments: str, stdin: bytes = b"") -> Any:
     done = subcog("intent", "--json", *arguments, stdin=stdin)
     assert (done.code, done.err) == (0, "")
     return json.loads(done.out)

@@ -1,5 +1,7 @@
 """`search` never says nothing: looser matching that is labelled so, words taken for misspelt ones, what to try instead."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ def filled(subcog: Run) -> Run:
     return subcog
 
 
-def answer(done: Result) -> "dict[str, Any]":
+def answer(done: Result) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(done.out)
     return found
 

@@ -1,5 +1,7 @@
 """Every setting of recall changes what `search` answers: DESIGN section 1 calls the opposite the common fault of its kind."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,7 +135,7 @@ def configure(case: Case, value: str) -> None:
     Path(Home.find().config).write_text(text, encoding="utf-8")
 
 
-def seen(subcog: Run, case: Case) -> "Any":
+def seen(subcog: Run, case: Case) -> Any:
     """What `case.shows` of the answer."""
     answer = json.loads(subcog("search", case.query, "--fast", "--json", "--state", "tide=low").out)
     results = answer["results"]

@@ -1,5 +1,7 @@
 """`search` by meaning: its modes, models, forms of output, batches, pages, settings, and what is said when it can not be."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
@@ -51,7 +53,7 @@ def without_words(filled: Run) -> Run:
     return filled
 
 
-def found(done: Result) -> "dict[str, Any]":
+def found(done: Result) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(done.out)
     return answer
 

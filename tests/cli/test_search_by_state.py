@@ -1,5 +1,7 @@
 """`search --state`: conditions of memories are judged by the facts that it states, and by those known here."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 
@@ -17,7 +19,7 @@ def filled(subcog: Run) -> Run:
     return subcog
 
 
-def found(subcog: Run, *arguments: str) -> "dict[str, dict[str, Any]]":
+def found(subcog: Run, *arguments: str) -> dict[str, dict[str, Any]]:
     """The results of a search for berths, by their first two words."""
     rows = json.loads(subcog("search", "berth for ships", "--json", *arguments).out)["results"]
     return {" ".join(row["content"].split()[:2]): row for row in rows}

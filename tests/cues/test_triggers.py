@@ -1,5 +1,7 @@
 """Triggers: which are taken, what they match, and that a prompt's keys find whatever would match it."""
 
+from __future__ import annotations
+
 import random
 import sys
 
@@ -464,7 +466,7 @@ def test_what_matches_is_found_by_its_keys(pair: Pair, other: str) -> None:
         _assert_found(pattern, near)
 
 
-def as_written(pattern: str) -> "re2._Regexp | None":
+def as_written(pattern: str) -> re2._Regexp | None:
     """The pattern as RE2 takes it where no blank is more than a blank, None where it refuses it."""
     options = re2.Options()
     options.case_sensitive, options.log_errors, options.never_capture = False, False, True

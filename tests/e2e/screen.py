@@ -1,5 +1,7 @@
 """A terminal for tests: a pseudo-terminal that a command runs on, and what its bytes leave on the screen."""
 
+from __future__ import annotations
+
 import os
 import re
 import select
@@ -40,7 +42,7 @@ class Screen:
             kept.pop()
         return kept
 
-    def feed(self, text: str) -> "Screen":
+    def feed(self, text: str) -> Screen:
         """Take what a program has written."""
         place = 0
         for found in _SEQUENCE.finditer(text):

@@ -1,5 +1,7 @@
 """Questions that a language model writes for memories: asked of a real server, tried on a copy, stored where they help."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
@@ -44,7 +46,7 @@ def asking(bare: Machine, server: LlmServer) -> Machine:
     return bare
 
 
-def writes(questions: "dict[str, list[str]]") -> Behaviour:
+def writes(questions: dict[str, list[str]]) -> Behaviour:
     """Answers with these questions for the notes that begin so, whatever their numbers are."""
 
     def behave(handler: Handler) -> None:

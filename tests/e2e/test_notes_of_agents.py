@@ -1,5 +1,7 @@
 """What an agent stores is the agent's, and never pinned; what the person wrote it changes only with the person's word."""
 
+from __future__ import annotations
+
 import json
 
 import pytest
@@ -18,7 +20,7 @@ def agent(bare: Machine) -> Machine:
     return bare
 
 
-def fields(machine: Machine, id_: str) -> "dict[str, object]":
+def fields(machine: Machine, id_: str) -> dict[str, object]:
     found: dict[str, object] = json.loads(machine.run("show", id_, "--json").stdout)
     return found
 

@@ -1,5 +1,7 @@
 """The installed executable: equal stores answer equally, settings and the environment reach search and hook, batches."""
 
+from __future__ import annotations
+
 import json
 import random
 from collections.abc import Sequence
@@ -46,14 +48,14 @@ def answers(machine: Machine, *options: str) -> bytes:
     return b"".join(without_time(machine.run("search", "--json", "--all-projects", *options, "--", q).stdout) for q in QUERIES)
 
 
-def batch(machine: Machine, rows: Sequence[object], *options: str) -> "dict[str, list[dict[str, Any]]]":
+def batch(machine: Machine, rows: Sequence[object], *options: str) -> dict[str, list[dict[str, Any]]]:
     """The results of a batch by id."""
     done = machine.run("search", "--batch", "-", *options, stdin="\n".join(map(json.dumps, rows)).encode())
     assert (done.code, done.stderr) == (0, b"")
     return {row["id"]: row["results"] for row in map(json.loads, done.stdout.splitlines())}
 
 
-def every(machine: Machine, *options: str) -> "dict[str, list[dict[str, Any]]]":
+def every(machine: Machine, *options: str) -> dict[str, list[dict[str, Any]]]:
     """The results of QUERIES, of one process."""
     return batch(machine, [{"id": query, "query": query} for query in QUERIES], "--explain", "-n", "60", *options)
 

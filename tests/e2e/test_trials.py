@@ -1,5 +1,7 @@
 """Copies of the store on which changes are tried, through the executable: none outlives its process, or a purge, for long."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
@@ -41,7 +43,7 @@ def trying(bare: Machine) -> Machine:
 
 
 @contextmanager
-def trial(machine: Machine) -> Iterator["subprocess.Popen[bytes]"]:
+def trial(machine: Machine) -> Iterator[subprocess.Popen[bytes]]:
     """A command that has copied the store, and waits for the model."""
     before = copies(machine)
     with subprocess.Popen(

@@ -1,5 +1,7 @@
 """What the encoder's tests share: the `tokenizers` library, an encoder of random rows, texts of every kind."""
 
+from __future__ import annotations
+
 import json
 import random
 import unicodedata
@@ -50,7 +52,7 @@ def vocabulary() -> dict[str, int]:
     return found
 
 
-def random_rows(seed: int, count: int, dimension: int = DIMENSION) -> "tuple[layout.Rows, layout.Scales]":
+def random_rows(seed: int, count: int, dimension: int = DIMENSION) -> tuple[layout.Rows, layout.Scales]:
     """Rows `(count, dimension) int8` with all values that there are, scales of very different size."""
     generator = np.random.default_rng(seed)
     rows = generator.integers(-128, 128, (count, dimension), np.int8)

@@ -1,5 +1,7 @@
 """Embedding in the background: it is due when there is work, does it, says why it could not, and ends when it is asked to."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess
@@ -206,7 +208,7 @@ def test_vectors_that_are_made_while_their_model_is_removed_are_taken_away(
 ) -> None:
     first_vectors = spaces.provisional
 
-    def remove_before(space: Space) -> "vector_sync.Encode":
+    def remove_before(space: Space) -> vector_sync.Encode:
         if space.name == chosen.name:
             models.remove(home, chosen)
         return first_vectors(space)

@@ -1,5 +1,7 @@
 """The neural embedder: its vectors, whatever the text, and what it does to the machine (nothing)."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess
@@ -68,7 +70,7 @@ def test_no_weight_is_of_a_kind_whose_products_overflow_on_processors_without_vn
     assert INT8 not in kinds
 
 
-def fields_of(message: bytes, wanted: int) -> "list[Any]":
+def fields_of(message: bytes, wanted: int) -> list[Any]:
     """The values of one field of a protobuf message: bytes, or whole numbers. onnx.proto has the fields' numbers."""
     found: list[Any] = []
     at = 0

@@ -1,5 +1,7 @@
 """The packed encoder: what is written is read, what is wrong with a file is said."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -189,8 +191,8 @@ def test_any_changed_byte_is_found_by_the_check(path: str) -> None:
 )
 def test_what_does_not_fit_together_is_not_written(
     vocabulary: dict[str, int],
-    tokens: "tuple[layout.Rows, layout.Scales]",
-    bigrams: "tuple[layout.Rows, layout.Scales]",
+    tokens: tuple[layout.Rows, layout.Scales],
+    bigrams: tuple[layout.Rows, layout.Scales],
     told: str,
     tmp_path: Path,
 ) -> None:

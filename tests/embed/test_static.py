@@ -1,5 +1,7 @@
 """The static encoder: the vectors of its recipe, without numpy, for any text."""
 
+from __future__ import annotations
+
 import ast
 import subprocess
 import sys
@@ -54,7 +56,7 @@ def recipe() -> Recipe:
     return vector
 
 
-def dequantised(rows: "layout.Rows", scales: "layout.Scales") -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+def dequantised(rows: layout.Rows, scales: layout.Scales) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
     return rows * scales[:, None]
 
 

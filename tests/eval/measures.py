@@ -3,6 +3,8 @@
 A run is the ids that were found for each query, best first; judgements are the ids that answer it.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +76,7 @@ def _ranx() -> ModuleType:
     return importlib.import_module("ranx")
 
 
-def _run(rankings: Rankings) -> "ranx.Run":
+def _run(rankings: Rankings) -> ranx.Run:
     """Places as scores, so that ranx, whose sort is not stable, keeps an order among equals."""
     scores = {query: {one: 1.0 / place for place, one in enumerate(ids, 1)} for query, ids in rankings.items() if ids}
     return _ranx().Run(scores)
@@ -125,7 +127,7 @@ def ratio(parts: Iterable[float], wholes: Iterable[float]) -> Estimate:
 
 
 @cache
-def resampled(size: int) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+def resampled(size: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """How often each of `size` queries is in each of the bootstrap's resamples, a row a resample."""
     counts = np.random.default_rng(SEED).multinomial(size, np.full(size, 1.0 / size), RESAMPLES)
     return counts.astype(np.float64)

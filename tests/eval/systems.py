@@ -3,6 +3,8 @@
 All that the harness asks of `subcog_hooks.recall` it asks here, in one process, without the terminal around it.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -158,7 +160,7 @@ class Engine:
     def _sources(self, system: System) -> Sources:
         return Sources(self._index, self._store, self._space, system.tuning())
 
-    def _remembered(self, system: System) -> "Callable[[Request, Sources, Deadline, int], Candidates]":
+    def _remembered(self, system: System) -> Callable[[Request, Sources, Deadline, int], Candidates]:
         """`gather`, asked once for each request as long as neither the channels nor their words are changed."""
 
         def remembered(request: Request, sources: Sources, deadline: Deadline, deeper: int = 1) -> Candidates:

@@ -3,6 +3,8 @@
 The reference that the package's gain is measured against. It shares the embedding model with the package and nothing else.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import re
@@ -93,7 +95,7 @@ def _embedded(texts: list[str], kept: Path) -> Vectors:
     return _unit(np.load(path))
 
 
-def _unit(vectors: "np.ndarray[tuple[int, int], np.dtype[np.int8]]") -> Vectors:
+def _unit(vectors: np.ndarray[tuple[int, int], np.dtype[np.int8]]) -> Vectors:
     wide = vectors.astype(np.float32)
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)
     scaled: Vectors = (wide / np.maximum(lengths, 1e-9)).astype(np.float32)

@@ -48,7 +48,14 @@ main()
 
 # the interpreter's own, each with the library that asks for it
 STANDARD = {
-    *("_json", "math", "_bisect", "_datetime", "datetime"),  # wire; recall; a brief; tantivy (datetime is _datetime on 3.11)
+    *(
+        "__future__",
+        "_json",
+        "math",
+        "_bisect",
+        "_datetime",
+        "datetime",
+    ),  # wire; recall; a brief; tantivy (datetime is _datetime on 3.11)
     *("collections", "collections.abc", "itertools"),  # apsw, which gets no more than `collections.abc`
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }

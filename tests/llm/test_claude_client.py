@@ -1,5 +1,7 @@
 """The user's own client as a model, where it does what it should not: a program of the test's stands in for it."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys
@@ -169,7 +171,7 @@ def test_it_ends_with_us_when_we_are_killed_and_so_does_what_it_has_started(clie
         process.wait()
 
 
-def asking(client: Path, home: Path) -> "subprocess.Popen[bytes]":
+def asking(client: Path, home: Path) -> subprocess.Popen[bytes]:
     """A process of ours that asks the client."""
     code = "from subcog_hooks.llm import claude_client, question\n"
     code += f"asked = question.Question('', '', '', '', {{}})\nclaude_client.ask({str(client)!r}, 'haiku', asked, {LONG_S})"

@@ -1,5 +1,7 @@
 """The passages of a long memory: its cosine is the mean of the whole's and the best one's, and they go where it goes."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,7 +35,7 @@ def turned(query: bytes, seed: int, components: int) -> bytes:
     return values.tobytes()
 
 
-def keep(vectors: VectorStore, memories: Sequence[Memory], of: "dict[int, list[bytes]]") -> None:
+def keep(vectors: VectorStore, memories: Sequence[Memory], of: dict[int, list[bytes]]) -> None:
     """Bring these memories in with these final vectors, by row number: the whole's, then the passages'."""
     put(vectors, memories)
     hashes = {memory.seq: memory.content_hash for memory in memories}

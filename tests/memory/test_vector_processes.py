@@ -1,5 +1,7 @@
 """The vectors follow the store beside other processes, and after kills; in the end as if made anew."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess
@@ -57,7 +59,7 @@ with Store.writer(home) as store:
 """
 
 
-def start(role: str, rounds: int) -> "subprocess.Popen[str]":
+def start(role: str, rounds: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", WORK, role, str(rounds)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

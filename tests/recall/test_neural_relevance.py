@@ -1,5 +1,7 @@
 """The relevance of a second look: the same evidence as the hook's, weighed anew; what else is known of a memory stays."""
 
+from __future__ import annotations
+
 import pytest
 
 from subcog_hooks.memory.model import Memory
@@ -10,7 +12,7 @@ from subcog_hooks.recall.notes import terms_of_note
 EVIDENCE = {name: 0.5 for name in relevance.WITH_MEANING if name != "intercept"}
 
 
-def hit_of(terms: "logit.Terms") -> Hit:
+def hit_of(terms: logit.Terms) -> Hit:
     return Hit(Memory(id="a", content="x"), 0.0, logit.probability(terms), {}, {}, terms=terms)
 
 

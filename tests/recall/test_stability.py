@@ -1,5 +1,7 @@
 """The same store gives the same answer: in whatever order it was filled, with something irrelevant in it, page by page."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Sequence
 
@@ -90,7 +92,7 @@ class Said(dict[str, str]):
     def __repr__(self) -> str:
         return f"<{len(self)} answers>"
 
-    def differing(self, other: "Said") -> list[str]:
+    def differing(self, other: Said) -> list[str]:
         return [asked for asked in self if self[asked] != other[asked]]
 
 

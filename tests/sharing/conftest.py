@@ -4,6 +4,8 @@ Without the package that brings the server these tests are skipped, and say why.
 of another server to run them on, whose superuser postgres and any role are let in: one to be thrown away.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 import socket
@@ -136,7 +138,7 @@ class Member:
         with Store.writer(self.home) as store:
             return {memory.id: memory for memory in store.all(STATUSES)}
 
-    def sync(self, url: str = "", progress: "Callable[[int], None] | None" = None) -> Any:
+    def sync(self, url: str = "", progress: Callable[[int], None] | None = None) -> Any:
         """Synchronise once; return the outcome."""
         from subcog_hooks.sharing import connection, schema
         from subcog_hooks.sharing.known import ShareState
@@ -222,16 +224,16 @@ def team(server: Server, tmp_path: Path) -> Team:
 
 
 @pytest.fixture
-def ada(team: Team, tmp_path: Path) -> "Person":
+def ada(team: Team, tmp_path: Path) -> Person:
     return _person(team, "ada", tmp_path)
 
 
 @pytest.fixture
-def bob(team: Team, tmp_path: Path) -> "Person":
+def bob(team: Team, tmp_path: Path) -> Person:
     return _person(team, "bob", tmp_path)
 
 
-def _person(team: Team, role: str, folder: Path) -> "Person":
+def _person(team: Team, role: str, folder: Path) -> Person:
     from tests.sharing.person import Person  # which needs what is above
 
     return Person(team, role, folder)

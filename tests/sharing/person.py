@@ -1,5 +1,7 @@
 """Somebody at a terminal who runs `subcog share`."""
 
+from __future__ import annotations
+
 import io
 import os
 import subprocess
@@ -35,7 +37,7 @@ class Person:
         for words in (["init", "-q"], ["remote", "add", "origin", f"git@{SHOP.replace('/', ':', 1)}.git"]):
             subprocess.run(["git", *words], cwd=self.folder, check=True)
 
-    def run(self, *words: str, code: int = 0, **variables: str) -> "Done":
+    def run(self, *words: str, code: int = 0, **variables: str) -> Done:
         """Run a command in this process, as a person does there."""
         out, err = io.StringIO(), io.StringIO()
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
@@ -49,7 +51,7 @@ class Person:
         assert ended.value.code == code, done.stderr
         return done
 
-    def run_apart(self, *words: str, code: int = 0, **variables: str) -> "Done":
+    def run_apart(self, *words: str, code: int = 0, **variables: str) -> Done:
         """Run a command in a process of its own."""
         environment = {**os.environ, "SUBCOG_HOME": str(self.home), **variables}
         done = subprocess.run([SUBCOG, *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)

@@ -1,5 +1,7 @@
 """Two homes and three authors, in any order of changes, kills and partitions: both end equal, nothing acknowledged is lost."""
 
+from __future__ import annotations
+
 import os
 import random
 import shutil
@@ -37,7 +39,7 @@ def killed_after(lines: int) -> Iterator[None]:
     """End whatever runs after so many lines of the code that synchronises; what it has not committed is gone."""
     left = lines
 
-    def count(frame: FrameType, event: str, _: object) -> "Callable[..., Any] | None":
+    def count(frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
         nonlocal left
         if not frame.f_code.co_filename.startswith(SYNCED_CODE):
             return None

@@ -1,5 +1,7 @@
 """The team's search on a real server: what it finds, by which index, and what the tables of an older version get."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
@@ -47,7 +49,7 @@ class Filled:
                     copy.write_row((project, f"m{number}", 0, vectors.model_name(), "same", vectors.written(vector.tobytes())))
             opened.execute("ANALYZE subcog.vectors")
 
-    def run(self, sql: str) -> "list[tuple[object, ...]]":
+    def run(self, sql: str) -> list[tuple[object, ...]]:
         return self.server.run(sql, self.database)
 
     def found(self, project: str, vector: np.ndarray) -> list[str]:

@@ -3,10 +3,11 @@
 Whoever is killed over it comes to the same when it is done again: nothing that decides is changed before all is compared.
 """
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.capture.sessions import files, fixes, proposals, repetition, transcript
-from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.storing import LearningOptions, LearningReport, store_new
 from subcog_hooks.capture.sessions.worth import PACKAGED_FIT
 from subcog_hooks.memory.model import PENDING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from subcog_hooks.capture.sessions.places import Places
+    from subcog_hooks.capture.sessions.proposals import Proposal
     from subcog_hooks.memory.model import Memory
     from subcog_hooks.memory.store import Store
     from subcog_hooks.pace import Pace
@@ -29,12 +31,12 @@ _READING_ORDER = {"deleted": 0, "active": 1}  # in which memories stand for othe
 
 
 def raise_repeated(
-    store: "Store | None",
-    state: "State | None",
+    store: Store | None,
+    state: State | None,
     options: LearningOptions,
-    places: "Places",
+    places: Places,
     report: LearningReport,
-    pace: "Pace",
+    pace: Pace,
 ) -> list[learned.Heard]:
     """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning.
 
@@ -84,7 +86,7 @@ def raise_repeated(
     return gone
 
 
-def _said_before(store: "Store | None") -> "dict[str, Memory]":
+def _said_before(store: Store | None) -> dict[str, Memory]:
     """Return what came from sessions in the person's words, in the order in which it stands for others, by id.
 
     What was set aside counts as long as that is there which stands for it: a session has said it.
@@ -100,7 +102,7 @@ def _said_before(store: "Store | None") -> "dict[str, Memory]":
 
 
 def _hear_again(
-    heard: "Sequence[learned.Heard]", options: LearningOptions, places: "Places", pace: "Pace"
+    heard: Sequence[learned.Heard], options: LearningOptions, places: Places, pace: Pace
 ) -> tuple[dict[str, Proposal], set[str], list[learned.Heard]]:
     """Return what was heard, by id, out of the transcripts that are still there; what is not compared yet; and what is gone."""
     found: dict[str, Proposal] = {}
@@ -135,7 +137,7 @@ def _in_context(one: Proposal, options: LearningOptions) -> Proposal:
     return next((again for again in made if again and again.id == one.id), one)
 
 
-def _set_aside(store: "Store", ids: "Sequence[str]", first: str) -> None:
+def _set_aside(store: Store, ids: Sequence[str], first: str) -> None:
     """Let one proposal stand for others of its meaning, as long as nobody has said anything about these."""
     waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING and id_ != first]
     if waiting and first in store.by_ids([first]):
@@ -153,7 +155,7 @@ def _utterance(one: Proposal) -> repetition.Utterance:
     )
 
 
-def _utterance_of_memory(memory: "Memory", state: "State | None") -> repetition.Utterance:
+def _utterance_of_memory(memory: Memory, state: State | None) -> repetition.Utterance:
     known = learned.find_said(state, memory.id) if state else None
     return repetition.Utterance(
         memory.id,

@@ -1,5 +1,7 @@
 """The transcripts on this machine: which there are, and whether one goes on from where it was read."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import re
@@ -31,7 +33,7 @@ class TranscriptFile:
         self.latest = latest
 
 
-def find(folder: str, tell: "Callable[[OSError], None]" = lambda _: None) -> list[TranscriptFile]:
+def find(folder: str, tell: Callable[[OSError], None] = lambda _: None) -> list[TranscriptFile]:
     """Return the transcripts in a folder and those below it, the oldest first: what was said first is proposed as such.
 
     Links that lie in the folder itself are followed. tell: called for each folder that can not be read.
@@ -79,7 +81,7 @@ def digest_before(path: str, end: int) -> str:
     return digest.hexdigest()
 
 
-def _tops(folder: str) -> "Iterator[str]":
+def _tops(folder: str) -> Iterator[str]:
     """Yield a folder, and those elsewhere that links in it lead to."""
     yield folder
     whole = os.path.join(os.path.realpath(folder), "")
@@ -91,7 +93,7 @@ def _tops(folder: str) -> "Iterator[str]":
     yield from (link for link in links if not whole.startswith(os.path.join(os.path.realpath(link), "")))
 
 
-def _paths(folder: str, tell: "Callable[[OSError], None]") -> "Iterator[str]":
+def _paths(folder: str, tell: Callable[[OSError], None]) -> Iterator[str]:
     for parent, below, names in os.walk(folder, onerror=tell):
         below[:] = sorted(name for name in below if name != AGENTS_FOLDER)
         for name in sorted(names):

@@ -4,13 +4,13 @@ One session may have had a bad day. Until a second one shows it, what was shown 
 the form that failed works in a session after that, it is let go of.
 """
 
+from __future__ import annotations
+
 import re
 
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.sessions import kinds
-from subcog_hooks.capture.sessions.attempts import Fix
 from subcog_hooks.capture.sessions.commands import forms_of, read_command
-from subcog_hooks.capture.sessions.places import Places
 from subcog_hooks.capture.sessions.repetition import LEAST_SESSIONS
 from subcog_hooks.cues import triggers
 from subcog_hooks.errors import InvalidMemory
@@ -21,6 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from subcog_hooks.capture.sessions.attempts import Fix
+    from subcog_hooks.capture.sessions.places import Places
     from subcog_hooks.state.connection import State
 
 TOOL_TRUST = "tool"  # of what no person and no model has said
@@ -78,7 +80,7 @@ class FixProposal:
         """Return whether so many sessions have shown it that it is proposed."""
         return len(self.seen) >= LEAST_SESSIONS
 
-    def see(self, before: "Mapping[str, int]") -> None:
+    def see(self, before: Mapping[str, int]) -> None:
         """Count this session among those before it. A copy of a session, which has the row at the same time, is none."""
         self.seen = {**before}
         if not self.fix.at or self.fix.at not in before.values():
@@ -133,7 +135,7 @@ def trigger_for(form: str) -> tuple[str, ...]:
 
 
 def hold_together(
-    found: "Sequence[Fix]", path: str, places: Places, state: "State | None", seen: "dict[str, Seen]"
+    found: Sequence[Fix], path: str, places: Places, state: State | None, seen: dict[str, Seen]
 ) -> list[FixProposal]:
     """Return what a transcript has shown, each with the sessions that have shown it. Raises StoreError.
 
@@ -155,7 +157,7 @@ def hold_together(
     return list(shown.values())
 
 
-def hold_against(worked: "Mapping[str, str]", places: Places, state: "State | None", seen: "dict[str, Seen]") -> list[str]:
+def hold_against(worked: Mapping[str, str], places: Places, state: State | None, seen: dict[str, Seen]) -> list[str]:
     """Take from what was shown before what a session has shown to work as it was. Return the keys of that. Raises StoreError.
 
     worked: commands, each with its folder; at a project's root they count. seen: as of `hold_together`; it knows of that then.
@@ -178,7 +180,7 @@ def _key_of_form(owner: str, form: str) -> str:
     return hash_content(f"{FROM_SESSION}{owner}\0{form}")[:_FORM_KEY]
 
 
-def note_shown(state: "State", shown: "Sequence[FixProposal]", refuted: "Sequence[str]") -> None:
+def note_shown(state: State, shown: Sequence[FixProposal], refuted: Sequence[str]) -> None:
     """Note what a session has shown and refuted, and of what is proposed how many sessions have shown it. Raises StoreError."""
     for key in refuted:
         learned.forget_fix(state, key)

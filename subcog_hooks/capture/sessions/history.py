@@ -1,5 +1,7 @@
 """The client's list of prompts, `history.jsonl`: all that was ever typed, without what came of it. Transcripts are swept."""
 
+from __future__ import annotations
+
 import json
 import os
 
@@ -22,7 +24,7 @@ def path_in(config: str) -> str:
     return os.path.join(config, HISTORY)
 
 
-def read_history(path: str) -> "tuple[list[TypedTurn], int]":
+def read_history(path: str) -> tuple[list[TypedTurn], int]:
     """Return the prompts of the list, the oldest first, and how many lines can not be read. Raises OSError.
 
     Where a line names no session, all that was typed in a folder on one day counts as one.
@@ -42,7 +44,7 @@ def read_history(path: str) -> "tuple[list[TypedTurn], int]":
     return sorted(found, key=lambda turn: turn.at), damaged
 
 
-def only_new(listed: "Iterable[TypedTurn]", known: "Iterable[TypedTurn]") -> list[TypedTurn]:
+def only_new(listed: Iterable[TypedTurn], known: Iterable[TypedTurn]) -> list[TypedTurn]:
     """Return the prompts of the list that no transcript has."""
     at_by_text: dict[tuple[str, str], list[int]] = {}
     sessions = set()
@@ -57,7 +59,7 @@ def only_new(listed: "Iterable[TypedTurn]", known: "Iterable[TypedTurn]") -> lis
     ]
 
 
-def _turn_in(row: "Mapping[str, object]", offset: int) -> TypedTurn | None:
+def _turn_in(row: Mapping[str, object], offset: int) -> TypedTurn | None:
     text, at, folder, session = row.get("display"), row.get("timestamp"), row.get("project"), row.get("sessionId")
     if not isinstance(text, str) or not text.strip() or text.lstrip().startswith(_OTHER_INPUT):
         return None
@@ -79,7 +81,7 @@ def _with_pasted(text: str, pasted: object) -> str:
     return text
 
 
-def _marks_in(pasted: object) -> "Iterator[tuple[str, str]]":
+def _marks_in(pasted: object) -> Iterator[tuple[str, str]]:
     if isinstance(pasted, dict):
         for name, one in pasted.items():
             content = one.get("content") if isinstance(one, dict) else None

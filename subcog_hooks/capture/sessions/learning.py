@@ -4,10 +4,11 @@ A transcript is one step: first its proposals are stored, then it is noted as re
 and what is there already is not stored twice, since ids follow from what was said when.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.capture.sessions import comparing, files, fixes, proposals, transcript
 from subcog_hooks.capture.sessions.kinds import COMMAND
 from subcog_hooks.capture.sessions.places import Places
-from subcog_hooks.capture.sessions.proposals import Proposal
 from subcog_hooks.capture.sessions.storing import LearningOptions, LearningReport, store_new
 from subcog_hooks.capture.sessions.turns import ACCEPTED, ANSWER
 from subcog_hooks.capture.sessions.worth import ANSWER_BAR, REPEATED_BAR, Fit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from subcog_hooks.capture.sessions.files import TranscriptFile
+    from subcog_hooks.capture.sessions.proposals import Proposal
     from subcog_hooks.capture.sessions.turns import TypedTurn
     from subcog_hooks.memory.store import Store
     from subcog_hooks.pace import Pace
@@ -31,12 +33,12 @@ MOST_PROPOSED = 8  # of one session by themselves, the surest: a person reads th
 
 
 def learn(
-    found: "Sequence[TranscriptFile]",
-    store: "Store | None",
-    state: "State | None",
+    found: Sequence[TranscriptFile],
+    store: Store | None,
+    state: State | None,
     options: LearningOptions,
-    progress: "Callable[[int], None]",
-    pace: "Pace" = FULL_PACE,
+    progress: Callable[[int], None],
+    pace: Pace = FULL_PACE,
 ) -> LearningReport:
     """Read transcripts and store what they propose. `progress` is told how many bytes are done.
 
@@ -65,7 +67,7 @@ class _Run:
 
     __slots__ = ("_options", "_pace", "_places", "_state", "_store", "report")
 
-    def __init__(self, store: "Store | None", state: "State | None", options: LearningOptions, pace: "Pace") -> None:
+    def __init__(self, store: Store | None, state: State | None, options: LearningOptions, pace: Pace) -> None:
         self._store = store
         self._state = state
         self._options = options
@@ -73,7 +75,7 @@ class _Run:
         self._places = Places(options.left_out)
         self.report = LearningReport()
 
-    def read(self, file: "TranscriptFile") -> None:
+    def read(self, file: TranscriptFile) -> None:
         """Read what is new in a transcript, and store what it proposes."""
         is_noted = not self._options.dry_run
         for number, (reading, read) in enumerate(self._readings(file)):
@@ -82,7 +84,7 @@ class _Run:
             is_noted = is_noted and all(not turn.at or turn.at >= self._options.since for turn in reading.turns)
             self._take(reading, file.path, read, is_noted=is_noted)
 
-    def _readings(self, file: "TranscriptFile") -> "Iterator[tuple[transcript.TranscriptReading, learned.ReadSoFar]]":
+    def _readings(self, file: TranscriptFile) -> Iterator[tuple[transcript.TranscriptReading, learned.ReadSoFar]]:
         """Yield what is new in a transcript, as much at a time as one reading takes, and how far it is read then.
 
         The report says where that ends early: the pace ended it, or the file can not be read.
@@ -136,7 +138,7 @@ class _Run:
                 learned.note_read(state, path, read, heard)
             state.commit()
 
-    def _proposals_of(self, turns: "Sequence[TypedTurn]", path: str) -> "Iterator[Proposal]":
+    def _proposals_of(self, turns: Sequence[TypedTurn], path: str) -> Iterator[Proposal]:
         """Yield what turns may be worth: of the time, the places and the kinds that are wanted."""
         for turn in turns:
             self._pace.pause()
@@ -168,7 +170,7 @@ def _is_sure(one: Proposal, fit: Fit) -> bool:
     return corrects or one.certainty >= BARS.get(one.turn.kind, fit.bar)
 
 
-def start_of(file: "TranscriptFile", before: learned.ReadSoFar | None) -> int | None:
+def start_of(file: TranscriptFile, before: learned.ReadSoFar | None) -> int | None:
     """Return where to read a transcript from, bytes, None where nothing is new since `before`. Raises OSError."""
     if before is None:
         return 0

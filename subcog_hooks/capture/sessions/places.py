@@ -1,5 +1,7 @@
 """The folders in which sessions ran: whose they are, and whether anybody is to listen there."""
 
+from __future__ import annotations
+
 import os
 
 from subcog_hooks.memory import project
@@ -14,7 +16,7 @@ class Places:
 
     __slots__ = ("_ends", "_found", "_is_left_out", "_left_out")
 
-    def __init__(self, left_out: "Sequence[str]") -> None:
+    def __init__(self, left_out: Sequence[str]) -> None:
         named = [project.identity_of(os.path.expanduser(name)) for name in left_out]
         self._left_out = {*named, *(os.path.realpath(name) for name in named if os.path.isabs(name))}
         # a project's name may have been meant as the end of a path

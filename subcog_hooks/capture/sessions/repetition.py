@@ -3,6 +3,8 @@
 One unsure proposal says little; the same one in another session is a reason to ask the person.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.pace import FULL_PACE
 
@@ -43,7 +45,7 @@ class Repeated:
 
     __slots__ = ("certainty", "repeated_at", "said", "sessions", "since")
 
-    def __init__(self, said: "Sequence[Utterance]") -> None:
+    def __init__(self, said: Sequence[Utterance]) -> None:
         self.said = tuple(said)
         surest: dict[str, float] = {}
         for one in said:
@@ -58,7 +60,7 @@ class Repeated:
         self.certainty = round(min(0.99, 1.0 - doubt), 4)
 
 
-def find_repeated(said: "Sequence[Utterance]", pace: "Pace" = FULL_PACE) -> list[Repeated]:
+def find_repeated(said: Sequence[Utterance], pace: Pace = FULL_PACE) -> list[Repeated]:
     """Return what at least two sessions said to the same audience, the most often said first.
 
     said: in the order in which they may stand for others; pace: asked for a pause before each.
@@ -69,7 +71,7 @@ def find_repeated(said: "Sequence[Utterance]", pace: "Pace" = FULL_PACE) -> list
     )
 
 
-def _grouped(said: "Sequence[Utterance]", pace: "Pace") -> "list[list[Utterance]]":
+def _grouped(said: Sequence[Utterance], pace: Pace) -> list[list[Utterance]]:
     """Return the utterances in groups of one meaning, each with the first that none before it resembles."""
     import numpy as np  # 65 ms, only where sessions are compared
 

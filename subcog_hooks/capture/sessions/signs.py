@@ -3,6 +3,8 @@
 No sign knows a subject. A pattern is tried on one sentence in small letters, with plain quotes. Pure.
 """
 
+from __future__ import annotations
+
 import re
 
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TypedTurn
@@ -282,7 +284,7 @@ class Sentence:
 
     __slots__ = ("place", "signs", "text")
 
-    def __init__(self, text: str, place: int, signs: "dict[str, float]") -> None:
+    def __init__(self, text: str, place: int, signs: dict[str, float]) -> None:
         self.text = text
         self.place = place
         self.signs = signs

@@ -1,5 +1,7 @@
 """Storing the proposals that are new; the options and the report of a run over sessions."""
 
+from __future__ import annotations
+
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.capture.import_report import Options
@@ -45,8 +47,8 @@ class LearningOptions:
         self,
         *,
         since: int = 0,
-        left_out: "Sequence[str]" = (),
-        never: "Sequence[str]" = (),
+        left_out: Sequence[str] = (),
+        never: Sequence[str] = (),
         dry_run: bool = False,
         fit: Fit = PACKAGED_FIT,
     ) -> None:
@@ -94,12 +96,12 @@ class LearningReport:
 
 
 def store_new(
-    found: "Sequence[AnyProposal]",
-    store: "Store | None",
+    found: Sequence[AnyProposal],
+    store: Store | None,
     options: LearningOptions,
-    places: "Places",
+    places: Places,
     report: LearningReport,
-) -> "list[AnyProposal]":
+) -> list[AnyProposal]:
     """Store the proposals that are not known yet, and return them; `report` has their faults then. Raises StoreError."""
     unknown = {one.id: one for one in found}
     if store and unknown:

@@ -5,6 +5,8 @@ a tree by `parentUuid`; only what lies on the way from the last row to the begin
 back all of its session that stands before it, and nothing of another session in the same file.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections import deque
@@ -43,7 +45,7 @@ class TranscriptReading:
 
     __slots__ = ("damaged", "end", "fixes", "has_more", "turns", "worked")
 
-    def __init__(self, reader: "_Reader") -> None:
+    def __init__(self, reader: _Reader) -> None:
         self.turns = reader.turns_said()
         self.fixes = reader.fixes()
         self.worked = reader.worked()
@@ -64,7 +66,7 @@ def read(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading
     return TranscriptReading(reader)
 
 
-def _read_from(path: str, at: int, start: int, pace: Pace) -> "_Reader":
+def _read_from(path: str, at: int, start: int, pace: Pace) -> _Reader:
     """Return what has read a transcript from `at` on, bytes. start: of the rows that are new."""
     reader = _Reader(os.path.basename(path).removesuffix(".jsonl"), is_whole=not at)
     with open(path, "rb") as file:

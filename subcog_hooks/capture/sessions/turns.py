@@ -1,5 +1,7 @@
 """A turn that the person typed, and what stood before it in the session."""
 
+from __future__ import annotations
+
 from subcog_hooks.capture.compose import storable
 
 TYPED, QUEUED, ANSWER, NOTE, ACCEPTED = "typed", "queued", "answer", "note", "accepted"  # how a turn came
@@ -68,7 +70,7 @@ class TypedTurn:
         self.place = place
         self.offset = offset
 
-    def with_text(self, text: str) -> "TypedTurn":
+    def with_text(self, text: str) -> TypedTurn:
         """Return a copy with another text."""
         return TypedTurn(
             text,

@@ -5,6 +5,8 @@ sign's mean: a rule stands among orders, and what else is said tells which. The 
 cut. A third says whether a turn corrects the agent: corrections are short, rare and worth more than their certainty tells.
 """
 
+from __future__ import annotations
+
 from math import exp
 
 from subcog_hooks.capture.sessions import weights
@@ -50,7 +52,7 @@ class Fit:
 
     __slots__ = ("_of_correction", "_of_sentence", "_of_turn", "_weights", "bar", "correction_bar")
 
-    def __init__(self, by_sign: "Weights", lines: "Sequence[tuple[float, float]]", bars: tuple[float, float]) -> None:
+    def __init__(self, by_sign: Weights, lines: Sequence[tuple[float, float]], bars: tuple[float, float]) -> None:
         """by_sign: its weights in the order of OF_SENTENCE to CORRECTS_MEAN; lines: of a sentence, a turn, a correction."""
         self._weights = by_sign
         self._of_sentence, self._of_turn, self._of_correction = (Line(*line) for line in lines)
@@ -60,7 +62,7 @@ class Fit:
         """Return how probable it is that a sentence is worth remembering."""
         return self._of_sentence.probability(self._sum(OF_SENTENCE, sentence.signs))
 
-    def certainties_of_turn(self, sentences: "Sequence[Sentence]") -> tuple[float, float]:
+    def certainties_of_turn(self, sentences: Sequence[Sentence]) -> tuple[float, float]:
         """Return how probable it is that a turn is worth remembering, and that it is and corrects the agent."""
         greatest: dict[str, float] = {}
         means: dict[str, float] = {}
@@ -73,7 +75,7 @@ class Fit:
             self._of_correction.probability(self._sum(CORRECTS_GREATEST, greatest) + self._sum(CORRECTS_MEAN, means)),
         )
 
-    def _sum(self, place: int, signs: "Mapping[str, float]") -> float:
+    def _sum(self, place: int, signs: Mapping[str, float]) -> float:
         return sum([self._weights[name][place] * value for name, value in signs.items() if name in self._weights])
 
 
@@ -89,7 +91,7 @@ class JudgedTurn:
 
     __slots__ = ("certainty", "corrects", "signs", "text")
 
-    def __init__(self, certainty: float, text: str, signs: "Mapping[str, float]", *, corrects: bool = False) -> None:
+    def __init__(self, certainty: float, text: str, signs: Mapping[str, float], *, corrects: bool = False) -> None:
         self.certainty = certainty
         self.corrects = corrects
         self.text = text
@@ -112,7 +114,7 @@ def judge(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
     return JudgedTurn(certainty, _cut(sentences, sure, best), sentences[best].signs, corrects=is_correction)
 
 
-def _cut(sentences: "Sequence[Sentence]", sure: "Sequence[float]", best: int) -> str:
+def _cut(sentences: Sequence[Sentence], sure: Sequence[float], best: int) -> str:
     """Return the sentences that hold, in their order, around the surest one; with the one that it leans on."""
     kept = {best}
     if best and sentences[best].text.lower().startswith(POINTING):

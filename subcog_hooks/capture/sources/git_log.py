@@ -5,20 +5,24 @@ off. git gets no variables but those that a program needs to start. Git waits fo
 started on one; and it ends with us, however suddenly we do.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from subcog_hooks import child_environment
 from subcog_hooks.capture.sources import git_files
 from subcog_hooks.errors import UsageError
 from subcog_hooks.llm.lifeline import NOT_RUN, Lifeline
 from subcog_hooks.regular_files import leads_out
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
 
 MAX_COMMITS = 100_000  # the newest; Linux has a million
 LONGEST_MESSAGE = 20_000  # bytes of one message; the rest of it is passed over
@@ -67,7 +71,7 @@ def commits(root: str, since: str | None, environment: Mapping[str, str]) -> Gen
 @contextmanager
 def _started(
     root: str, since: str | None, environment: Mapping[str, str], lifeline: Lifeline
-) -> Iterator["subprocess.Popen[bytes]"]:
+) -> Iterator[subprocess.Popen[bytes]]:
     """Start `git log`, and end it. Raises UsageError where it fails or takes too long."""
     program = child_environment.find_program("git")
     if program is None or not leads_out(program, root):  # a repository can hold a program, too
@@ -115,7 +119,7 @@ def _started(
         raise UsageError(f"git log failed: {said[0] if said else f'exit code {code}'}", "look whether `git log` works here")
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """End git, and the program that runs it."""
     if sys.platform == "win32":
         process.kill()

@@ -1,5 +1,7 @@
 """A source as it was read: rows for the import, where they come from, and what was left out and why."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 
@@ -183,6 +185,6 @@ def _is_persons(path: str, usual: str, root: str) -> bool:
         return False
 
 
-def identity_of(here: "Project | None") -> str | None:
+def identity_of(here: Project | None) -> str | None:
     """Return a project's identity, None outside of any."""
     return here.identity if here else None

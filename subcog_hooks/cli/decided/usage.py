@@ -1,5 +1,7 @@
 """The sums of the decisions that are kept: how often the hook spoke, what it handed over, how long it took. Pure."""
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -69,7 +71,7 @@ class Usage:
     def units_per_spoken(self) -> float | None:
         return self.units / self.spoke if self.spoke else None
 
-    def by_day(self, figure: "Callable[[Sequence[Decision]], float]") -> list[float | None]:
+    def by_day(self, figure: Callable[[Sequence[Decision]], float]) -> list[float | None]:
         """Return a figure of each day's prompts, the last one today; None for a day without any."""
         return [figure(decisions) if decisions else None for decisions in self._by_day]
 
@@ -133,7 +135,7 @@ def used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> s
     return used
 
 
-def rate_of(outcome: str) -> "Callable[[Sequence[Decision]], float]":
+def rate_of(outcome: str) -> Callable[[Sequence[Decision]], float]:
     """Return the share of decisions that came out so."""
     return lambda decisions: sum(decision.outcome == outcome for decision in decisions) / len(decisions)
 

@@ -1,5 +1,7 @@
 """The pace of a job at rest: it pauses while somebody waits for an answer, and ends when it should."""
 
+from __future__ import annotations
+
 import os
 import time
 
@@ -75,10 +77,10 @@ class Breath(Pace):
 
     def __init__(
         self,
-        home: "Home",
+        home: Home,
         budget_s: float,
-        is_wanted: "Callable[[], bool]" = lambda: True,
-        look: "Callable[[], Seen] | None" = None,
+        is_wanted: Callable[[], bool] = lambda: True,
+        look: Callable[[], Seen] | None = None,
         clock: Clock | None = None,
         busy_wait: BusyWait | None = None,
     ) -> None:
@@ -98,7 +100,7 @@ class Breath(Pace):
         self.outcome = DONE
         self.why = ""
 
-    def goes_on(self, is_called_off: "Callable[[], bool]" = _never) -> bool:
+    def goes_on(self, is_called_off: Callable[[], bool] = _never) -> bool:
         """Return whether the job goes on, after a pause where one is called for. Asked before each unit of at most UNIT_S."""
         if not self.why:
             self.pause(is_called_off)
@@ -109,7 +111,7 @@ class Breath(Pace):
                 self._look_around(is_called_off)
         return not self.why
 
-    def pause(self, is_called_off: "Callable[[], bool]" = _never) -> None:
+    def pause(self, is_called_off: Callable[[], bool] = _never) -> None:
         """Wait until hooks have been quiet for QUIET_S, at most for LONGEST_PAUSE_S. It takes 5 µs where they are."""
         began = self._clock.ticks_s()
         while self._is_disturbed() and not is_called_off():
@@ -132,7 +134,7 @@ class Breath(Pace):
             return False
         return abs(self._clock.now_s() - asked_at) < QUIET_S
 
-    def _look_around(self, is_called_off: "Callable[[], bool]") -> None:
+    def _look_around(self, is_called_off: Callable[[], bool]) -> None:
         """End the job where it is no longer wanted, or the machine has no room for it for long."""
         if not self._is_wanted():
             self._end(UNFINISHED, "it is not wanted any more")

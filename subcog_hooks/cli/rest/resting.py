@@ -1,5 +1,7 @@
 """The runner at rest: one process a home that does what is due, job by job, and ends. The jobs are in cli/at_rest.py."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -127,7 +129,7 @@ def work(home: Home, jobs: Sequence[Job]) -> None:
             return
 
 
-def _run(home: Home, job: Job, look: "Callable[[], Seen] | None", busy_wait: BusyWait) -> LastRun:
+def _run(home: Home, job: Job, look: Callable[[], Seen] | None, busy_wait: BusyWait) -> LastRun:
     breath = Breath(home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look, busy_wait=busy_wait)
     began = time.monotonic()
     _begin(home)

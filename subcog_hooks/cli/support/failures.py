@@ -1,5 +1,7 @@
 """The one way in which a command ends: every failure is one line and an exit code."""
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def guard(work: "Callable[[], int]", *, is_debugged: bool) -> int:
+def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
     """Run a command's work and hand over what it has printed; return its exit code, or that of how it failed. Never raises.
 
     is_debugged: a failure shows its traceback, too.

@@ -1,5 +1,7 @@
 """The means by which a command prints: data, one-line messages, short forms of times and texts. rich is loaded to draw."""
 
+from __future__ import annotations
+
 import os
 import sys
 import time
@@ -47,7 +49,7 @@ class Terminal:
         self.has_left_work = False
 
     @property
-    def out(self) -> "Screen":
+    def out(self) -> Screen:
         """Standard output, to draw on."""
         if self._out is None:
             from subcog_hooks.cli.support.screen import Screen  # rich: 50 ms, which data for a script has no use for
@@ -56,7 +58,7 @@ class Terminal:
         return self._out
 
     @property
-    def err(self) -> "Screen":
+    def err(self) -> Screen:
         """Standard error, to draw on."""
         if self._err is None:
             from subcog_hooks.cli.support.screen import Screen
@@ -107,7 +109,7 @@ class Terminal:
 
         self.draw(Padding(Text.assemble(*pieces), (0, 0, 0, indent), expand=False))
 
-    def draw(self, view: "RenderableType") -> None:
+    def draw(self, view: RenderableType) -> None:
         """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
         self._guarded(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
 
@@ -115,7 +117,7 @@ class Terminal:
         """Print the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
         self.raw(to_json(value, indent) + "\n")
 
-    def page(self, view: "RenderableType") -> None:
+    def page(self, view: RenderableType) -> None:
         """Draw the result as `draw` does; through the pager where it is longer than the screen.
 
         Raises ReaderGone, OutputFailed.
@@ -135,7 +137,7 @@ class Terminal:
         """Hand over what is still held back. Raises ReaderGone, OutputFailed."""
         self._guarded(sys.stdout.flush)
 
-    def _guarded(self, write: "Callable[[], object]") -> None:
+    def _guarded(self, write: Callable[[], object]) -> None:
         try:
             write()
         except BrokenPipeError as error:

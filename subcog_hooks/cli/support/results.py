@@ -1,5 +1,7 @@
 """The forms of an answer of recall that programs read: JSON, lines of JSON, ids. No rich, which a script would wait for."""
 
+from __future__ import annotations
+
 from subcog_hooks.capture.jsonl import written_time
 from subcog_hooks.cli.support.hidden import told
 from subcog_hooks.cli.support.output import safe, terminal
@@ -30,13 +32,13 @@ class ResultPage:
     def __init__(
         self,
         text: str,
-        answer: "Answer",
+        answer: Answer,
         elapsed: float,
         page: int,
         offset: int,
         is_empty: bool,
-        hidden: "Sequence[Memory]",
-        ranked: "ModelRanking | None" = None,
+        hidden: Sequence[Memory],
+        ranked: ModelRanking | None = None,
     ) -> None:
         self.text = text
         self.answer = answer
@@ -70,7 +72,7 @@ def show(found: ResultPage, shape: str, *, is_explained: bool) -> None:
         terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
 
 
-def show_stage(stage: str, answer: "Answer", *, is_explained: bool) -> None:
+def show_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
     """Print a stage of an answer as one line of JSON, at once. stage: PRELIMINARY or FINAL."""
     found = [result(answer, hit, explain=is_explained) for hit in answer.hits]
     line = {
@@ -93,7 +95,7 @@ def say_remarks(found: ResultPage) -> None:
         terminal.say("low confidence: nothing else speaks for the first of these but that it is the nearest")
 
 
-def result(answer: "Answer", hit: "Hit", *, explain: bool = False) -> dict[str, object]:
+def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:
     """Return one result as DESIGN section 4 has it; explain: with what its score is made of (S2's debug information)."""
     known: dict[str, object] = {
         **described_memory(hit.memory),
@@ -119,7 +121,7 @@ def result(answer: "Answer", hit: "Hit", *, explain: bool = False) -> dict[str, 
     return known
 
 
-def described_memory(memory: "Memory") -> dict[str, object]:
+def described_memory(memory: Memory) -> dict[str, object]:
     """Return what a result says of its memory, wherever it was found."""
     return {
         "id": memory.id,
@@ -132,7 +134,7 @@ def described_memory(memory: "Memory") -> dict[str, object]:
     }
 
 
-def _described(found: ResultPage, remarks: "Sequence[str]") -> dict[str, object]:
+def _described(found: ResultPage, remarks: Sequence[str]) -> dict[str, object]:
     answer = found.answer
     hits = answer.hits
     return {
@@ -153,7 +155,7 @@ def _described(found: ResultPage, remarks: "Sequence[str]") -> dict[str, object]
     }
 
 
-def _place_by_model(ranked: "ModelRanking | None", hit: "Hit") -> dict[str, object]:
+def _place_by_model(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
     """Return the place that a model gave to a hit, None for none; nothing where nobody asked for that."""
     return {"rank_by_model": ranked.places.get(hit.memory.id)} if ranked else {}
 

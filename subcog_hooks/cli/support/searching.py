@@ -1,5 +1,7 @@
 """The search of `subcog search`, for a person or a script: what is asked, over what, and the answer. No typer, no rich."""
 
+from __future__ import annotations
+
 import time
 from contextlib import nullcontext
 
@@ -28,21 +30,21 @@ if TYPE_CHECKING:
 class SearchOptions:
     """The options of `subcog search`, by their names there. shape: how the answer is printed, TABLE or one of the others."""
 
-    query: "Sequence[str]" = ()
+    query: Sequence[str] = ()
     shape = results.TABLE
     limit: int | None = None
     page = 1
-    namespace: "Sequence[str]" = ()
-    tag: "Sequence[str]" = ()
-    path: "Sequence[str]" = ()
+    namespace: Sequence[str] = ()
+    tag: Sequence[str] = ()
+    path: Sequence[str] = ()
     project: str | None = None
     all_projects = False
     since: str | None = None
-    status: "Sequence[str]" = ()
+    status: Sequence[str] = ()
     mode = HYBRID
     fast = False
     progressive = False
-    state: "Sequence[str]" = ()
+    state: Sequence[str] = ()
     no_tags = False
     explain = False
     rank = False
@@ -54,7 +56,7 @@ class Look:
 
     __slots__ = ("_settings", "_store", "count", "offset", "request")
 
-    def __init__(self, request: Request, store: Store, settings: "Settings", count: int, offset: int) -> None:
+    def __init__(self, request: Request, store: Store, settings: Settings, count: int, offset: int) -> None:
         self.request = request
         self.count = count
         self.offset = offset
@@ -83,7 +85,7 @@ class Look:
         return Look(request, self._store, self._settings, self.count, self.offset).answer(fast=True)
 
 
-def run(asked: SearchOptions, show: "Callable[[results.ResultPage], None]", meanwhile: "Meanwhile | None" = None) -> int:
+def run(asked: SearchOptions, show: Callable[[results.ResultPage], None], meanwhile: Meanwhile | None = None) -> int:
     """Answer what is asked and print it; return the exit code.
 
     show: prints an answer, but for those of a batch; meanwhile: what is done while it is looked for, as to show what words
@@ -157,7 +159,7 @@ def _refuse_contradictory(asked: SearchOptions, text: str) -> None:
         raise UsageError(f"--mode is {asked.mode!r}", "expected one of " + ", ".join(MODES))
 
 
-def _ranking_of(asked: SearchOptions) -> "ModelRanking | None":
+def _ranking_of(asked: SearchOptions) -> ModelRanking | None:
     """Return by whom the answer is to be ordered, None where nobody asked for that. Raises ProviderError, ConfigError."""
     if not asked.rank:
         return None
@@ -166,7 +168,7 @@ def _ranking_of(asked: SearchOptions) -> "ModelRanking | None":
     return model_rank.ranking()
 
 
-def _search_ms(settings: "Settings") -> float:
+def _search_ms(settings: Settings) -> float:
     """Return how many milliseconds a search may take. The time to make an index is not part of it."""
     return float(settings["search.timeout_ms"])
 
@@ -180,7 +182,7 @@ def _since(text: str | None) -> int | None:
         raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
 
 
-def _batch(source: str, asked: Request, store: Store | None, settings: "Settings", count: int, *, fast: bool) -> None:
+def _batch(source: str, asked: Request, store: Store | None, settings: Settings, count: int, *, fast: bool) -> None:
     """Answer each query of a JSONL source in one process: `{"id", "query", "project"?}` in, `{"id", "results"}` out.
 
     asked: what is asked of each, but for its text and its project.

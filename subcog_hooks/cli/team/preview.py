@@ -1,5 +1,7 @@
 """A dry run: what would leave for the team's server is shown before it does."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -38,7 +40,7 @@ def show(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whole: bool 
 
 def _leaving_of(
     store: Store, project: str, known: Mapping[str, Known]
-) -> "tuple[list[tuple[Memory, documents.Document]], list[str]]":
+) -> tuple[list[tuple[Memory, documents.Document]], list[str]]:
     """Return what would be sent of a project, and what is wrong with the rest. known: by id, what the server has already."""
     ready, refused = [], []
     for memory in store.all(_STATUSES):

@@ -1,5 +1,7 @@
 """The common ground of the commands that share: the server and projects that are set, one synchronisation, that at rest."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -70,7 +72,7 @@ def projects_of(settings: Settings) -> tuple[str, ...]:
 
 
 @contextmanager
-def reached(url: str, wait_s: int = connection.CONNECT_WAIT_S) -> "Iterator[tuple[connection.Connection, schema.TeamTables]]":
+def reached(url: str, wait_s: int = connection.CONNECT_WAIT_S) -> Iterator[tuple[connection.Connection, schema.TeamTables]]:
     """Yield the connection to a server that has the tables, and what is there. Raises ConfigError, ServerError."""
     with connection.opened(url, wait_s) as opened, connection.translated(url):
         yield opened, schema.require(opened)
@@ -112,7 +114,7 @@ def synchronise(
 def _exchange_vectors(
     work: Sync,
     state: ShareState,
-    server: "connection.Connection",
+    server: connection.Connection,
     found: schema.TeamTables,
     projects: tuple[str, ...],
     advance: Callable[[int], None],

@@ -3,6 +3,8 @@
 Nothing is changed. Likeness is that of the document model's vectors, all pairs in blocks: 10,000 memories are two seconds.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -156,8 +158,8 @@ def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[
 
 
 def _near_places(
-    likeness: "NDArray[np.float32]", start: int, audiences: "NDArray[np.int64]", is_for_all: "NDArray[np.bool_]"
-) -> "Iterator[tuple[int, list[int]]]":
+    likeness: NDArray[np.float32], start: int, audiences: NDArray[np.int64], is_for_all: NDArray[np.bool_]
+) -> Iterator[tuple[int, list[int]]]:
     """Yield each row of a block with those behind it that are near, the MOST_ALIKE nearest.
 
     likeness: (rows of the block, all rows) cosines; start: the place of the block's first row.

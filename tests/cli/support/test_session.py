@@ -1,5 +1,7 @@
 """What commands do while another process brings the vectors up to date: they wait a moment, and go on with what there is."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys
@@ -41,7 +43,7 @@ with Store.reader(home) as store:
 
 
 @contextmanager
-def followed_by_another() -> Iterator["subprocess.Popen[str]"]:
+def followed_by_another() -> Iterator[subprocess.Popen[str]]:
     """Another process has begun to follow; it goes on with each line, and to the end when its input is closed."""
     command = [sys.executable, "-c", FOLLOW]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

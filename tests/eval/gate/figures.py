@@ -1,5 +1,7 @@
 """What the gate is worth: shares, precision and calibration of trials, each with its bootstrap interval over prompts. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -102,7 +104,7 @@ class _Pool:
         self._starts = np.flatnonzero(is_new)
         self._values = self.relevance[self._starts]
 
-    def bins(self, weights: Numbers) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+    def bins(self, weights: Numbers) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """The bin of each distinct relevance, by where its middle lies in the mass. weights: of the trials."""
         mass = np.add.reduceat(weights[self.owner], self._starts)
         middle = np.cumsum(mass) - mass / 2.0
