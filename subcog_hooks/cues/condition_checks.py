@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from subcog_hooks.cues import wildcards
 from subcog_hooks.cues.conditions import (
     EQ,
     FLAG,
@@ -145,7 +144,9 @@ def _check_glob(name: str, glob: object, kind: str) -> None:
         raise fault(name, GLOB, f"it is {kind}, and no text")
     if not isinstance(glob, str) or not 0 < len(glob) <= MAX_TEXT:
         raise fault(name, f"{GLOB} {shown_value(glob)}", f"expected a pattern of 1 to {MAX_TEXT:,} characters")
-    if name == "tool" and not any(wildcards.matches(glob, tool) for tool in TOOLS):
+    from fnmatch import fnmatchcase  # few conditions have a glob
+
+    if name == "tool" and not any(fnmatchcase(tool, glob) for tool in TOOLS):
         raise fault(name, f"{GLOB} {shown_value(glob)}", "expected to match one of " + ", ".join(TOOLS))
     if kind != PATH:
         return

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.cues import wildcards
 from subcog_hooks.errors import InvalidMemory
 
 TYPE_CHECKING = False
@@ -47,7 +46,7 @@ _ENDLESS = float("inf")
 def holds(when: dict[str, object], facts: Mapping[str, Scalar]) -> bool:
     """Return whether all conditions hold. Texts compare exactly; true is not 1.
 
-    A glob is one of `cues.globs` for a path, and of `cues.wildcards` for any other text.
+    A glob follows `cues.globs` for a path, and `fnmatch` for any other text, where `*` goes past a `/`.
 
     A condition that can not be judged does not hold, and neither does its opposite: the fact is unknown, or what an import has
     brought here makes no sense. Never raises.
@@ -85,8 +84,11 @@ def _judged_by(name: str, operator: str, operand: object, fact: Scalar, depth: i
     if operator == GLOB:
         if not isinstance(operand, str) or not isinstance(fact, str) or len(operand) > MAX_TEXT:
             return None
-        is_path = KNOWN.get(name) == PATH
-        return _is_like_path(name, operand, fact) if is_path else wildcards.matches(operand, fact)
+        if KNOWN.get(name) == PATH:
+            return _is_like_path(name, operand, fact)
+        from fnmatch import fnmatchcase  # few conditions have a glob
+
+        return fnmatchcase(fact, operand)
     if operator == NOT:
         verdict = _judged(name, operand, fact, depth + 1)
         return None if verdict is None else not verdict

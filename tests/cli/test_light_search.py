@@ -5,10 +5,9 @@ import os
 from typing import Any
 
 import pytest
-import typer
 
-from subcog_hooks.cli import app, light_search, search
-from subcog_hooks.cli.support import failures, searching
+from subcog_hooks.cli import app, light_search
+from subcog_hooks.cli.support import failures, search_options, searching
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.errors import StoreError
 from tests.cli.conftest import Run
@@ -48,9 +47,9 @@ FOR_THE_TERMINAL = [
 
 
 def as_typer_reads(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    read: list[searching.SearchOptions] = []
+    read: list[search_options.SearchOptions] = []
 
-    def take(asked: searching.SearchOptions, *_: object) -> int:
+    def take(asked: search_options.SearchOptions, *_: object) -> int:
         read.append(asked)
         return 0
 
@@ -59,35 +58,22 @@ def as_typer_reads(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[st
     return values_of(read[0])
 
 
-def values_of(asked: searching.SearchOptions) -> dict[str, Any]:
-    names = [name for name in vars(searching.SearchOptions) if not name.startswith("_")]
+def values_of(asked: search_options.SearchOptions) -> dict[str, Any]:
+    names = [name for name in vars(search_options.SearchOptions) if not name.startswith("_")]
     given = {name: getattr(asked, name) for name in names}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 @pytest.mark.parametrize("line", FOR_SCRIPTS)
 def test_a_line_means_what_typer_takes_it_for(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = light_search.read(["search", *line.split()])
+    asked = search_options.read_words(["search", *line.split()])
     assert asked is not None
     assert values_of(asked) == as_typer_reads(line.split(), monkeypatch)
 
 
 @pytest.mark.parametrize("line", FOR_THE_TERMINAL)
 def test_whatever_else_is_left_to_the_terminal(line: str) -> None:
-    assert light_search.read(["search", *line.split()]) is None
-
-
-def test_it_knows_every_option_of_the_command_with_its_limits() -> None:
-    alone = typer.Typer(add_completion=False)
-    search.register(alone)
-    parameters = typer.main.get_command(alone).params
-    options = {name: option for option in parameters for name in option.opts if name != "query"}
-    known = {*light_search.SWITCHES, *light_search.TEXTS, *light_search.LISTS, *light_search.NUMBERS, *light_search.SHAPES}
-    assert {*options} - {"--help", "--team"} == known | {*light_search.SHORT}  # a team's server is the terminal's
-    assert {short: options[short].opts[0] for short in light_search.SHORT} == light_search.SHORT
-    for name, numbers in light_search.NUMBERS.items():
-        limits: Any = options[name].type
-        assert (limits.min, limits.max) == (numbers.start, numbers.stop - 1)
+    assert search_options.read_words(["search", *line.split()]) is None
 
 
 @pytest.mark.parametrize(
@@ -98,7 +84,7 @@ def test_what_stands_behind_two_dashes_is_searched_for(
 ) -> None:
     seen: list[tuple[list[str], bool]] = []
 
-    def take(asked: searching.SearchOptions, *, is_quiet: bool) -> int:
+    def take(asked: search_options.SearchOptions, *, is_quiet: bool) -> int:
         seen.append((list(asked.query), is_quiet))
         return 0
 

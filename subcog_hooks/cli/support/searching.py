@@ -13,42 +13,19 @@ from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.intent.query_type import classify
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.recall.candidates import HYBRID, MODES, Request
+from subcog_hooks.recall.candidates import MODES, Request
 from subcog_hooks.recall.hits import LEXICAL, Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from subcog_hooks.cli.support.model_rank import ModelRanking
+    from subcog_hooks.cli.support.search_options import SearchOptions
     from subcog_hooks.settings.loading import Settings
 
     Meanwhile = Callable[["Look"], AbstractContextManager[None]]
-
-
-class SearchOptions:
-    """The options of `subcog search`, by their names there. shape: how the answer is printed, TABLE or one of the others."""
-
-    query: Sequence[str] = ()
-    shape = results.TABLE
-    limit: int | None = None
-    page = 1
-    namespace: Sequence[str] = ()
-    tag: Sequence[str] = ()
-    path: Sequence[str] = ()
-    project: str | None = None
-    all_projects = False
-    since: str | None = None
-    status: Sequence[str] = ()
-    mode = HYBRID
-    fast = False
-    progressive = False
-    state: Sequence[str] = ()
-    no_tags = False
-    explain = False
-    rank = False
-    batch: str | None = None
 
 
 class Look:

@@ -4,7 +4,7 @@ import time
 
 from subcog_hooks.cli.support import inputs, results, session
 from subcog_hooks.cli.support.output import DIM, day, safe, terminal
-from subcog_hooks.cli.support.searching import SearchOptions
+from subcog_hooks.cli.support.search_options import SearchOptions
 from subcog_hooks.cli.team import sharing
 from subcog_hooks.control_characters import to_json
 from subcog_hooks.embed.static import StaticEncoder
