@@ -1,4 +1,4 @@
-"""Opening SQLite files: flags, pragmas, migrations, and SQLite's failures as our errors. No table is named here."""
+"""Opening SQLite files: flags, pragmas, schemas, and SQLite's failures as our errors. No table is named here."""
 
 from __future__ import annotations
 
@@ -8,44 +8,37 @@ import time
 
 import apsw
 
-from subcog_hooks.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew
+from subcog_hooks.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.paths import create_private_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
 COPY_WAIT_MS = 2_000  # for another process that is writing
 APPLICATION_ID = 0x73756263  # "subc": tells our files from any other SQLite database
 
 
 class Schema:
-    """The schema of a database file: its migrations in order, one script each, and how safely it commits."""
+    """The schema of a database file: the script that creates it, its version, and how safely it commits."""
 
-    __slots__ = ("migrations", "readable_from", "synchronous", "then")
+    __slots__ = ("script", "synchronous", "upgrades", "version")
 
-    def __init__(
-        self,
-        migrations: Sequence[str],
-        synchronous: str,
-        readable_from: int | None = None,
-        then: Mapping[int, Callable[[apsw.Connection], None]] | None = None,
-    ) -> None:
+    def __init__(self, script: str, version: int, synchronous: str, upgrades: Mapping[int, str] | None = None) -> None:
         """synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9).
 
-        readable_from: the earliest version that a reader can do with; without one only the latest will do.
-        then: by version, what else its migration does, in the same transaction.
+        upgrades: the scripts that bring a file to this version, by the version of the file.
         """
-        self.migrations = migrations
+        self.script = script
+        self.version = version
         self.synchronous = synchronous
-        self.then = then or {}
-        self.readable_from = len(migrations) if readable_from is None else readable_from
+        self.upgrades = upgrades or {}
 
 
 def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
-    """Return a read-only connection. Raises StoreError when the file is missing, damaged, or of a version that can not be read.
+    """Return a read-only connection. Raises StoreError when the file is missing, damaged or of another version.
 
-    A file of an earlier version stays as it is; another process may migrate it at any time, since no reader keeps it from that.
+    No reader keeps another process from upgrading the file.
     A WAL database in a folder that can not be written, or on a disk that is full, has nowhere to put its shared memory; it is
     read as immutable.
     """
@@ -66,13 +59,12 @@ def _opened_reader(name: str, schema: Schema, flags: int, busy_ms: float, path: 
     connection = _open(name, flags, busy_ms)
     try:
         version = _version(connection, path)
-        if version > len(schema.migrations):
-            raise _too_new(path)
         if version == 0:
             raise StoreError(
                 f"{path} is empty", "another process is making it, or was stopped while it did; any writing command goes on"
             )
-        if version < schema.readable_from:
+        _check_version(version, schema, path)
+        if version in schema.upgrades:
             raise StoreError(f"{path} is of an earlier version", "run `subcog doctor`, which upgrades it")
     except BaseException:
         connection.close()
@@ -90,7 +82,7 @@ def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
 
 
 def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
-    """Return a connection that may write; the file is made (mode 0600) and migrated as needed. Raises StoreError."""
+    """Return a connection that may write; the file is made (mode 0600) or upgraded as needed. Raises StoreError."""
     try:
         if not _refuse_what_is_no_file(path):
             create_private_file(path)
@@ -112,7 +104,7 @@ def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
 def open_in_memory(schema: Schema) -> apsw.Connection:
     """Return a connection to an empty database that lies in memory alone, and is gone when it is closed."""
     connection = apsw.Connection(":memory:")
-    _migrate(connection, schema)
+    _create_or_upgrade(connection, schema, ":memory:")
     return connection
 
 
@@ -120,12 +112,12 @@ def _opened_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE, busy_ms)
     try:
         version = _version(connection, path)
-        if version > len(schema.migrations):
-            raise _too_new(path)
+        if version:
+            _check_version(version, schema, path)
         if connection.readonly("main"):  # SQLite falls back to that by itself
             raise StoreError(f"{path} can not be written", "check its permissions")
-        if version < len(schema.migrations):
-            _migrate(connection, schema)
+        if version != schema.version:
+            _create_or_upgrade(connection, schema, path)
         connection.pragma("synchronous", schema.synchronous)
         if schema.synchronous == "FULL":
             connection.pragma("fullfsync", True)  # macOS: there a plain fsync stops at the drive's cache
@@ -193,18 +185,19 @@ def _version(connection: apsw.Connection, path: str) -> int:
     return version
 
 
-def _migrate(connection: apsw.Connection, schema: Schema) -> None:
+def _create_or_upgrade(connection: apsw.Connection, schema: Schema, path: str) -> None:
+    """Bring a file that is empty, or of a version that has an upgrade, to the version of the schema."""
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "FULL")
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = int(connection.pragma("user_version"))  # another process may have been faster
-        for number, script in enumerate(schema.migrations[version:], version + 1):
-            connection.execute(script)
-            if number in schema.then:
-                schema.then[number](connection)
-        connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", len(schema.migrations))
+        if version:
+            _check_version(version, schema, path)
+        if version != schema.version:
+            connection.execute(schema.upgrades[version] if version else schema.script)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", schema.version)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -212,9 +205,15 @@ def _migrate(connection: apsw.Connection, schema: Schema) -> None:
         raise
 
 
-def _too_new(path: str) -> StoreTooNew:
-    remedy = "upgrade subcog" if _is_truth(path) else "upgrade subcog, or delete it; it is made anew"
-    return StoreTooNew(f"{path} was written by a later version of subcog", remedy)
+def _check_version(version: int, schema: Schema, path: str) -> None:
+    """Raise StoreTooNew for a later version, and StoreTooOld for an earlier one that has no upgrade."""
+    if version > schema.version:
+        remedy = "upgrade subcog" if _is_truth(path) else "upgrade subcog, or delete it; it is made anew"
+        raise StoreTooNew(f"{path} was written by a later version of subcog", remedy)
+    if version < schema.version and version not in schema.upgrades:
+        export = "run `subcog export` with the version that wrote it, move it away, then import the export here"
+        remedy = export if _is_truth(path) else "delete it; it is made anew"
+        raise StoreTooOld(f"{path} is of a version before 0.1.0", remedy)
 
 
 def _is_truth(path: str) -> bool:

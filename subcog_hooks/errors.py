@@ -8,7 +8,8 @@ SubcogError                    exit code
 ├── StoreError                 3
 │   ├── StoreBusy              3   another writer held the store too long
 │   ├── StoreCorrupt           3   memories.db is not a sound database
-│   └── StoreTooNew            3   written by a later version
+│   ├── StoreTooNew            3   written by a later version
+│   └── StoreTooOld            3   written by a version before 0.1.0
 ├── ConfigError                4
 ├── ModelError                 5   an embedding model is missing, incomplete or of another shape
 ├── ServerError                5   the team's server can not be reached, or refuses, or has another schema
@@ -81,6 +82,10 @@ class StoreCorrupt(StoreError):
 
 class StoreTooNew(StoreError):
     """The database was written by a later version of subcog."""
+
+
+class StoreTooOld(StoreError):
+    """The database was written by a version before 0.1.0, and has no upgrade."""
 
 
 class ConfigError(SubcogError):

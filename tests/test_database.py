@@ -1,4 +1,4 @@
-"""SQLite files: their migrations, and a disk that is full, where what can not be done is said as what it is."""
+"""SQLite files: their versions, and a disk that is full."""
 
 import os
 import shutil
@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import apsw
 import pytest
 
 from subcog_hooks import database
+from subcog_hooks.errors import StoreError, StoreTooNew, StoreTooOld
 
 ROOT = Path(__file__).parents[1]
 
@@ -80,29 +80,47 @@ def test_a_file_whose_log_is_not_empty_is_not_read_without_it(tmp_path: Path) ->
     assert said == "DISK/home/memories.db can not be used: the disk is full"
 
 
-def test_what_a_migration_does_beside_its_script_is_done_once_and_with_it(tmp_path: Path) -> None:
-    path = str(tmp_path / "file.db")
-    done: list[str] = []
+CREATE_WORDS = "CREATE TABLE words (word TEXT)"
+CREATE_TEXTS = "CREATE TABLE texts (text TEXT)"
 
-    def fill(connection: apsw.Connection) -> None:
-        done.append("filled")
-        connection.execute("INSERT INTO words VALUES ('anchor')")
 
-    def fail(connection: apsw.Connection) -> None:
-        fill(connection)
-        raise ValueError("no more")
-
-    scripts = ("CREATE TABLE letters (letter TEXT)", "CREATE TABLE words (word TEXT)", "CREATE TABLE texts (text TEXT)")
-    database.open_writer(path, database.Schema(scripts[:1], "FULL"), 100).close()
-    with pytest.raises(ValueError, match="no more"):
-        database.open_writer(path, database.Schema(scripts, "FULL", then={2: fail}), 100)
-    connection = database.open_reader(path, database.Schema(scripts, "FULL", readable_from=1), 100)
-    assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("letters",)]
-    assert connection.pragma("user_version") == 1
+def tables_in(path: str, schema: database.Schema) -> list[str]:
+    connection = database.open_reader(path, schema, 100)
+    rows = connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall()
     connection.close()
+    return [str(name) for (name,) in rows]
+
+
+def test_a_file_with_an_upgrade_is_upgraded_by_a_writer(tmp_path: Path) -> None:
+    path = str(tmp_path / "file.db")
+    earlier = database.Schema(CREATE_WORDS, 3, "FULL")
+    later = database.Schema(CREATE_WORDS + ";" + CREATE_TEXTS, 4, "FULL", upgrades={3: CREATE_TEXTS})
+    database.open_writer(path, earlier, 100).close()
+    with pytest.raises(StoreError, match="is of an earlier version; run `subcog doctor`, which upgrades it"):
+        database.open_reader(path, later, 100)
     for _ in range(2):
-        connection = database.open_writer(path, database.Schema(scripts, "FULL", then={2: fill}), 100)
-        assert connection.execute("SELECT * FROM words").fetchall() == [("anchor",)]
-        assert connection.pragma("user_version") == 3
-        connection.close()
-    assert done == ["filled", "filled"]
+        database.open_writer(path, later, 100).close()
+        assert tables_in(path, later) == ["texts", "words"]
+    with pytest.raises(StoreTooNew):
+        database.open_writer(path, earlier, 100)
+
+
+def test_an_upgrade_that_fails_changes_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "file.db")
+    earlier = database.Schema(CREATE_WORDS, 3, "FULL")
+    database.open_writer(path, earlier, 100).close()
+    broken = database.Schema("", 4, "FULL", upgrades={3: f"{CREATE_TEXTS}; CREATE TABLE words (word TEXT)"})
+    with pytest.raises(StoreError, match="table words already exists"):
+        database.open_writer(path, broken, 100)
+    assert tables_in(path, earlier) == ["words"]
+
+
+def test_a_file_without_an_upgrade_is_refused(tmp_path: Path) -> None:
+    path = str(tmp_path / "file.db")
+    database.open_writer(path, database.Schema(CREATE_WORDS, 3, "FULL"), 100).close()
+    before = Path(path).read_bytes()
+    later = database.Schema(CREATE_WORDS, 5, "FULL", upgrades={4: CREATE_TEXTS})
+    for open_file in (database.open_reader, database.open_writer):
+        with pytest.raises(StoreTooOld, match=r"is of a version before 0\.1\.0; delete it; it is made anew"):
+            open_file(path, later, 100)
+    assert Path(path).read_bytes() == before

@@ -185,7 +185,7 @@ def _store(home: Home, findings: Findings) -> Store | None:
         if not session.has_store(home):
             findings.note("no memories yet")
             return None
-        store = Store.writer(home) if os.access(home.root, os.W_OK) else Store.reader(home)  # a writer migrates
+        store = Store.writer(home) if os.access(home.root, os.W_OK) else Store.reader(home)
         problems = store.problems()
         counts = store.counts()
     except StoreError as error:

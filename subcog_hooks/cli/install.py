@@ -206,13 +206,13 @@ def _settings_file(scope: str) -> str:
 
 
 def _prepare_home() -> None:
-    """Make the home, and bring a store in it to this version. Raises StoreError.
+    """Make the home, and check a store that is in it. Raises StoreError.
 
     A home that lies in a repository, which the hook would leave alone, is accepted.
     """
     home = session.home()
     home.create()
-    session.upgrade()
+    session.check_store()
     if not is_in_repository(home.root) or is_accepted_home(home.root):
         return
     if os.environ.get(IN_AN_AGENT):

@@ -5,13 +5,10 @@ A tenth of a second of imports, most of it for the redaction of secrets: loaded 
 
 from __future__ import annotations
 
-import os
-
 from subcog_hooks.capture.compose import cleaned
 from subcog_hooks.capture.duplicates import near_duplicates
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import StoreError
 from subcog_hooks.hooks.sanitise import cut, one_line
 from subcog_hooks.memory import sync
 from subcog_hooks.memory.index import LexicalIndex
@@ -50,10 +47,6 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
             updated_at=now,
         )
     )
-    if os.path.exists(home.memories_db):
-        with Store.reader(home, STORE_WAIT_MS) as store:
-            if not store.is_current():  # to migrate it takes longer than a prompt waits
-                raise StoreError("the store is of an earlier version", "any command of subcog migrates it")
     with Store.writer(home, STORE_WAIT_MS) as store:
         for same in store.by_hash(memory.content_hash):
             if audience_of(same.scope, same.project) == audience_of(memory.scope, memory.project) and same.is_live(now):

@@ -21,7 +21,7 @@ _FOR_ALL = (
     f" AND NOT (substr(source, 1, {len(FROM_CLAUDE)}) = '{FROM_CLAUDE}' AND instr(source, '{IN_CONTEXT}') > 0)"
 )
 _SHOWN = f"id, substr(content, 1, {LONGEST}), namespace, scope, created_at, trust, source, standing"
-_READ = "id, content, namespace, scope, created_at, trust, source, triggers, paths, conditions, expires_at"
+_READ = "id, content, namespace, scope, created_at, trust, source, triggers, paths, conditions, expires_at, standing"
 
 
 class Outline:
@@ -54,15 +54,12 @@ class Outline:
         self.standing = None if standing is None else bool(standing)
 
 
-def find_newest(run: Run, audiences: Sequence[str], limit: int, now_ms: int, standing: str) -> list[Outline]:
-    """Return the live memories that wait for nothing among the `limit` that each project, and all projects, stored last.
-
-    standing: SQL for what somebody has said of a memory.
-    """
+def find_newest(run: Run, audiences: Sequence[str], limit: int, now_ms: int) -> list[Outline]:
+    """Return the live memories that wait for nothing among the `limit` that each project, and all projects, stored last."""
     found: list[Outline] = []
     for project, scopes in _projects(audiences):
         last = (
-            f"SELECT {_READ}, {standing} AS standing FROM memories INDEXED BY memories_by_project"  # noqa: S608 - constants and marks
+            f"SELECT {_READ} FROM memories INDEXED BY memories_by_project"  # noqa: S608 - constants and marks
             f" WHERE project IS ? AND status = 'active' AND scope IN ({_marks(scopes)}) ORDER BY seq DESC LIMIT ?"
         )
         rows = run(f"SELECT {_SHOWN} FROM ({last}) WHERE {_FOR_ALL}", (project, *scopes, limit, now_ms))  # noqa: S608 - as above
@@ -83,12 +80,12 @@ def find_standing(run: Run, audiences: Sequence[str], limit: int, now_ms: int) -
     return found
 
 
-def find_by_ids(run: Run, ids: Sequence[str], audiences: Sequence[str], now_ms: int, standing: str) -> list[Outline]:
-    """Return those of these ids that are live, wait for nothing and are for these audiences. standing: as of `find_newest`."""
+def find_by_ids(run: Run, ids: Sequence[str], audiences: Sequence[str], now_ms: int) -> list[Outline]:
+    """Return the memories of these ids that are live, wait for nothing and are for these audiences."""
     found: list[Outline] = []
     for project, scopes in _projects(audiences) if ids else ():
         rows = run(
-            f"SELECT {_SHOWN.replace('standing', standing)} FROM memories WHERE id IN ({_marks(ids)}) AND +status = 'active'"  # noqa: S608 - as above
+            f"SELECT {_SHOWN} FROM memories WHERE id IN ({_marks(ids)}) AND +status = 'active'"  # noqa: S608 - as above
             f" AND +project IS ? AND scope IN ({_marks(scopes)}) AND {_FOR_ALL}",  # by ids: a project may have 50,000
             (*ids, project, *scopes, now_ms),
         )

@@ -8,15 +8,7 @@ from subcog_hooks import database, wire
 from subcog_hooks.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
 from subcog_hooks.memory import cue_tables
 from subcog_hooks.memory.model import SECTION, Memory, check, now_ms
-from subcog_hooks.memory.schema import (
-    CUES_SINCE,
-    INDEXED_STANDING_SINCE,
-    MARKS_SINCE,
-    PENDING_SINCE,
-    QUESTIONS_SINCE,
-    SCHEMA,
-    STANDING_SINCE,
-)
+from subcog_hooks.memory.schema import SCHEMA
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,11 +23,10 @@ READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
 KEPT_REVISIONS = 10_000  # write transactions by which a cache is followed; older ones make it anew
 _READ_CHUNK = 500  # bound parameters in one statement
 
-_FIRST_COLUMNS = (
+_COLUMNS = (
     "seq, id, content, namespace, scope, project, branch, paths, tags, keywords, triggers, conditions, priority, status, "
-    "superseded_by, source, trust, created_at, updated_at, expires_at, content_hash"
-)  # that every version has
-_COLUMNS = f"{_FIRST_COLUMNS}, questions, standing"
+    "superseded_by, source, trust, created_at, updated_at, expires_at, content_hash, questions, standing"
+)
 
 
 class Filter:
@@ -113,19 +104,16 @@ class Mark:
 class Store:
     """An open memories.db. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_columns", "_connection", "path")
+    __slots__ = ("_connection", "path")
 
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self._connection = connection
         self.path = path
-        self._columns = _FIRST_COLUMNS
-        if self._has(QUESTIONS_SINCE):
-            self._columns = _COLUMNS if self._has(STANDING_SINCE) else _COLUMNS.removesuffix(", standing")
         connection.create_scalar_function("is_met", _is_met, 2, deterministic=True)
 
     @classmethod
     def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> Store:
-        """Open the store read-only, one of an earlier version too. Raises StoreError, also when there is none yet."""
+        """Open the store read-only. Raises StoreError, also when there is none yet."""
         return cls(database.open_reader(home.memories_db, SCHEMA, busy_ms), home.memories_db)
 
     @classmethod
@@ -181,7 +169,7 @@ class Store:
         """Return those of these ids, of imported sections, that were purged."""
         marks = ",".join("?" * len(ids))
         sql = f"SELECT id FROM purged_sections WHERE id IN ({marks})"  # noqa: S608 - marks alone
-        return {str(row[0]) for row in self._run(sql, tuple(ids))} if self._has(PENDING_SINCE) else set()
+        return {str(row[0]) for row in self._run(sql, tuple(ids))}
 
     def select(self, wanted: Filter, limit: int = -1, offset: int = 0) -> list[Memory]:
         """Return the wanted memories, newest first (by creation, then id); what is dated ahead is as new as today."""
@@ -260,14 +248,10 @@ class Store:
 
     def with_recorded_questions(self) -> list[Memory]:
         """Return the memories with a question that goes with the record of a prompt, and some that only look so."""
-        if not self._has(QUESTIONS_SINCE):
-            return []
         return list(self._memories("WHERE questions LIKE ?", ('%"decision":%',)))
 
     def count_pending(self) -> int:
-        """Return how many memories wait for the person's word; 0 in a store of a version that would have to look at all."""
-        if not self._has(PENDING_SINCE):
-            return 0
+        """Return how many memories wait for the person's word."""
         return int(self._run("SELECT count(*) FROM memories WHERE status = 'pending'", ())[0][0])
 
     def revision(self) -> int:
@@ -292,12 +276,7 @@ class Store:
         return [row[0] for row in self._run("SELECT seq FROM purged WHERE revision > ?", (number,))]
 
     def marks(self, seqs: Sequence[int]) -> list[Mark]:
-        """Return the marks of these memories, the oldest first.
-
-        There are none in a store of a version that has no room for them yet.
-        """
-        if not self._has(MARKS_SINCE):
-            return []
+        """Return the marks of these memories, the oldest first."""
         numbers = ",".join(map(str, map(int, seqs)))
         sql = f"SELECT seq, decision, terms, at FROM marks WHERE seq IN ({numbers}) ORDER BY at, decision"  # noqa: S608 - whole numbers
         return [Mark(*row) for row in self._run(sql, ())]
@@ -307,26 +286,25 @@ class Store:
 
         The highest priority comes first, then the newest.
 
-        text: made `triggers.plain`; keys: its own, of `triggers.keys_in`. This and what follows until `pinned` is about active
-        memories alone, and finds nothing in a store of a version that has no room for it yet. now_ms: what has expired by then
-        is left out; 0: nothing is.
+        text: made `triggers.plain`; keys: its own, of `triggers.keys_in`. now_ms: memories that have expired by then are left
+        out; 0: none are. This method and the next ones until `pinned` find active memories alone.
         """
-        return cue_tables.find_triggers(self._run, keys, audiences, text, now_ms) if self._has(CUES_SINCE) else []
+        return cue_tables.find_triggers(self._run, keys, audiences, text, now_ms)
 
     def has_cues(self) -> tuple[bool, bool]:
         """Return whether any active memory has triggers, and whether any has conditions: most stores have none."""
-        return cue_tables.are_there(self._run) if self._has(CUES_SINCE) else (False, False)
+        return cue_tables.are_there(self._run)
 
     def globs(self, keys: Sequence[str], audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
         """Return the globs of these audiences that have one of these keys, each after its row number.
 
         keys: `globs.keys_of` of a path.
         """
-        return cue_tables.find_globs(self._run, keys, audiences, now_ms) if self._has(CUES_SINCE) else []
+        return cue_tables.find_globs(self._run, keys, audiences, now_ms)
 
     def mentioning(self, names: Sequence[str], audiences: tuple[str, ...], most: int, now_ms: int = 0) -> dict[str, list[int]]:
         """Return the row numbers of the memories that name these things, the newest `most` for each name."""
-        return cue_tables.find_mentioning(self._run, names, audiences, most, now_ms) if self._has(CUES_SINCE) else {}
+        return cue_tables.find_mentioning(self._run, names, audiences, most, now_ms)
 
     def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[tuple[int, dict[str, object]]]:
         """Return the row numbers and conditions of memories that have some, the highest priority first, then the newest.
@@ -334,7 +312,7 @@ class Store:
         limit: how many at most; who has to know whether there are more asks for one more than is wanted.
         """
         try:
-            return cue_tables.find_conditional(self._run, audiences, limit, now_ms) if self._has(CUES_SINCE) else []
+            return cue_tables.find_conditional(self._run, audiences, limit, now_ms)
         except ValueError as error:
             raise self._unreadable(error) from error
 
@@ -343,8 +321,6 @@ class Store:
 
         A session begins with them.
         """
-        if not self._has(CUES_SINCE):
-            return []
         return list(self._memories(cue_tables.pinned(audiences, now_ms), (*audiences, limit)))
 
     def outlines(self, audiences: tuple[str, ...], limit: int, now_ms: int, also: Sequence[str] = ()) -> list[Outline]:
@@ -355,12 +331,10 @@ class Store:
         """
         from subcog_hooks.memory import outlines  # a session begins once
 
-        standing = "standing" if self._has(STANDING_SINCE) else "NULL"
         try:
-            found = outlines.find_newest(self._run, audiences, limit, now_ms, standing)
-            found += outlines.find_by_ids(self._run, also, audiences, now_ms, standing)
-            if self._has(INDEXED_STANDING_SINCE):
-                found += outlines.find_standing(self._run, audiences, limit, now_ms)
+            found = outlines.find_newest(self._run, audiences, limit, now_ms)
+            found += outlines.find_by_ids(self._run, also, audiences, now_ms)
+            found += outlines.find_standing(self._run, audiences, limit, now_ms)
         except ValueError as error:
             raise self._unreadable(error) from error
         return list({one.id: one for one in found}.values())
@@ -390,14 +364,13 @@ class Store:
 
         Raises InvalidMemory for an id that is taken, and for a trigger without a literal for which there is no room.
         """
-        names = self._columns.removeprefix("seq, ").split(", ")
-        marks = ",".join("?" * (len(names) + 1))
-        sql = f"INSERT INTO memories ({', '.join(names)}, revision) VALUES ({marks})"  # noqa: S608 - constants
+        marks = ",".join("?" * len(_FIELDS))  # the revision in the place of the row number
+        sql = f"INSERT INTO memories ({_COLUMNS.removeprefix('seq, ')}, revision) VALUES ({marks})"  # noqa: S608 - constants
         added = [check(memory) for memory in memories]
         with _Transaction(self) as revision:
             for memory in added:
                 try:
-                    self._connection.execute(sql, (*_row(memory)[: len(names)], revision))
+                    self._connection.execute(sql, (*_row(memory), revision))
                 except apsw.ConstraintError as error:
                     if self._connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory.id,)).fetchall():
                         raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
@@ -407,10 +380,7 @@ class Store:
         return added
 
     def update(self, memories: Iterable[Memory]) -> None:
-        """Write changed memories over the ones of the same ids, in one transaction. Raises NoMemory, InvalidMemory.
-
-        What a memory has had already may be what only an earlier version took; this holds for `modify` too.
-        """
+        """Write changed memories over the ones of the same ids, in one transaction. Raises NoMemory, InvalidMemory."""
         with _Transaction(self) as revision:
             self._write([(self.get(memory.id), memory) for memory in memories], revision)
 
@@ -457,27 +427,16 @@ class Store:
 
     def _write(self, changes: Iterable[tuple[Memory, Memory]], revision: int) -> list[Memory]:
         """Write what memories have become, given as (stored, changed)."""
-        names = self._columns.removeprefix("seq, id, ").split(", ")
+        names = _COLUMNS.removeprefix("seq, id, ").split(", ")
         sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE seq = ?"  # noqa: S608 - constants
         written = []
         for stored, changed in changes:
             check(changed, stored)
             changed.seq = stored.seq
-            self._connection.execute(sql, (*_row(changed)[1 : len(names) + 1], revision, stored.seq))
+            self._connection.execute(sql, (*_row(changed)[1:], revision, stored.seq))
             cue_tables.put(self._connection, changed, audience_of(changed.scope, changed.project), stored)
             written.append(changed)
         return written
-
-    def is_current(self) -> bool:
-        """Return whether the file has all that this version knows; an earlier one is migrated by whoever writes."""
-        return self._has(len(SCHEMA.migrations))
-
-    def _has(self, version: int) -> bool:
-        """Return whether the file has what this version has brought.
-
-        The file is asked each time, since a writer may have migrated it.
-        """
-        return bool(self._run("PRAGMA user_version", ())[0][0] >= version)
 
     def _run(self, sql: str, values: tuple[apsw.SQLiteValue, ...]) -> list[tuple[Any, ...]]:
         try:
@@ -487,7 +446,7 @@ class Store:
 
     def _memories(self, where: str, values: tuple[apsw.SQLiteValue, ...]) -> Iterator[Memory]:
         try:
-            for row in self._connection.execute(f"SELECT {self._columns} FROM memories {where}", values):  # noqa: S608 - constants and marks
+            for row in self._connection.execute(f"SELECT {_COLUMNS} FROM memories {where}", values):  # noqa: S608 - constants and marks
                 yield _memory(row)
         except apsw.Error as error:
             raise database.translated(error, self.path) from error
@@ -614,14 +573,14 @@ def _row(memory: Memory) -> tuple[apsw.SQLiteValue, ...]:
 
 
 def _memory(row: tuple[apsw.SQLiteValue, ...]) -> Memory:
-    values: dict[str, object] = dict(zip(_FIELDS, row, strict=False))  # an earlier version lacks the last ones
-    if (standing := values.get("standing")) is not None:
+    values: dict[str, object] = dict(zip(_FIELDS, row, strict=True))
+    if (standing := values["standing"]) is not None:
         values["standing"] = bool(standing)
     for field in ("paths", "tags", "keywords", "triggers"):
         stored = values[field]
         values[field] = () if stored == "[]" else tuple(wire.loads(stored))  # type: ignore[arg-type]  # `_row` wrote it
     values["when"] = {} if values["when"] == "{}" else wire.loads(values["when"])  # type: ignore[arg-type]  # `_row` did
-    if (asked := values.get("questions", "[]")) == "[]":
+    if (asked := values["questions"]) == "[]":
         values["questions"] = ()
     else:
         from subcog_hooks.memory import questions  # few memories have any

@@ -6,7 +6,7 @@ import sys
 import apsw
 
 from subcog_hooks import database
-from subcog_hooks.errors import StoreCorrupt, StoreError, StoreTooNew
+from subcog_hooks.errors import StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.paths import Home
 
 VECTORS_FORMAT = 1  # raised whenever the tables change: another version of subcog has a file of its own
@@ -14,7 +14,7 @@ PASSAGES = 256  # keys a memory: 0 is the whole of it, the others are its passag
 _LATER = "run `subcog reindex`"
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
-_VERSION_1 = """
+_SCRIPT = """
 CREATE TABLE vectors (
   key INTEGER PRIMARY KEY,        -- row number of the memory * 256 + passage, 0 for the whole
   content_hash TEXT NOT NULL,     -- of the memory's whole text
@@ -34,15 +34,13 @@ CREATE TABLE space (
   watermark INTEGER NOT NULL,
   dimension INTEGER NOT NULL,
   finals_made_by TEXT NOT NULL,   -- the document model's files and recipe
-  firsts_made_by TEXT NOT NULL    -- the same of what gives the provisional vectors
+  firsts_made_by TEXT NOT NULL,   -- the same of the model that gives the provisional vectors
+  parted INTEGER NOT NULL DEFAULT 0,  -- how many audiences a search reads by cells
+  counted INTEGER NOT NULL DEFAULT 0  -- the last row number when audiences were last counted
 ) STRICT;
-"""
 
-# The codes of audiences with very many memories, in cells (see cells.py). What keeps them in step is here and not in the code
-# that writes, for all who write to `codes`, also without knowing of cells: 0 is the status "active".
-_VERSION_2 = """
-ALTER TABLE space ADD COLUMN parted INTEGER NOT NULL DEFAULT 0;  -- how many audiences a search reads by cells
-ALTER TABLE space ADD COLUMN counted INTEGER NOT NULL DEFAULT 0; -- the last row number when audiences were last counted
+-- The codes of audiences with very many memories, in cells (see cells.py). Triggers keep them in step, so that a writer of
+-- `codes` need not know of cells. 0 is the status "active".
 CREATE TABLE parted (
   reach INTEGER PRIMARY KEY,
   codes INTEGER NOT NULL,         -- how many it had then, 0: its vectors are being replaced by another model's
@@ -67,7 +65,7 @@ WHEN NEW.status = 0 AND EXISTS (SELECT 1 FROM parted WHERE reach = NEW.reach) BE
   ORDER BY vec_distance_cosine(vec_int8(pivot), vec_int8((SELECT vector FROM vectors WHERE key = NEW.key))) LIMIT 1;
 END;
 """
-VECTORS_SCHEMA = database.Schema([_VERSION_1, _VERSION_2], synchronous="NORMAL", readable_from=1)
+VECTORS_SCHEMA = database.Schema(_SCRIPT, version=2, synchronous="NORMAL")
 
 
 class VectorsUnusable(StoreError):
@@ -93,7 +91,9 @@ class Translated:
             raise VectorsUnusable(f"{self._path} can not be used: {error}", _LATER) from error
         if isinstance(error, apsw.Error):
             error = database.translated(error, self._path)
-        if isinstance(error, StoreCorrupt | StoreTooNew) or (isinstance(error, StoreError) and not os.path.isfile(self._path)):
+        if isinstance(error, StoreCorrupt | StoreTooNew | StoreTooOld) or (
+            isinstance(error, StoreError) and not os.path.isfile(self._path)
+        ):
             raise VectorsUnusable(error.message, _LATER) from error
         if isinstance(error, StoreError):
             raise error

@@ -47,7 +47,6 @@ _FROM_STATUS = {status: number for number, status in enumerate(STATUSES)}
 _ACTIVE, _DELETED = _FROM_STATUS["active"], _FROM_STATUS["deleted"]
 _WAITING = PASSAGES, PASSAGES, FIRST_QUESTION, _DELETED  # the values of _WAITS
 _WAITS = "NOT is_final AND (NOT key % ? OR key % ? >= ?) AND status <> ?"  # of the text or a question, not of a passage
-_PARTED = slice(4, 5)  # of the columns of `space`, which the first version's file does not have
 _LAST, _LAST_PASSAGE = PASSAGES - 1, FIRST_QUESTION - 1
 
 
@@ -88,7 +87,7 @@ class VectorStore:
     def purge(home: Home, seqs: Sequence[int]) -> None:
         """Erase memories from the vectors of every space, also of those not in use, and their bytes from the disk.
 
-        Needs no sqlite-vec. A file in which that can not be done, damaged or a later version's, is deleted: it can be made
+        Needs no sqlite-vec. A file in which that can not be done, damaged or another version's, is deleted: it can be made
         anew. Raises StoreBusy when another process still reads the old bytes, StoreError; the others are done all the same.
         """
         failure: StoreError | None = None
@@ -177,9 +176,8 @@ class VectorStore:
         return sql, values
 
     def _in_cells(self) -> frozenset[int]:
-        """Return the reaches of the audiences that lie in cells; there are none in a file that an earlier version made."""
-        space = self._run("SELECT * FROM space")
-        if not space or not any(space[0][_PARTED]):
+        """Return the reaches of the audiences that lie in cells."""
+        if not self._run("SELECT 1 FROM space WHERE parted"):
             return frozenset()
         from subcog_hooks.memory import cells  # as above
 

@@ -30,13 +30,24 @@ CHANGED, DELETED, ERASED = "changed", "deleted", "erased"  # kinds of a colleagu
 RULES = "rules"  # the note of the rules by which colleagues' memories were taken
 NOTHING = -1  # of the store's revisions: nothing has been looked at
 
-_VERSION_1 = """
+_OVERRULED = """
+-- colleagues' changes of one's own memories
+CREATE TABLE overruled (
+  id TEXT PRIMARY KEY,
+  author TEXT NOT NULL,  -- the colleague
+  kind TEXT NOT NULL CHECK (kind IN ('changed', 'deleted', 'erased')),
+  updated_at INTEGER NOT NULL,  -- of the memory as it was left: an edit since then settles it
+  status TEXT NOT NULL,  -- the memory's before
+  superseded_by TEXT
+) STRICT, WITHOUT ROWID;
+"""
+
+_SCRIPT = """
 CREATE TABLE server (id TEXT NOT NULL, revision INTEGER NOT NULL, token TEXT NOT NULL) STRICT;  -- one row
 CREATE TABLE projects (
   name TEXT PRIMARY KEY,
   fetched INTEGER NOT NULL DEFAULT 0,  -- the server's revision up to which all is here
-  looked INTEGER NOT NULL DEFAULT -1,  -- the store's revision up to which all is there
-  agreed INTEGER NOT NULL DEFAULT 0  -- the person has seen what leaves
+  looked INTEGER NOT NULL DEFAULT -1  -- the store's revision up to which all is there
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE known (
   project TEXT NOT NULL,
@@ -59,11 +70,7 @@ CREATE INDEX known_missed ON known (project, id) WHERE missed OR sending <> '';
 CREATE INDEX known_without_vectors ON known (project, id) WHERE vectors = '' AND author = '' AND shared <> '';
 CREATE INDEX known_arriving ON known (project, id) WHERE local = 'arriving';
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-"""
-
-# what the person agreed to holds for one server: whoever agreed before that was so is asked once more
-_VERSION_2 = """
-ALTER TABLE projects DROP COLUMN agreed;
+-- the agreement of the person holds for one server
 CREATE TABLE agreements (
   project TEXT NOT NULL,
   place TEXT NOT NULL,  -- the server's address as it was then
@@ -72,23 +79,15 @@ CREATE TABLE agreements (
 ) STRICT, WITHOUT ROWID;
 """
 
-# colleagues' changes of one's own memories; version 2 noted deletions as one text of JSON
-_VERSION_3 = """
-CREATE TABLE overruled (
-  id TEXT PRIMARY KEY,
-  author TEXT NOT NULL,  -- the colleague
-  kind TEXT NOT NULL CHECK (kind IN ('changed', 'deleted', 'erased')),
-  updated_at INTEGER NOT NULL,  -- of the memory as it was left: an edit since then settles it
-  status TEXT NOT NULL,  -- the memory's before
-  superseded_by TEXT
-) STRICT, WITHOUT ROWID;
+# Version 2 noted the deletions by colleagues as one text of JSON.
+_MOVE_DELETIONS = """
 INSERT INTO overruled
 SELECT one.value ->> 0, one.value ->> 1, iif(one.value ->> 2, 'erased', 'deleted'), one.value ->> 3, 'active', NULL
 FROM notes, json_each(notes.value) AS one WHERE name = 'deleted';
 DELETE FROM notes WHERE name = 'deleted';
 """
 
-SHARE_SCHEMA = Schema(migrations=(_VERSION_1, _VERSION_2, _VERSION_3), synchronous="FULL")
+SHARE_SCHEMA = Schema(_SCRIPT + _OVERRULED, version=3, synchronous="FULL", upgrades={2: _OVERRULED + _MOVE_DELETIONS})
 _FIELDS = (
     *("project", "id", "seq", "revision", "local", "shared", "sending", "missed", "author", "withheld", "bytes", "vectors"),
 )

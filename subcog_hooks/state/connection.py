@@ -10,7 +10,7 @@ import os
 import apsw
 
 from subcog_hooks import database
-from subcog_hooks.errors import StoreCorrupt, StoreError, StoreTooNew
+from subcog_hooks.errors import StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,105 +26,8 @@ BRIEF_MS = 5  # how long bookkeeping waits for another writer, which nobody wait
 
 _SUFFIXES = ("", "-wal", "-shm")  # of the files that a database is
 
-_VERSION_1 = """
-CREATE TABLE ledger (
-  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (session, memory)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX ledger_by_time ON ledger (at);
-CREATE TABLE flags (name TEXT PRIMARY KEY, until INTEGER) STRICT, WITHOUT ROWID;
-CREATE TABLE compiled (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, settings TEXT NOT NULL) STRICT;
-"""
-
-# a histogram's row counts what fell into one bucket and adds it up: an observation is one statement
-_VERSION_2 = """
-CREATE TABLE counters (name TEXT NOT NULL, labels TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (name, labels))
-STRICT, WITHOUT ROWID;
-CREATE TABLE histograms (
-  name TEXT NOT NULL, labels TEXT NOT NULL, bound REAL NOT NULL, count INTEGER NOT NULL, sum REAL NOT NULL,
-  PRIMARY KEY (name, labels, bound)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE llm_answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL)
-STRICT, WITHOUT ROWID;
-CREATE INDEX llm_answers_by_time ON llm_answers (until);
-CREATE TABLE llm_failures (provider TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
-CREATE TABLE llm_rests (provider TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-"""
-
-# decisions are looked up in a terminal alone, so they have no index; `record` stands last, since the columns before it are read
-# without its overflow pages
-_VERSION_3 = """
-ALTER TABLE ledger ADD COLUMN decision TEXT NOT NULL DEFAULT '';
-CREATE TABLE decisions (
-  number INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL,
-  project TEXT NOT NULL, outcome TEXT NOT NULL, injected INTEGER NOT NULL, units INTEGER NOT NULL, micros INTEGER NOT NULL,
-  record TEXT NOT NULL
-) STRICT;
-CREATE TABLE topics (session TEXT PRIMARY KEY, topics TEXT NOT NULL, confidence REAL NOT NULL, at INTEGER NOT NULL)
-STRICT, WITHOUT ROWID;
-"""
-
-# what was decided tells which sessions there were
-_VERSION_4 = """
-CREATE TABLE sessions (
-  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, started_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
-  prompts INTEGER NOT NULL, said TEXT
-) STRICT, WITHOUT ROWID;
-CREATE INDEX sessions_by_project ON sessions (project, last_at);
-CREATE TABLE user_flags (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO sessions SELECT session, max(project), '', min(at), max(at), count(*), NULL
-FROM decisions WHERE session <> '' AND event = 'UserPromptSubmit' GROUP BY session;
-"""
-
-# what the prompts of a project were near to: the sum of a memory's relevances
-_VERSION_5 = """
-CREATE TABLE sought (
-  project TEXT NOT NULL, memory TEXT NOT NULL, weight REAL NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (project, memory)
-) STRICT, WITHOUT ROWID;
-"""
-
-# the UTF-16 units that a session has been given
-# the calls of an LLM at rest by day, counted from 1970, and about which texts it was asked
-_VERSION_7 = """
-CREATE TABLE llm_calls (day INTEGER PRIMARY KEY, calls INTEGER NOT NULL) STRICT;
-CREATE TABLE enriched (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
-"""
-_VERSION_6 = "ALTER TABLE sessions ADD COLUMN units INTEGER NOT NULL DEFAULT 0"
-
-# second looks, by the decision about their prompt: `until` when one ends at the latest, `answer` what it has found, NULL before
-_VERSION_8 = """
-CREATE TABLE second_looks (
-  decision TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, answer TEXT
-) STRICT, WITHOUT ROWID;
-"""
-# how far transcripts were read, and where what is kept of them stands: pointers and numbers, no text
-_VERSION_9 = """
-CREATE TABLE transcripts (path TEXT PRIMARY KEY, size INTEGER NOT NULL, read INTEGER NOT NULL, digest TEXT NOT NULL)
-STRICT, WITHOUT ROWID;
-CREATE TABLE heard (
-  path TEXT NOT NULL, place INTEGER NOT NULL, at INTEGER NOT NULL, certainty REAL NOT NULL, PRIMARY KEY (path, place)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE proposed (memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL)
-STRICT, WITHOUT ROWID;
-"""
-# changes of memories that wait for the person's word, were turned down, or made; `decision`: about the prompt that was learned
-# from, whose record stays as long as this names it; '' for none
-_VERSION_10 = """
-CREATE TABLE suggestions (
-  id TEXT PRIMARY KEY, memory TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, by TEXT NOT NULL, at INTEGER NOT NULL,
-  decision TEXT NOT NULL, became INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
-) STRICT, WITHOUT ROWID;
-"""
-# how sure a proposal is by its own session, 0 for unknown: with that of the others it is compared again; and whether what was
-# heard is compared with the rest
-_VERSION_11 = """
-ALTER TABLE proposed ADD COLUMN alone REAL NOT NULL DEFAULT 0;
-UPDATE proposed SET alone = certainty WHERE sessions = 1;
-ALTER TABLE heard ADD COLUMN compared INTEGER NOT NULL DEFAULT 0;
-UPDATE heard SET compared = 1 WHERE NOT EXISTS (SELECT 1 FROM flags WHERE name = 'uncompared');
-"""
-
-# lines that pointed a session at a memory; `opened_at` when its agent opened the memory, NULL before
-_VERSION_12 = """
+_POINTERS = """
+-- lines that pointed a session at a memory; `opened_at` when its agent opened the memory, NULL before
 CREATE TABLE pointers (
   session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, decision TEXT NOT NULL, opened_at INTEGER,
   PRIMARY KEY (session, memory)
@@ -132,13 +35,82 @@ CREATE TABLE pointers (
 CREATE INDEX pointers_by_time ON pointers (at);
 """
 
-SCHEMA = database.Schema(
-    migrations=(
-        *(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8, _VERSION_9),
-        *(_VERSION_10, _VERSION_11, _VERSION_12),
-    ),
-    synchronous="NORMAL",
-)
+_SCRIPT = """
+CREATE TABLE ledger (
+  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, decision TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (session, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ledger_by_time ON ledger (at);
+CREATE TABLE flags (name TEXT PRIMARY KEY, until INTEGER) STRICT, WITHOUT ROWID;
+CREATE TABLE compiled (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, settings TEXT NOT NULL) STRICT;
+
+CREATE TABLE counters (name TEXT NOT NULL, labels TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (name, labels))
+STRICT, WITHOUT ROWID;
+-- a row counts the observations of one bucket and adds them up: an observation is one statement
+CREATE TABLE histograms (
+  name TEXT NOT NULL, labels TEXT NOT NULL, bound REAL NOT NULL, count INTEGER NOT NULL, sum REAL NOT NULL,
+  PRIMARY KEY (name, labels, bound)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE llm_answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+CREATE INDEX llm_answers_by_time ON llm_answers (until);
+CREATE TABLE llm_failures (provider TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+CREATE TABLE llm_rests (provider TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+-- the calls of an LLM at rest by day, counted from 1970, and the texts that it was asked about
+CREATE TABLE llm_calls (day INTEGER PRIMARY KEY, calls INTEGER NOT NULL) STRICT;
+CREATE TABLE enriched (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+-- Decisions are looked up in a terminal alone, so they have no index. `record` stands last: the columns before it are read
+-- without its overflow pages.
+CREATE TABLE decisions (
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL,
+  project TEXT NOT NULL, outcome TEXT NOT NULL, injected INTEGER NOT NULL, units INTEGER NOT NULL, micros INTEGER NOT NULL,
+  record TEXT NOT NULL
+) STRICT;
+CREATE TABLE topics (session TEXT PRIMARY KEY, topics TEXT NOT NULL, confidence REAL NOT NULL, at INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+
+-- units: the UTF-16 units that a session has been given
+CREATE TABLE sessions (
+  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, started_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  prompts INTEGER NOT NULL, said TEXT, units INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_project ON sessions (project, last_at);
+CREATE TABLE user_flags (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- the memories that the prompts of a project were near to; weight: the sum of a memory's relevances
+CREATE TABLE sought (
+  project TEXT NOT NULL, memory TEXT NOT NULL, weight REAL NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (project, memory)
+) STRICT, WITHOUT ROWID;
+
+-- second looks, by the decision about their prompt: `until` when a look ends at the latest, `answer` its findings, NULL before
+CREATE TABLE second_looks (
+  decision TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, answer TEXT
+) STRICT, WITHOUT ROWID;
+
+-- how far transcripts were read, and the places of their turns that were kept: pointers and numbers, no text
+CREATE TABLE transcripts (path TEXT PRIMARY KEY, size INTEGER NOT NULL, read INTEGER NOT NULL, digest TEXT NOT NULL)
+STRICT, WITHOUT ROWID;
+-- compared: whether the turn was compared with the others
+CREATE TABLE heard (
+  path TEXT NOT NULL, place INTEGER NOT NULL, at INTEGER NOT NULL, certainty REAL NOT NULL, compared INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (path, place)
+) STRICT, WITHOUT ROWID;
+-- alone: how sure a proposal is by its own session, 0 for unknown; it is compared again with the certainty of the others
+CREATE TABLE proposed (
+  memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL,
+  alone REAL NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- Changes of memories that wait for the person's word, were turned down, or made. `decision` is about the prompt that was
+-- learned from, '' for none. Its record stays as long as this names it.
+CREATE TABLE suggestions (
+  id TEXT PRIMARY KEY, memory TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, by TEXT NOT NULL, at INTEGER NOT NULL,
+  decision TEXT NOT NULL, became INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
+) STRICT, WITHOUT ROWID;
+"""
+
+SCHEMA = database.Schema(_SCRIPT + _POINTERS, version=12, synchronous="NORMAL", upgrades={11: _POINTERS})
 
 
 class State:
@@ -156,12 +128,13 @@ class State:
     def open(cls, home: Home, busy_ms: float, tell: Callable[[str], None] | None = None) -> State:
         """Return state.db, made as needed. Raises StoreError.
 
-        A damaged one, or another program's, is put aside and made anew, since nothing in it is the only copy; tell: is told so.
+        A file that is damaged, too old or another program's is put aside and made anew: nothing in it is the only copy.
+        tell: is told so.
         """
         path = home.state_db
         try:
             return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
-        except StoreCorrupt as error:
+        except (StoreCorrupt, StoreTooOld) as error:
             put_aside(home)
             if tell:
                 tell(f"{error.message}; {ASIDE}")

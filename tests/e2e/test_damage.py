@@ -217,9 +217,15 @@ def as_newer(database: Path) -> None:
     connection.close()
 
 
+def as_older(database: Path) -> None:
+    connection = apsw.Connection(str(database))
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+
+
 Damage = Callable[[Path], None]
 BEYOND_REPAIR: list[Damage] = [as_garbage, as_garbage_behind_the_header, as_truncated, as_another_programs]
-UNUSABLE: list[Damage] = [*BEYOND_REPAIR, as_another_programs_with_a_version, as_folder, as_newer]
+UNUSABLE: list[Damage] = [*BEYOND_REPAIR, as_another_programs_with_a_version, as_folder, as_newer, as_older]
 
 
 def name_of(damage: Damage) -> str:
@@ -310,7 +316,7 @@ def test_damaged_state_does_no_harm(machine: Machine, damage: Damage) -> None:
 
 
 @pytest.mark.parametrize("with_log", [False, True], ids=["alone", "with its log"])
-@pytest.mark.parametrize("damage", [*BEYOND_REPAIR, as_another_programs_with_a_version], ids=name_of)
+@pytest.mark.parametrize("damage", [*BEYOND_REPAIR, as_another_programs_with_a_version, as_older], ids=name_of)
 def test_damaged_state_heals_by_itself(machine: Machine, damage: Damage, with_log: bool) -> None:
     spoil(machine.home / "state.db", damage, with_log=with_log)
     machine.prompt(QUESTION)

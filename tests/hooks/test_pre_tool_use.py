@@ -449,12 +449,6 @@ def test_without_memories_nothing_is_made(home: Home) -> None:
     assert not os.path.exists(home.root)
 
 
-def test_a_store_of_an_earlier_version_brings_nothing(call: Call, remember: Callable[..., None], store: Store) -> None:
-    remember("pool", paths=("*.py",))
-    store._connection.pragma("user_version", 2)
-    assert call(file="a.py") == []
-
-
 def test_of_calls_at_once_one_hands_a_memory_over(call: Call, remember: Callable[..., None]) -> None:
     remember("pool", paths=("*.py",))
     given: list[str] = []

@@ -7,7 +7,7 @@ import apsw
 import numpy as np
 import pytest
 
-from subcog_hooks.memory import cells, vector_file
+from subcog_hooks.memory import cells
 from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Store, audience_of
 from subcog_hooks.memory.vector_file import PASSAGES
@@ -181,18 +181,3 @@ def test_what_was_broken_off_is_not_searched_and_begins_again(
         assert vectors.problems() == []
         assert vectors.part() == 1
         assert len(rows(vectors, "SELECT key FROM placed")) == 500
-
-
-def test_a_file_of_the_version_before_is_read_as_it_is_and_parted_once_it_is_written(home: Home, many: list[Memory]) -> None:
-    path = vector_file.path_of(home, SMALL)
-    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as vectors:
-        put(vectors, many, of_topic)
-    old = apsw.Connection(path)
-    old.execute("DROP TRIGGER code_gone; DROP TRIGGER code_come; DROP TABLE placed; DROP TABLE cells; DROP TABLE parted")
-    old.execute("ALTER TABLE space DROP COLUMN counted; ALTER TABLE space DROP COLUMN parted; PRAGMA user_version = 1")
-    old.close()
-    with VectorStore.reader(home, SMALL, SMALL_DIMENSION) as before:
-        assert found(before, of_topic(5), (SHOP,), 1) == [5]
-    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as after:
-        assert after.part() == 1
-        assert found(after, of_topic(5), (SHOP,), 1) == [5]

@@ -6,8 +6,7 @@ import stat
 import apsw
 import pytest
 
-from subcog_hooks import database
-from subcog_hooks.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
+from subcog_hooks.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.memory.schema import SCHEMA
 from subcog_hooks.memory.store import Filter, Mark, Store, audiences_of, reach_of
 from subcog_hooks.paths import Home
@@ -165,6 +164,16 @@ def test_a_store_of_a_later_version_is_not_touched(store: Store, home: Home) -> 
             opener(home)
 
 
+def test_a_store_from_before_0_1_0_is_not_touched(store: Store, home: Home) -> None:
+    store._connection.pragma("user_version", SCHEMA.version - 1)
+    for opener in (Store.reader, Store.writer):
+        with pytest.raises(
+            StoreTooOld, match=r"is of a version before 0\.1\.0; run `subcog export` with the version that wrote"
+        ):
+            opener(home)
+    assert store._connection.pragma("user_version") == SCHEMA.version - 1
+
+
 def test_revisions_are_forgotten_beyond_the_last_ten_thousand(
     store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,13 +237,3 @@ def test_a_mark_survives_what_changes_its_memory_and_goes_with_it(store: Store, 
     assert marks_of(store, kept.seq, forgotten.seq, purged.seq) == [(kept.seq, "a", "{}", 1)]
     with open(home.memories_db, "rb") as file:
         assert b"swordfish" not in file.read()
-
-
-def test_a_store_without_marks_gets_room_for_them(home: Home, make: Maker) -> None:
-    home.create()
-    database.open_writer(home.memories_db, database.Schema(SCHEMA.migrations[:1], "FULL"), 100).close()
-    with Store.writer(home) as store:
-        memory = store.add([make()])[0]
-        store.mark(Mark(memory.seq, "a", "{}", 1))
-    with Store.reader(home) as store:
-        assert marks_of(store, memory.seq) == [(memory.seq, "a", "{}", 1)]

@@ -50,6 +50,12 @@ def of_a_later_version(path: str) -> None:
     connection.close()
 
 
+def of_an_earlier_version(path: str) -> None:
+    connection = apsw.Connection(path)
+    connection.pragma("user_version", 1)
+    connection.close()
+
+
 def a_folder(path: str) -> None:
     os.unlink(path)
     os.mkdir(path)
@@ -73,6 +79,7 @@ def missing(path: str) -> None:
         damaged_in_every_page,
         of_another_program,
         of_a_later_version,
+        of_an_earlier_version,
         a_folder,
         without_a_table,
         missing,

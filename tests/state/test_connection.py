@@ -5,13 +5,12 @@ import os
 import apsw
 import pytest
 
-from subcog_hooks import database
 from subcog_hooks.errors import StoreBusy
 from subcog_hooks.llm import answer_cache, breaker
 from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log, kept_texts, ledger, metrics, pause, sessions, suggestions
+from subcog_hooks.state import decision_log, kept_texts, ledger, pause, sessions, suggestions
 from subcog_hooks.state.compiled_settings import CompiledSettings
-from subcog_hooks.state.connection import LONG_WAL, SCHEMA, State, delete_damaged
+from subcog_hooks.state.connection import ASIDE, LONG_WAL, State, delete_damaged
 from subcog_hooks.state.decision import Candidate, Decision, Understood
 from subcog_hooks.state.decision_log import MAX_DECISIONS, PRUNED
 from subcog_hooks.state.sessions import TOPICS_MS, Earlier
@@ -300,38 +299,14 @@ def test_a_state_of_another_program_is_not_trusted(home: Home) -> None:
     assert not pause.is_on(State.open(home, 100), 0)
 
 
-def test_a_state_of_the_first_version_keeps_what_it_has(home: Home) -> None:
-    home.create()
-    database.open_writer(home.state_db, database.Schema(SCHEMA.migrations[:1], "NORMAL"), 100).execute(
-        "INSERT INTO ledger VALUES ('one', 'a', 1)"
-    )
-    state = State.open(home, 100)
-    metrics.count(state, "asked")
-    assert (ledger.given(state, "one"), len(metrics.read(state))) == ({"a"}, 1)
-
-
-def test_a_state_of_the_third_version_keeps_what_it_has_and_knows_its_sessions(home: Home) -> None:
-    home.create()
-    older = database.open_writer(home.state_db, database.Schema(SCHEMA.migrations[:3], "NORMAL"), 100)
-    older.execute("INSERT INTO ledger VALUES ('one', 'a', 1, 'd1')")
-    row = "INSERT INTO decisions VALUES (NULL, ?, ?, ?, ?, 'github.com/x/y', 'spoke', 1, 300, 9, '{}')"
-    for number, (event, session) in enumerate(
-        [("UserPromptSubmit", "one"), ("UserPromptSubmit", "one"), ("UserPromptSubmit", ""), ("PreToolUse", "two")]
-    ):
-        older.execute(row, (f"d{number}", 1000 + number, event, session))
-    older.close()
-    state = State.open(home, 100)
-    known = sessions.find(state, "one")
-    assert known is not None
-    assert (known.project, known.source, known.started_at, known.last_at, known.prompts) == (
-        "github.com/x/y",
-        "",
-        1000,
-        1001,
-        2,
-    )
-    assert (ledger.given(state, "one"), len(decision_log.latest(state, 10))) == ({"a"}, 4)
-    assert [sessions.find(state, session) for session in ("", "two")] == [None, None]
+def test_a_state_from_before_0_1_0_is_put_aside(home: Home, state: State) -> None:
+    ledger.record(state, "one", ("a",), 1, "d1")
+    state.run("PRAGMA user_version = 10")
+    state.close()
+    messages: list[str] = []
+    assert ledger.given(State.open(home, 100, messages.append), "one") == set()
+    assert messages == [f"{home.state_db} is of a version before 0.1.0; {ASIDE}"]
+    assert os.path.exists(f"{home.state_db}.damaged")
 
 
 def test_what_may_be_left_undone_does_not_wait_for_another_writer(home: Home) -> None:

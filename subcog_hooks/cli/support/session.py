@@ -69,8 +69,8 @@ def writing() -> Iterator[Store]:
         yield store
 
 
-def upgrade() -> None:
-    """Bring a store of an earlier version to this one, so that no hook has to do without what is new. Raises StoreError."""
+def check_store() -> None:
+    """Open the store for writing, where there is one. Raises StoreError where a hook could not use it."""
     if has_store(home()):
         with writing():
             pass
