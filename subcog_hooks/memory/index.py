@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 INDEX_FORMAT = 5  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
-READABLE_FROM = 3  # the earliest format that a hook can do with until a command has rebuilt it
-QUESTIONS_FROM = 4  # the earliest one that has questions
 LABELS = "labels"  # the field of tags and keywords, as words
 LABEL = "label"  # of each tag and keyword whole
 ASKED = "asked"  # the field of all questions of a memory, as words: how many memories have a word there
@@ -95,8 +93,7 @@ def _schema() -> tantivy.Schema:
 class LexicalIndex:
     """An open index, a snapshot of one commit.
 
-    folder: where it lies, "" in memory; place: the same in words, for messages; is_current: it has the format of this version;
-    has_questions: it has one with questions.
+    folder: the folder that holds it, "" in memory. place: the same in words, for messages.
     """
 
     __slots__ = (
@@ -108,8 +105,6 @@ class LexicalIndex:
         "_watermark",
         "analysers",
         "folder",
-        "has_questions",
-        "is_current",
         "place",
         "schema",
     )
@@ -119,9 +114,6 @@ class LexicalIndex:
         self.analysers.register(index)
         self.folder = folder
         self.place = folder or "the index in memory"
-        format_ = _format_of(os.path.basename(folder)) if folder else INDEX_FORMAT
-        self.is_current = format_ == INDEX_FORMAT
-        self.has_questions = format_ >= QUESTIONS_FROM
         self.schema = index.schema
         self._index = index
         self._searcher = index.searcher()
@@ -132,7 +124,7 @@ class LexicalIndex:
 
     @classmethod
     def open(cls, home: Home) -> LexicalIndex:
-        """Return the index in place; one of an earlier format is for reading alone. Raises IndexUnusable."""
+        """Return the index in place. Raises IndexUnusable."""
         folder = _current(home)
         if folder is None:
             raise IndexUnusable(f"{home.index} holds no index", _LATER)
@@ -252,8 +244,6 @@ class LexicalIndex:
     @property
     def most_questions(self) -> int:
         """The most questions that a memory has, 0 where none has any. Raises IndexUnusable."""
-        if not self.has_questions:
-            return 0
         if self._most_questions is None:
             places = range(1, MAX_QUESTIONS + 1)
             self._most_questions = next((n - 1 for n in places if not self.document_frequency(_PLACE, str(n))), MAX_QUESTIONS)
@@ -278,7 +268,7 @@ class LexicalIndex:
             addresses = [address for _, address in everything]
             for field in ("seq", "created", "expires"):
                 self._searcher.fast_field_values(field, addresses)
-            for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK, *([ASKED] if self.has_questions else [])):
+            for field in (analysis.BODY, analysis.EXACT, LABELS, analysis.CJK, ASKED):
                 for first in "abcdefghijklmnopqrstuvwxyz0123456789":
                     terms = [term for term, _ in self._searcher.terms_with_prefix(field, first, limit=20)]
                     for term in terms:
@@ -410,21 +400,14 @@ def _reached(folder: str) -> int:
 
 
 def _current(home: Home) -> str | None:
-    """Return the folder named by CURRENT, None when there is none of a format that can be read."""
+    """Return the folder named by CURRENT, None when there is none of this format."""
     try:
         name = read_regular(os.path.join(home.index, "CURRENT"), 200).decode("utf-8", "replace").strip()
     except OSError:
         return None
-    if not READABLE_FROM <= _format_of(name) <= INDEX_FORMAT or os.path.basename(name) != name:
+    if not name.startswith(f"lexical-{INDEX_FORMAT}-") or os.path.basename(name) != name:
         return None
     return os.path.join(home.index, name)
-
-
-def _format_of(name: str) -> int:
-    """Return the format of an index by its folder's name, 0 for another name."""
-    kind, _, rest = name.partition("-")
-    number = rest.partition("-")[0]
-    return int(number) if kind == "lexical" and number.isascii() and number.isdecimal() else 0
 
 
 def has_indexed(home: Home) -> bool:

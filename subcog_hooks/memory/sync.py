@@ -61,7 +61,7 @@ def _usable(home: Home, store: Store) -> LexicalIndex | None:
         made_here = store.has_revision(index.watermark()) and (index.watermark() > 0 or not index.documents)
     except IndexUnusable:
         return None
-    return index if made_here and index.is_current and index.segments <= 4 * MAX_SEGMENTS else None
+    return index if made_here and index.segments <= 4 * MAX_SEGMENTS else None
 
 
 def _follow(index: LexicalIndex, store: Store, progress: Progress | None) -> None:
