@@ -1,5 +1,4 @@
-"""The tables on the team's server, one migration a version, and who may do what with them. A migration that has shipped is
-never edited.
+"""The tables on the team's server, and the rights of each role.
 
 Everything lies in the schema `subcog`. Triggers, not clients, give revisions, authors and the versions that lose a conflict,
 so that no client can forge or forget them.
@@ -22,10 +21,11 @@ LINKS, LINKS_LOOKED_AT = 24, 100  # of the graph; of the nearest ten of 100,000 
 BYTES_TO_BUILD = 2_000  # of memory, of a vector, to make the graph at once
 LOST = "lost-"  # begins the id of a version that lost a conflict
 KEPT_OWN = "kept-"  # and of a version of one's own that a colleague replaced, which stays on this machine
+VERSION = 2  # of the tables
 
-_VERSION_1 = f"""
+_TABLES = f"""
 CREATE TABLE subcog.server (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), version int NOT NULL);
-INSERT INTO subcog.server (version) VALUES (0);
+INSERT INTO subcog.server (version) VALUES ({VERSION});
 CREATE SEQUENCE subcog.revisions;
 
 CREATE TABLE subcog.memories (
@@ -142,30 +142,8 @@ CREATE TABLE subcog.members (role name NOT NULL, project text NOT NULL, PRIMARY 
 _SIGNS = f"signs bit({DIMENSION}) GENERATED ALWAYS AS (%s.binary_quantize(embedding)::bit({DIMENSION})) STORED"
 _SIGNS_INDEX = "CREATE INDEX vectors_signs ON subcog.vectors (project, model) INCLUDE (signs, id, part);"
 
-# A graph of signs, which version 1 had, finds .94 of the nearest ten of 100,000 hard texts, a scan of all signs .99.
-_VERSION_2 = f"""
-DO $$
-DECLARE
-  extension text := (
-    SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
-  );
-BEGIN
-  IF to_regclass('subcog.vectors') IS NOT NULL THEN
-    DROP INDEX IF EXISTS subcog.vectors_by_sign;
-    EXECUTE 'ALTER TABLE subcog.vectors ADD {_SIGNS % "' || extension || '"}';
-    {_SIGNS_INDEX}
-  END IF;
-END $$;
-"""  # noqa: S608 - constants
-
-MIGRATIONS = (
-    ("memories, pushes, members, with the triggers that give revisions and authors", _VERSION_1),
-    ("signs beside the vectors, by which a search compares all (where many are there, they are written anew)", _VERSION_2),
-)
-VERSION = len(MIGRATIONS)
-
-# Apart from the versions: it needs the extension, which a database can get later. int8 vectors of the packaged model as they
-# are: part 0 is the whole text's, the others its passages'.
+# Apart from the other tables: it needs the extension, which a database can get later. int8 vectors of the packaged model as
+# they are: part 0 is the whole text's, the others its passages'.
 VECTORS = f"""
 CREATE TABLE subcog.vectors (
   project text NOT NULL,
@@ -310,8 +288,8 @@ def require(connection: Connection) -> TeamTables:
         raise ServerError("the server has no team's memory yet", "`subcog share init` makes it")
     if found.version < VERSION:
         raise ServerError(
-            f"the server's tables are of version {found.version}, this subcog needs {VERSION}",
-            "its owner runs `subcog share init`",
+            f"the server's tables are of version {found.version}, from before 0.1.0",
+            "its owner drops the schema subcog and runs `subcog share init`; all send their memories again",
         )
     if found.version > VERSION:
         raise ServerError(
@@ -348,22 +326,17 @@ def plan(
     writers: Sequence[str] = (),
     readers: Sequence[str] = (),
 ) -> Plan:
-    """Return what is missing on the server. Raises ServerError for a later version's tables.
+    """Return what is missing on the server. Raises ServerError for tables of another version.
 
     by_project: rows are to be kept apart by project; writers, readers: roles that are to get their grants.
     """
-    if found.version > VERSION:
+    if found.version not in (0, VERSION):
         require(connection)
     made = Plan()
     if not found.version:
         _require_own_schema(connection)
         made.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
-    for number, (told, migration) in enumerate(MIGRATIONS[found.version :], found.version + 1):
-        made.add(
-            f"version {number} of its tables: {told}",
-            migration,
-            f"UPDATE subcog.server SET version = {number}",  # noqa: S608 - a number
-        )
+        made.add("its tables: memories, pushes, members, with the triggers that give revisions and authors", _TABLES)
     has_vectors = found.has_vectors
     if not has_vectors and found.may_make and (schema := found.vector_schema or _makeable(connection, made)):
         made.add("the table of vectors", VECTORS.format(schema=quoted(schema)))

@@ -15,6 +15,9 @@ def test_another_schema_version_gets_one_line_and_changes_nothing(team: Team) ->
     team.run("UPDATE subcog.server SET version = 99")
     with pytest.raises(ServerError, match=rf"of version 99, this subcog knows {schema.VERSION}; upgrade subcog"):
         ada.sync()
+    team.run("UPDATE subcog.server SET version = 1")
+    with pytest.raises(ServerError, match=r"of version 1, from before 0\.1\.0; its owner drops the schema subcog and runs"):
+        ada.sync()
     team.run("UPDATE subcog.server SET version = 0")
     with pytest.raises(ServerError, match="no team's memory yet"):
         ada.sync()

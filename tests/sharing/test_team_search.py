@@ -1,4 +1,4 @@
-"""The team's search on a real server: what it finds, by which index, and what the tables of an older version get."""
+"""The team's search on a real server: what it finds, and by which index."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import ServerError
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.sharing import connection, schema, team_search, vectors
-from tests.sharing.conftest import SHOP, Server, prepare
+from tests.sharing.conftest import SHOP, Server
 
 BANK = "github.com/acme/bank"
 MANY = 2_400  # vectors of the shop: more than are compared exactly
@@ -107,49 +106,3 @@ def test_many_vectors_get_a_graph_which_few_of_a_project_do_not_need(filled: Fil
     assert looked_for
     assert filled.left_out(BANK, few) == 0
     assert filled.count_scans("vectors_by_cosine") == looked_for
-
-
-def test_tables_of_version_1_get_the_signs_of_their_vectors(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not server.has_vectors:
-        pytest.skip("the server has no pgvector")
-    database = server.new_database()
-    url = server.url(database=database)
-    with monkeypatch.context() as earlier:
-        earlier.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-        earlier.setattr(schema, "VECTORS", VECTORS_OF_VERSION_1)
-        prepare(server, database)
-    kept = bytes(range(1, 128)) * 3 + bytes([5, 250, 7])
-    memory = "INSERT INTO subcog.memories (project, id, doc, content_hash) VALUES ('p', 'm', %s, 'h')"
-    server.run(memory, database, values=('{"content": "x"}',))
-    values = (vectors.model_name(), vectors.written(kept))
-    server.run("INSERT INTO subcog.vectors VALUES ('p', 'm', 0, %s, 'h', %s)", database, values=values)
-    with connection.opened(url) as owner:
-        with pytest.raises(ServerError, match="of version 1, this subcog needs 2; its owner runs `subcog share init`"):
-            schema.require(owner)
-        made = schema.plan(owner, schema.look(owner), by_project=False)
-        assert [told.split(":")[0] for told in made.told] == ["version 2 of its tables"]
-        schema.carry_out(owner, made)
-        asked = team_search.TeamRequest("", ["p"], kept)
-        hits = team_search.search(owner, schema.require(owner), asked, Tuning(), 1.0, now_ms())
-    assert [hit.memory.id for hit in hits] == ["m"]
-    assert hits[0].scores["semantic"] == pytest.approx(1)
-    expected = "".join("1" if number > 0 else "0" for number in memoryview(kept).cast("b"))
-    assert server.run("SELECT signs::text FROM subcog.vectors", database) == [(expected,)]
-    indexes = {name for (name,) in server.run("SELECT indexname FROM pg_indexes WHERE tablename = 'vectors'", database)}
-    assert indexes == {"vectors_pkey", "vectors_signs"}
-
-
-VECTORS_OF_VERSION_1 = """
-CREATE TABLE subcog.vectors (
-  project text NOT NULL,
-  id text NOT NULL,
-  part smallint NOT NULL CHECK (part BETWEEN 0 AND 255),
-  model text NOT NULL,
-  content_hash text NOT NULL,
-  embedding {schema}.vector(384) NOT NULL,
-  PRIMARY KEY (project, id, part),
-  FOREIGN KEY (project, id) REFERENCES subcog.memories
-);
-CREATE INDEX vectors_by_sign ON subcog.vectors
-USING hnsw (({schema}.binary_quantize(embedding)::bit(384)) {schema}.bit_hamming_ops) WITH (m = 12, ef_construction = 40);
-"""
