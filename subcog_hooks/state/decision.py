@@ -66,7 +66,7 @@ class Candidate:
 
     relevance: what the gate saw; raw: the probability that the terms say, before the factors. ranks, scores: as in a hit, by
     channel. terms: each a name, a value and what that adds to the logit. outcome: INJECTED, or what it lacked. factors: by
-    which the probability became the relevance, each as in a hit: prior, marked, present; () in records of before.
+    which the probability became the relevance, each as in a hit: prior, marked, present.
     """
 
     __slots__ = ("factors", "id", "namespace", "outcome", "ranks", "raw", "relevance", "scores", "terms")
@@ -317,7 +317,7 @@ def _read_intent(value: object) -> Understood | None:
     return Understood(
         str(value.get("type", "")),
         _number(value.get("confidence")),
-        _number(value.get("certainty", value.get("confidence"))),
+        _number(value.get("certainty")),
         _texts(value.get("topics")),
         source=str(value.get("source", "")),
         llm_status=str(value.get("llm_status", "")),
@@ -343,7 +343,7 @@ def _read_bars(value: object) -> Bars | None:
         numbers["min_confidence"],
         int(numbers["max_memories"]),
         int(numbers["max_characters"]),
-        numbers["needed"] if "needed" in value else None,
+        numbers["needed"],
     )
 
 
@@ -362,12 +362,11 @@ def _describe_candidate(candidate: Candidate) -> Json:
 
 
 def _read_candidate(row: dict[str, object]) -> Candidate:
-    relevance = _number(row.get("relevance"))
     return Candidate(
         str(row.get("id", "")),
         str(row.get("namespace", "")),
-        relevance,
-        _number(row.get("raw", relevance)),
+        _number(row.get("relevance")),
+        _number(row.get("raw")),
         str(row.get("outcome", "")),
         {name: int(_number(rank)) for name, rank in _table(row.get("ranks")).items()},
         {name: _number(score) for name, score in _table(row.get("scores")).items()},

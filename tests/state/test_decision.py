@@ -111,12 +111,6 @@ def test_a_record_that_is_damaged_or_of_another_version_leaves_the_columns(text:
     assert (decision.prompt, decision.intent, decision.bars, decision.candidates) == (None, None, None, ())
 
 
-def test_an_older_record_without_a_certainty_counted_by_the_confidence() -> None:
-    intent = read_back('{"intent":{"type":"howto","confidence":0.7}}').intent
-    assert intent is not None
-    assert (intent.certainty, intent.llm_ms) == (0.7, None)
-
-
 @settings(max_examples=40)
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, JSON)))
 def test_no_field_of_another_kind_does_harm(record: dict[str, Any]) -> None:
