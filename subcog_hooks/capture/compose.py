@@ -66,7 +66,7 @@ def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Remov
         value = getattr(memory, field)
         if value and (kept_text := clean(value)) != value:
             changes[field] = kept_text or (None if field == "branch" else "")
-    return check(memory.replaced(**changes) if changes else memory, before), tuple(sorted((+removed).items()))
+    return check(memory.replaced(**changes) if changes else memory), tuple(sorted((+removed).items()))
 
 
 def _cleaned_questions(memory: Memory, clean: Callable[[str], str]) -> dict[str, object]:

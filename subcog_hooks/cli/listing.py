@@ -1,10 +1,8 @@
 """`subcog list` and `subcog show`: looking at memories without searching."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Annotated
 
-import re2
 import typer
 
 from subcog_hooks.capture import jsonl
@@ -164,11 +162,7 @@ def _certainty(memory: Memory) -> str:
 
 
 def _is_called_up(memory: Memory, text: str) -> bool:
-    for pattern in memory.triggers:
-        with suppress(re2.error):  # an earlier version took it
-            if triggers.compiled(pattern).search(text):
-                return True
-    return False
+    return any(triggers.compiled(pattern).search(text) for pattern in memory.triggers)
 
 
 def show(

@@ -1,8 +1,7 @@
 """Derived tables by which a prompt, a file or a command finds memories without a search: triggers, globs of paths, names.
 
 They follow from the active memories and are written in the transaction that writes those; SQL triggers take away what a memory
-had before. What the checks of a later version refuse in a memory that an earlier one has stored gets no row: it finds nothing,
-and the memory is as it was.
+had before.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from subcog_hooks.memory.model import PINNING_PRIORITY, USER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any  # what a column holds is said by the STRICT tables
 
     import apsw
@@ -197,10 +196,10 @@ def _placeholders(values: tuple[str, ...]) -> str:
 # writing
 
 
-def put(connection: apsw.Connection, memory: Memory, audience: str, before: Memory | None = None) -> None:
+def put(connection: apsw.Connection, memory: Memory, audience: str) -> None:
     """Derive the rows of a memory that has just been written, and has none by now; an inactive one gets none.
 
-    before: what it has been. Raises InvalidMemory for a new trigger without a literal for which there is no room.
+    Raises InvalidMemory for a trigger without a literal for which there is no room.
     """
     if memory.status != "active":
         return
@@ -208,51 +207,22 @@ def put(connection: apsw.Connection, memory: Memory, audience: str, before: Memo
     if not (names or memory.triggers or memory.paths):
         return
     number = _put_audience(connection, audience)
-    kept = before.triggers if before else ()
-    has_been = kept if before and before.status == "active" else ()
     for pattern in dict.fromkeys(memory.triggers):
-        if pattern in kept and not _is_sound_trigger(pattern):
-            continue
-        if not _put_trigger(connection, memory.seq, pattern, memory.priority, number) and pattern not in has_been:
+        if not _put_trigger(connection, memory.seq, pattern, memory.priority, number):
             raise _no_room(pattern)
     _put_globs(connection, memory.seq, memory.paths, number)
     _put_mentions(connection, memory.seq, names, number)
 
 
-def rebuild(connection: apsw.Connection) -> None:
-    """Derive all rows anew, in the caller's transaction. What a memory has that can not have a row gets none.
+def rebuild(connection: apsw.Connection, memories: Iterable[tuple[Memory, str]]) -> None:
+    """Derive all rows anew, in the caller's transaction.
 
-    Where there are more triggers without a literal than there is room for, those of the highest priority get it.
+    memories: the active memories, each with its audience.
     """
     for table in _TABLES:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the tables' own names
-    _put_audiences(connection)
-    # as bytes: of a text that is no UTF-8 what can be read is taken, since nothing here may keep a store from being upgraded
-    for seq, priority, number, triggers in connection.execute(
-        "SELECT seq, priority, number, CAST(triggers AS BLOB) FROM memories"  # noqa: S608 - constants
-        f" JOIN audiences ON name = {_AUDIENCE} WHERE status = 'active' AND triggers <> '[]' ORDER BY priority DESC, seq"
-    ):
-        for pattern in filter(_is_sound_trigger, _entries(triggers)):
-            _put_trigger(connection, seq, pattern, priority, number)
-    for seq, number, paths in connection.execute(
-        "SELECT seq, number, CAST(paths AS BLOB) FROM memories"  # noqa: S608 - constants
-        f" CROSS JOIN audiences ON name = {_AUDIENCE} WHERE status = 'active' AND paths <> '[]' ORDER BY seq"
-    ):
-        _put_globs(connection, seq, _entries(paths), number)
-    rebuild_mentions(connection)
-
-
-def rebuild_mentions(connection: apsw.Connection) -> None:
-    """Derive anew what memories mention, and which actions rules are about, in the caller's transaction."""
-    connection.execute("DELETE FROM mentions")
-    _put_audiences(connection)
-    columns = {column[0] for column in connection.execute("SELECT name FROM pragma_table_info('memories')")}
-    said = "standing" if "standing" in columns else "NULL"  # on its way up a store has a version without it
-    for seq, number, standing, content in connection.execute(
-        f"SELECT seq, number, {said}, CAST(content AS BLOB) FROM memories"  # noqa: S608 - constants
-        f" CROSS JOIN audiences ON name = {_AUDIENCE} WHERE status = 'active' ORDER BY seq"
-    ):
-        _put_mentions(connection, seq, _names_of(_text(content), None if standing is None else bool(standing)), number)
+    for memory, audience in memories:
+        put(connection, memory, audience)
 
 
 def _names_of(content: str, standing: bool | None) -> tuple[str, ...]:
@@ -266,12 +236,6 @@ def _names_of(content: str, standing: bool | None) -> tuple[str, ...]:
     from subcog_hooks.text.standing import is_standing
 
     return (*names, *governed) if is_standing(standing, content) else names
-
-
-def _put_audiences(connection: apsw.Connection) -> None:
-    """Give every audience of an active memory its number."""
-    active = f"SELECT DISTINCT {_AUDIENCE} FROM memories WHERE status = 'active'"  # noqa: S608 - constants
-    connection.execute(f"INSERT OR IGNORE INTO audiences (name) {active}")
 
 
 def _put_audience(connection: apsw.Connection, audience: str) -> int:
@@ -300,7 +264,7 @@ def _put_globs(connection: apsw.Connection, seq: int, paths: Sequence[str], audi
         return
     from subcog_hooks.cues import globs
 
-    for glob in filter(_is_sound_glob, dict.fromkeys(paths)):
+    for glob in dict.fromkeys(paths):
         connection.execute("INSERT INTO path_globs VALUES (?, ?, ?, ?)", (globs.key_of(glob), audience, seq, glob))
 
 
@@ -330,42 +294,8 @@ def _literals(pattern: str) -> tuple[str, ...]:
     return found
 
 
-def _is_sound_trigger(pattern: str) -> bool:
-    from subcog_hooks.cues import triggers
-
-    return _is_sound(triggers.check, pattern)
-
-
-def _is_sound_glob(glob: str) -> bool:
-    from subcog_hooks.cues import globs
-
-    return _is_sound(globs.check, glob)
-
-
-def _is_sound(check: Callable[[str], None], value: str) -> bool:
-    try:
-        check(value)
-    except InvalidMemory:
-        return False
-    return True
-
-
 def _no_room(pattern: str) -> InvalidMemory:
     return InvalidMemory(
         f"triggers has {pattern[:80]!r}, which no word must be in, and there are {MAX_UNKEYED} of that kind already",
         "give it a word of three or more letters that each match has",
     )
-
-
-def _entries(stored: bytes) -> list[str]:
-    """Return the texts of a stored list that could be stored again, each once; none of a list that can not be read."""
-    try:
-        values = wire.loads(_text(stored))
-    except ValueError:
-        return []
-    texts = [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
-    return list(dict.fromkeys(_text(text.encode("utf-8", "replace")) for text in texts))
-
-
-def _text(stored: bytes) -> str:
-    return stored.decode("utf-8", "replace")

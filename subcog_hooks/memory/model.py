@@ -287,12 +287,8 @@ def _base32(number: int, width: int) -> str:
     return "".join(_BASE32[number >> shift & 31] for shift in range(5 * (width - 1), -1, -5))
 
 
-def check(memory: Memory, before: Memory | None = None) -> Memory:
-    """Return `memory` itself when every field holds. Raises InvalidMemory naming the first field that does not.
-
-    before: what is stored. Triggers, paths and conditions that it has are left as they are, since an earlier version may have
-    taken what this one refuses: it is no reason to refuse a change of something else.
-    """
+def check(memory: Memory) -> Memory:
+    """Return `memory` itself when every field holds. Raises InvalidMemory naming the first field that does not."""
     check_id(memory.id)
     if not memory.content.strip():
         raise InvalidMemory("content is empty", "give the text to remember")
@@ -323,7 +319,7 @@ def check(memory: Memory, before: Memory | None = None) -> Memory:
         _check_list(field, getattr(memory, field))
     _check_questions(memory.questions)
     if memory.triggers or memory.paths or memory.when:
-        _check_cues(memory, before)
+        _check_cues(memory)
     return memory
 
 
@@ -346,20 +342,18 @@ _MOST_TAKEN = 2_000  # triggers that are kept; an import has chunks of 1,000 mem
 _taken: set[str] = set()  # triggers that hold: an import checks each twice, 50 µs a time
 
 
-def _check_cues(memory: Memory, before: Memory | None) -> None:
+def _check_cues(memory: Memory) -> None:
     from subcog_hooks.cues import condition_checks, globs, triggers  # off the hook's path: only writers validate
 
     for trigger in memory.triggers:
-        if (before is None or trigger not in before.triggers) and trigger not in _taken:
+        if trigger not in _taken:
             triggers.check(trigger)
             if len(_taken) >= _MOST_TAKEN:
                 _taken.clear()
             _taken.add(trigger)
     for path in memory.paths:
-        if before is None or path not in before.paths:
-            globs.check(path)
-    if before is None or memory.when != before.when:
-        condition_checks.check(memory.when)
+        globs.check(path)
+    condition_checks.check(memory.when)
 
 
 def check_id(value: str, field: str = "id") -> None:

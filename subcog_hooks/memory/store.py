@@ -417,7 +417,8 @@ class Store:
     def rebuild_cues(self) -> None:
         """Derive anew what `triggers`, `globs` and `mentioning` find memories by."""
         with _Transaction(self):
-            cue_tables.rebuild(self._connection)
+            active = self._memories("WHERE status = 'active' ORDER BY seq", ())
+            cue_tables.rebuild(self._connection, ((memory, audience_of(memory.scope, memory.project)) for memory in active))
 
     def overwrite_log(self) -> None:
         """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""
@@ -431,10 +432,10 @@ class Store:
         sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE seq = ?"  # noqa: S608 - constants
         written = []
         for stored, changed in changes:
-            check(changed, stored)
+            check(changed)
             changed.seq = stored.seq
             self._connection.execute(sql, (*_row(changed)[1:], revision, stored.seq))
-            cue_tables.put(self._connection, changed, audience_of(changed.scope, changed.project), stored)
+            cue_tables.put(self._connection, changed, audience_of(changed.scope, changed.project))
             written.append(changed)
         return written
 

@@ -115,7 +115,7 @@ def _matches(pattern: str, data: bytes) -> bool:
 
     try:
         return triggers.search(pattern, data) is not None
-    except Exception:  # noqa: BLE001 - re2.error, of a pattern that another version has stored; it finds nothing
+    except Exception:  # noqa: BLE001 - re2.error, of a pattern in a damaged file; it finds nothing
         return False
 
 

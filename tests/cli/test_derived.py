@@ -1,10 +1,9 @@
-"""What the store derives from memories, seen from the terminal: room for triggers, `reindex`, what was taken once."""
+"""What the store derives from memories, seen from the terminal: room for triggers, `reindex`."""
 
 import json
 from pathlib import Path
 
 import apsw
-import pytest
 
 from subcog_hooks.memory.cue_tables import MAX_UNKEYED
 from subcog_hooks.memory.store import Store, audiences_of
@@ -77,23 +76,3 @@ def test_reindex_derives_them_anew(subcog: Run, home: Home) -> None:
     assert patterns(home) == set()
     assert subcog("reindex").code == 0
     assert patterns(home) == {r"\d\d{1}"}
-
-
-@pytest.mark.parametrize(
-    ("column", "value"), [("triggers", '["a*"]'), ("paths", r'["src\\db"]'), ("conditions", '{"platform": "amiga"}')]
-)
-def test_what_is_taken_no_more_does_not_keep_a_memory_from_being_edited_or_forgotten(
-    subcog: Run, home: Home, column: str, value: str
-) -> None:
-    subcog("import", rows(1))
-    connection = apsw.Connection(home.memories_db)
-    connection.execute(f"UPDATE memories SET {column} = ?", (value,))
-    connection.close()
-    assert subcog("edit", "m1", "--tag", "new").code == 0
-    assert subcog("forget", "m1").code == 0
-    assert subcog("edit", "m1", "--status", "active").code == 0
-    with Store.reader(home) as store:
-        assert store.get("m1").tags == ("new",)
-        assert store._run(f"SELECT {column} FROM memories", ()) == [(json.dumps(json.loads(value), separators=(",", ":")),)]
-    refused = subcog("edit", "m1", "--trigger", "(")
-    assert (refused.code, refused.err.startswith("subcog: triggers has '('")) == (2, True)

@@ -12,7 +12,7 @@ import pytest
 
 from subcog_hooks.cues import triggers
 from subcog_hooks.memory.schema import SCHEMA
-from subcog_hooks.memory.store import Mark, Store
+from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.state import decision_log, flags, ledger, sessions
 from subcog_hooks.state.connection import State

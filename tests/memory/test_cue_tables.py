@@ -334,6 +334,3 @@ def test_room_is_taken_by_what_a_memory_has_more_than_before(make: Maker) -> Non
     with pytest.raises(InvalidMemory, match="of that kind already"):
         room.take(old, old.replaced(status="deleted"))
     cue_tables.Room(used=60).take(old, old)
-
-
-# ---- stores of an earlier version ------------------------------------------------------------------------------------------

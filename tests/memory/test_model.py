@@ -46,19 +46,6 @@ def test_the_most_that_a_field_may_hold_holds(make: Maker, field: str, value: ob
     assert getattr(check(make(**{field: value})), field) == value
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("triggers", ("a*", "word")), ("paths", (r"src\db", "*.py")), ("when", {"platform": "amiga"})]
-)
-def test_what_is_stored_is_not_refused_any_more(make: Maker, field: str, value: object) -> None:
-    with pytest.raises(InvalidMemory):
-        check(make(**{field: value}))
-    with pytest.raises(InvalidMemory):
-        check(make(**{field: value}), make())
-    stored = make(**{field: value})
-    check(stored.replaced(tags=("new",)), stored)
-    check(stored.replaced(**{field: type(value)()}), stored)
-
-
 def test_only_memories_of_scope_project_have_a_project() -> None:
     with pytest.raises(InvalidMemory, match="only scope project has a project"):
         check(Memory(id="a", content="b", scope="user", project="github.com/a/b"))
