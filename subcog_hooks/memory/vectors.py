@@ -87,8 +87,8 @@ class VectorStore:
     def purge(home: Home, seqs: Sequence[int]) -> None:
         """Erase memories from the vectors of every space, also of those not in use, and their bytes from the disk.
 
-        Needs no sqlite-vec. A file in which that can not be done, damaged or another version's, is deleted: it can be made
-        anew. Raises StoreBusy when another process still reads the old bytes, StoreError; the others are done all the same.
+        Needs no sqlite-vec. A file that is damaged, or of another version, is deleted: it can be made anew.
+        Raises StoreBusy when another process still reads the old bytes, StoreError; the others are done all the same.
         """
         failure: StoreError | None = None
         for path in vector_file.all_paths(home):
