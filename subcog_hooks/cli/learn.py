@@ -82,7 +82,7 @@ def learn(
         if state and not dry_run:
             learnable.note_counted(state, 0)  # it is to be counted anew
             if not (transcripts or file or since):
-                learnable.note(state, 0)  # all that there was is proposed
+                learnable.note_learnable(state, 0)  # all that there was is proposed
     for one in proposed:
         _print(one, as_jsonl=as_jsonl)
     learning.tell(report, dry_run=dry_run)
@@ -150,7 +150,7 @@ def _forget(*, is_sure: bool) -> None:
         state = State.open(home, learning.STATE_BUSY_MS)
         try:
             learned.forget_all(state)
-            learnable.note(state, 0)
+            learnable.note_learnable(state, 0)
         finally:
             state.close()
         if not gone:

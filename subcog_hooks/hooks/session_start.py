@@ -12,7 +12,7 @@ from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.payload import START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING
-from subcog_hooks.state import ledger, pause, reminder, sessions, sought
+from subcog_hooks.state import ledger, numbers, pause, sessions, sought
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _answer(occasion: Occasion, payload: dict[str, object], write: Callable[[byt
     if not spoken:
         write(_with_remark(b"{}", remark))
     if not occasion.is_trial:
-        _note(occasion, lambda: reminder.note(occasion.state, occasion.at))
+        _note(occasion, lambda: numbers.note_reminder(occasion.state, occasion.at))
 
 
 def _begin_with(
@@ -124,7 +124,7 @@ def _reminder(occasion: Occasion) -> str:
         if count := learnable.count_learnable(occasion.state):
             things = "thing that you said in a session" if count == 1 else "things that you said in sessions"
             said.append(f"{count} {things} may be worth remembering: `subcog learn`")
-    return f"subcog: {'; '.join(said)}" if said and reminder.is_due(occasion.state, occasion.at) else ""
+    return f"subcog: {'; '.join(said)}" if said and numbers.is_reminder_due(occasion.state, occasion.at) else ""
 
 
 def _with_remark(told: bytes, remark: str) -> bytes:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from subcog_hooks.state import numbers
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
 
+_LEARNABLE, _COUNTED = "learnable", "counted"
 
-def note(state: State, count: int) -> None:
-    """Note how much of what was said in sessions could be proposed."""
-    state.run("INSERT INTO flags VALUES ('learnable', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (count,))
+
+def note_learnable(state: State, count: int) -> None:
+    """Note how many proposals sessions could bring."""
+    numbers.put(state, _LEARNABLE, count)
 
 
 def count_learnable(state: State) -> int:
-    """Return how much of what was said in sessions could be proposed, as far as that was looked for."""
-    return sum(count for (count,) in state.run("SELECT until FROM flags WHERE name = 'learnable'") if isinstance(count, int))
+    """Return how many proposals sessions could bring, 0 where nobody has looked."""
+    return numbers.find(state, _LEARNABLE) or 0
 
 
 def note_counted(state: State, stamp: int) -> None:
-    """Note what was read to count that. stamp: of the transcripts, 0 for nothing that could be known again."""
-    state.run("INSERT INTO flags VALUES ('counted', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (stamp,))
+    """Note which transcripts were read for the count. stamp: of the transcripts, 0 for none that could be known again."""
+    numbers.put(state, _COUNTED, stamp)
 
 
 def find_counted(state: State) -> int | None:
-    """Return the stamp of what was read when it was last counted, None for never."""
-    rows = state.run("SELECT until FROM flags WHERE name = 'counted'")
-    return rows[0][0] if rows and isinstance(rows[0][0], int) else None
+    """Return the stamp of the transcripts that were read for the last count, None for never."""
+    return numbers.find(state, _COUNTED)

@@ -5,12 +5,15 @@ Every function raises StoreError.
 
 from __future__ import annotations
 
+from subcog_hooks.state import numbers
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from subcog_hooks.state.connection import State
 
+_UNCOMPARED = "uncompared"
 MOST_FIXES_KEPT = 5_000
 _FIX, _FIX_END = "fix ", "fix!"  # begins the names of flags that say who has shown a fix; and what sorts behind them
 
@@ -68,7 +71,7 @@ def note_read(state: State, path: str, read: ReadSoFar, heard: Sequence[Heard]) 
     for one in heard:
         state.run("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?, 0)", (one.path, one.place, one.at, one.certainty))
     state.run("INSERT OR REPLACE INTO transcripts VALUES (?, ?, ?, ?)", (path, read.size, read.end, read.digest))
-    state.run("INSERT OR REPLACE INTO flags VALUES ('uncompared', 1)")
+    numbers.put(state, _UNCOMPARED, 1)
 
 
 def find_asked(state: State, path: str) -> ReadSoFar | None:
@@ -92,13 +95,13 @@ def _asked_about(path: str) -> str:
 
 def is_compared(state: State) -> bool:
     """Return whether all that was heard is compared with each other."""
-    return not state.run("SELECT 1 FROM flags WHERE name = 'uncompared'")
+    return numbers.find(state, _UNCOMPARED) is None
 
 
 def note_compared(state: State) -> None:
     """Note that all that was heard is compared with each other."""
     state.run("UPDATE heard SET compared = 1 WHERE compared = 0")
-    state.run("DELETE FROM flags WHERE name = 'uncompared'")
+    numbers.delete(state, _UNCOMPARED)
 
 
 def find_heard(state: State, limit: int) -> list[Heard]:

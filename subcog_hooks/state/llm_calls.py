@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from subcog_hooks.state import numbers
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from subcog_hooks.state.connection import State
 
+_ASKED_REVISION = "asked revision"
 DAY_MS = 86_400_000
 
 
@@ -35,15 +38,12 @@ def untried(state: State, texts: Mapping[str, str]) -> list[str]:
 
 def find_asked_revision(state: State) -> int:
     """Return the store's revision up to which an LLM was asked about everything, 0 for never."""
-    rows = state.run("SELECT until FROM flags WHERE name = 'asked revision'")
-    return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
+    return numbers.find(state, _ASKED_REVISION) or 0
 
 
 def note_asked_revision(state: State, revision: int) -> None:
     """Note that an LLM was asked about everything that the store held at this revision."""
-    state.run(
-        "INSERT INTO flags VALUES ('asked revision', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (revision,)
-    )
+    numbers.put(state, _ASKED_REVISION, revision)
 
 
 def note_tried(state: State, id: str, content_hash: str) -> None:

@@ -6,6 +6,8 @@ raises StoreError.
 
 from __future__ import annotations
 
+from subcog_hooks.state import numbers
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,6 +20,7 @@ QUESTION, KEYWORD, GLOB, STANDING, CONFLICT = "question", "keyword", "path", "st
 
 TEACH_EVERY_MS = 30 * 60_000  # however often it could be begun
 LOOK_TEACHES_MS = 24 * 3_600_000  # for how long a second look is gone through again
+_TEACHING, _LOOKED_AGAIN, _TAUGHT = "teaching", "looked again", "taught"
 UNDECIDED, DROPPED, MADE = range(3)  # what became of one: it waits; the person does not want it; it was made without their word
 
 
@@ -114,45 +117,36 @@ def _suggestion(row: tuple[object, ...]) -> Suggestion:
 
 def is_teaching_due(state: State, now_ms: int) -> bool:
     """Return whether memories may be taught, since that was last begun a while ago, and there is something to go through."""
-    looks = "SELECT 1 FROM flags WHERE name = 'looked again' AND until BETWEEN ? AND ?"
-    sql = f"SELECT 1 WHERE EXISTS ({looks}) OR EXISTS (SELECT 1 FROM suggestions WHERE decision <> '')"  # noqa: S608 - constants
-    return not _is_recent(state, now_ms) and bool(state.run(sql, (now_ms, now_ms + LOOK_TEACHES_MS)))
+    if numbers.is_ahead(state, _TEACHING, now_ms, TEACH_EVERY_MS):
+        return False
+    if numbers.is_ahead(state, _LOOKED_AGAIN, now_ms, LOOK_TEACHES_MS):
+        return True
+    return bool(state.run("SELECT 1 FROM suggestions WHERE decision <> '' LIMIT 1"))
 
 
 def has_taught(state: State) -> bool:
     """Return whether memories were ever taught since this state was made: one before may have been deleted."""
-    return bool(state.run("SELECT 1 FROM flags WHERE name = 'teaching'"))
+    return numbers.find(state, _TEACHING) is not None
 
 
 def note_look(state: State, now_ms: int) -> None:
     """Note that a second look was taken, which the session may use in the next hours."""
-    state.run(
-        "INSERT INTO flags VALUES ('looked again', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
-        (now_ms + LOOK_TEACHES_MS,),
-    )
-
-
-def _is_recent(state: State, now_ms: int) -> bool:
-    sql = "SELECT 1 FROM flags WHERE name = 'teaching' AND until BETWEEN ? AND ?"
-    return bool(state.run(sql, (now_ms, now_ms + TEACH_EVERY_MS)))
+    numbers.put(state, _LOOKED_AGAIN, now_ms + LOOK_TEACHES_MS)
 
 
 def take_teaching(state: State, now_ms: int) -> bool:
     """Return whether memories may be taught, since that was last begun a while ago; it is noted as begun then."""
-    if _is_recent(state, now_ms):
+    if numbers.is_ahead(state, _TEACHING, now_ms, TEACH_EVERY_MS):
         return False
-    state.run(
-        "INSERT INTO flags VALUES ('teaching', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
-        (now_ms + TEACH_EVERY_MS,),
-    )
+    numbers.put(state, _TEACHING, now_ms + TEACH_EVERY_MS)
     return True
 
 
 def is_news(state: State, seen: int) -> bool:
     """Return whether what could be taught is other than when it was last gone through. seen: a checksum of it."""
-    return not state.run("SELECT 1 FROM flags WHERE name = 'taught' AND until = ?", (seen,))
+    return numbers.find(state, _TAUGHT) != seen
 
 
 def note_taught(state: State, seen: int) -> None:
     """Note that what could be taught was gone through."""
-    state.run("INSERT INTO flags VALUES ('taught', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (seen,))
+    numbers.put(state, _TAUGHT, seen)

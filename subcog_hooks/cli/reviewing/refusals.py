@@ -12,7 +12,7 @@ from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory.model import AGENT, Memory
 from subcog_hooks.settings.keys import LLM_LEARNS, NO_NOTES
-from subcog_hooks.state import refusals
+from subcog_hooks.state import numbers
 from subcog_hooks.state.connection import State
 
 ENOUGH = 5  # refusals in a row
@@ -65,9 +65,9 @@ def count(memories: Sequence[Memory], *, refused: bool) -> list[Refused]:
             if one is None:
                 continue
             if not refused:
-                refusals.note_kept(state, one.name)
-            elif refusals.note_refused(state, one.name) >= ENOUGH:
-                refusals.note_kept(state, one.name)  # whatever the answer is, the next question is five refusals away
+                numbers.end_refusals(state, one.name)
+            elif numbers.note_refusal(state, one.name) >= ENOUGH:
+                numbers.end_refusals(state, one.name)  # whatever the answer is, the next question is five refusals away
                 found.append(one)
     finally:
         state.close()
@@ -82,7 +82,7 @@ def take_back(memories: Sequence[Memory]) -> None:
     state = State.open(home, learning.STATE_BUSY_MS)
     try:
         for one in filter(None, map(belongs_to, memories)):
-            refusals.take_back(state, one.name)
+            numbers.take_back_refusal(state, one.name)
     finally:
         state.close()
 

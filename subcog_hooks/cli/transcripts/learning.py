@@ -177,7 +177,7 @@ def at_rest(home: Home, breath: Pace) -> str:
 def _note_learnable(home: Home, count: int, stamp: int) -> None:
     state = State.open(home, STATE_BUSY_MS)
     try:
-        learnable.note(state, count)
+        learnable.note_learnable(state, count)
         learnable.note_counted(state, stamp)
     finally:
         state.close()

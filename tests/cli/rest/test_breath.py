@@ -142,7 +142,7 @@ def test_a_clock_that_is_put_back_meanwhile_changes_no_budget_no_look_and_no_pau
 def test_what_a_job_writes_into_state_db_is_no_hook(home: Home, clock: Ticking) -> None:
     state = State.open(home, 1_000)
     for count in range(3):
-        learnable.note(state, count)
+        learnable.note_learnable(state, count)
     state.close()
     clock.seconds = before = os.stat(home.state_db).st_mtime
     with ProcessLock(home.at_rest_lock, 0, "working at rest"):
