@@ -204,10 +204,6 @@ def remember(
     else:
         terminal.result(memory.id)
     embedding.afterwards()
-    if session.settings()["share.after_remember"]:
-        from subcog_hooks.cli.team import sharing  # few share, and fewer at once
-
-        sharing.send_afterwards(memory)
 
 
 def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:

@@ -20,19 +20,18 @@ if TYPE_CHECKING:
 class Terms:
     """The terms of such an offer.
 
-    least: the relevance that a memory needs; most: how many; units: UTF-16 units that they have room in; nearly: from which
-    likeness on one repeats another; about: what the block says of itself; again: whether what the session has been given is
-    given again; is_brief: whether a session begins with it.
+    least: the relevance that a memory needs; most: the number of memories; units: their room in UTF-16 units; about: the
+    attributes of the block; again: whether memories that the session was given are given again; is_brief: whether a session
+    begins with it.
     """
 
-    __slots__ = ("about", "again", "is_brief", "least", "most", "nearly", "units")
+    __slots__ = ("about", "again", "is_brief", "least", "most", "units")
 
     def __init__(
         self,
         least: float,
         most: int,
         units: int,
-        nearly: float,
         about: Mapping[str, str] | None = None,
         *,
         again: bool = False,
@@ -40,7 +39,6 @@ class Terms:
     ) -> None:
         self.is_brief = is_brief
         self.least = least
-        self.nearly = nearly
         self.most = most
         self.units = units
         self.about = about
@@ -66,7 +64,7 @@ def offer_exact(occasion: Occasion, found: Exact, terms: Terms, reason: str) -> 
             return relevant
         from subcog_hooks.recall import diversity  # with tantivy, for its words
 
-        kept = [others[place] for place in diversity.distinct([hit.memory.content for hit in others], terms.nearly)]
+        kept = [others[place] for place in diversity.distinct([hit.memory.content for hit in others])]
         return [hit for hit in relevant if BRIEF in hit.ranks or hit in kept]
 
     offer = Offer(

@@ -69,8 +69,7 @@ class LateAnswer:
             return hits
         from subcog_hooks.recall import diversity  # with tantivy, for its words
 
-        nearly = float(self._occasion.settings["diversity.near_duplicate"])
-        return [hits[place] for place in diversity.distinct([hit.memory.content for hit in hits], nearly)]
+        return [hits[place] for place in diversity.distinct([hit.memory.content for hit in hits])]
 
     def _note_given(self, ids: Sequence[str]) -> None:
         if any(finding.id in ids for finding in self.waiting.findings):

@@ -78,7 +78,6 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         max(LEAST, float(settings["surfacing.min_relevance"])),
         min(MOST_AT_CALL, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
-        float(settings["diversity.near_duplicate"]),
         {"tool": tool},
     )
     verdict = offer_exact(occasion, Exact(channels, search.note), terms, tool)

@@ -82,10 +82,10 @@ def keep(occasion: Occasion, event: str, verdict: Verdict, delivery: Delivery) -
 def _keep_prompt(turn: Turn, verdict: Verdict, delivery: Delivery | None) -> None:
     """Record a prompt in the transaction that is open. Raises StoreError."""
     occasion = turn.occasion
-    state, settings = occasion.state, occasion.settings
+    state = occasion.state
     if verdict.detected is not None and verdict.examined is not None:
         verdict.detected.count(verdict.examined, state)
-        verdict.detected.learn(state, settings, keeps_answers=turn.keeps_texts)
+        verdict.detected.learn(state, keeps_answers=turn.keeps_texts)
     sessions.note_prompt(state, occasion.session, occasion.project, occasion.at)
     if judged := delivery.judged if delivery else verdict.judged:
         from subcog_hooks.state import sought  # of many prompts nothing is near

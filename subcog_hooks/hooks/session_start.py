@@ -171,7 +171,7 @@ def _offered(occasion: Occasion, found: Mapping[str, Sequence[Memory]], source: 
         from subcog_hooks.hooks import brief  # where a brief is wanted
 
         units = max(units, brief.block_units([memory for some in found.values() for memory in some]))
-    terms = Terms(0.0, MOST_MEMORIES, units, float(occasion.settings["diversity.near_duplicate"]), again=True, is_brief=True)
+    terms = Terms(0.0, MOST_MEMORIES, units, again=True, is_brief=True)
     return offer_exact(occasion, Exact(found), terms, source)
 
 

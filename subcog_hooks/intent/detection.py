@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from subcog_hooks.state.connection import State
 
 HOUR_MS = 3_600_000
+# An answer is kept for a day: a prompt mostly comes again in the same piece of work.
+ANSWER_KEPT_MS = 24 * HOUR_MS
 MAX_PROMPT_SHOWN = 100_000  # characters of a prompt that is shown to an LLM: to look for secrets in more takes too long
 ABOUT_CODE = (EXPLANATION, LOCATION, COMPARISON)
 NOTHING_SURELY = 0.1  # below it the words are sure that memories can not help: over "ok" nobody waits for an LLM
@@ -156,7 +158,7 @@ class Detection:
         """True while an LLM may still change the intent."""
         return self._race is not None or self.answer is not None
 
-    def ask(self, provider: Provider, prompt: str, state: State | None, settings: Settings, seconds: float) -> None:
+    def ask(self, provider: Provider, prompt: str, state: State | None, seconds: float) -> None:
         """Start the call, unless the answer is known or the provider rests. Raises StoreError."""
         from subcog_hooks.intent import classifier
         from subcog_hooks.llm import answer_cache, breaker, call
@@ -165,7 +167,7 @@ class Detection:
         question = classifier.question(prompt)
         self._provider = provider
         self._key = answer_cache.key_of(provider, question)
-        kept = answer_cache.find(state, self._key, now) if state and settings["llm.cache_hours"] else None
+        kept = answer_cache.find(state, self._key, now) if state else None
         self.answer = classifier.parse(kept) if kept else None
         if self.answer is not None:
             self.status = CACHED
@@ -245,7 +247,7 @@ class Detection:
         if examined.timed_out_by:
             metrics.count(state, TIMEOUTS, f'reason="{examined.timed_out_by}"')
 
-    def learn(self, state: State, settings: Settings, *, keeps_answers: bool = True) -> None:
+    def learn(self, state: State, *, keeps_answers: bool = True) -> None:
         """Keep the answer of a call, or note its failure: the next prompt is asked about accordingly. Raises StoreError.
 
         keeps_answers: whether what is said of a prompt may be kept; an answer has its topics.
@@ -263,8 +265,8 @@ class Detection:
             breaker.note_failure(state, self._provider.identity, now)
             return
         breaker.note_success(state, self._provider.identity)
-        if keeps_answers and (hours := int(settings["llm.cache_hours"])):
-            answer_cache.keep(state, self._key, classifier.to_text(self._outcome.answer), now, hours * HOUR_MS)
+        if keeps_answers:
+            answer_cache.keep(state, self._key, classifier.to_text(self._outcome.answer), now, ANSWER_KEPT_MS)
 
     def _elapsed(self) -> float:
         return time.perf_counter() - self._started
@@ -297,7 +299,7 @@ def begin(
         detection.status = SKIPPED
         detection.reason = "the prompt may hold a secret"
     elif provider is not None:
-        detection.ask(provider, ends_of(asked), state, settings, seconds)
+        detection.ask(provider, ends_of(asked), state, seconds)
     return detection
 
 
@@ -331,5 +333,5 @@ def examine(
         raise detection.fault
     examined = detection.settle(topics(detection.reading.words(), rarity), settings, limit_ms)
     if state is not None:
-        detection.learn(state, settings, keeps_answers=bool(settings["surfacing.log_prompts"]))
+        detection.learn(state, keeps_answers=bool(settings["surfacing.log_prompts"]))
     return examined

@@ -10,6 +10,9 @@ LABELS_IN_RRF = 0.5  # what the list of labels weighs there, as a share of the w
 LABELS_IN_WEIGHTED = 0.1  # weight in the weighted sum
 PATTERN_IN_WEIGHTED, STATE_IN_WEIGHTED = 0.3, 0.3  # what DESIGN 7.3 starts with
 PATTERN_IN_RRF, STATE_IN_RRF = 0.8, 1.0  # S3's
+# The most that agreement adds, as a share of the score. A larger bonus, up to S1's 0.2, gains on locomo and loses on devmem
+# with the neural query (tests/eval/results/12f8346.md).
+AGREEMENT_BONUS = 0.05
 
 
 def weighted(words: Mapping[int, float], cosines: Mapping[int, float], alpha: float, full: float = 0.0) -> dict[int, float]:

@@ -1,7 +1,10 @@
-"""The numbers of the ranking that can be set, as one value: what the settings say, or what an experiment tries."""
+"""The numbers of the ranking as one value: those that the settings hold, or those that an experiment tries."""
 
 from __future__ import annotations
 
+from subcog_hooks.recall.diversity import NEAR_DUPLICATE
+from subcog_hooks.recall.fusion import AGREEMENT_BONUS
+from subcog_hooks.recall.prior import FAVOURED_FACTOR
 from subcog_hooks.settings.keys import ADAPTIVE, KEYS, TYPE_SHARES, WEIGHTED
 
 TYPE_CHECKING = False
@@ -11,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Tuning:
-    """The numbers by which lists become one ranking. Each field is the setting that its name in `_SETTINGS` is.
+    """The numbers by which lists become one ranking. `_SETTINGS` names the setting of a field.
 
-    alpha: the share of meaning, None for the one of each query (`alpha.adaptive`). The depths of the lists have no setting:
-    they are for the sweep. Where alpha is left to the query, the share of each type of query is the field of its name.
+    alpha: the share of meaning, None for the one of each query (`alpha.adaptive`). Where alpha is left to the query, the share
+    of each type of query is the field of its name. Only the sweep and the tests vary the fields in `_CONSTANTS`.
     """
 
     __slots__ = (
@@ -47,7 +50,7 @@ class Tuning:
 
         numbers: fields by name; of the others the settings' defaults. Raises TypeError for a name that is none.
         """
-        values: dict[str, Value] = {field: KEYS[name].default for name, field in _SETTINGS.items()} | _DEPTHS | numbers
+        values: dict[str, Value] = {field: KEYS[name].default for name, field in _SETTINGS.items()} | _CONSTANTS | numbers
         self.is_weighted = values.pop("mode") == WEIGHTED
         alpha = values.pop("alpha")
         self.alpha = None if alpha == ADAPTIVE else float(alpha)
@@ -75,7 +78,13 @@ class Tuning:
             raise TypeError(f"no such number: {', '.join(values)}")
 
 
-_DEPTHS: dict[str, Value] = {"lexical_depth": 100, "semantic_depth": 100}
+_CONSTANTS: dict[str, Value] = {
+    "agreement": AGREEMENT_BONUS,
+    "lexical_depth": 100,  # memories
+    "near_duplicate": NEAR_DUPLICATE,
+    "prior": FAVOURED_FACTOR,
+    "semantic_depth": 100,
+}
 _SETTINGS = {
     "fusion.mode": "mode",
     "fusion.alpha": "alpha",
@@ -83,16 +92,13 @@ _SETTINGS = {
     "fusion.large": "large",
     "fusion.rrf_k": "rrf_k",
     "fusion.tags": "tags",
-    "fusion.agreement": "agreement",
     **{f"fusion.{kind}": kind for kind, *_ in TYPE_SHARES},
     "fusion.pattern": "pattern",
     "fusion.state": "state",
     "recency.decay": "decay",
     "recency.floor": "floor",
     "search.min_similarity": "min_similarity",
-    "diversity.near_duplicate": "near_duplicate",
     "diversity.mmr": "mmr",
-    "relevance.prior": "prior",
 }
 
 

@@ -40,7 +40,7 @@ PRESETS: dict[str, dict[str, Value]] = {  # fusion.preset: a mode and an alpha b
 }
 
 # the sections whose settings have variables: they tune. No variable chooses a model, a provider, an address or what is kept
-TUNED_SECTIONS = ("surfacing", "search_intent", "fusion", "recency", "search", "diversity", "relevance")
+TUNED_SECTIONS = ("surfacing", "search_intent", "fusion", "recency", "search", "diversity")
 
 EVERYTHING = "*"  # stands for all keys, where a file can not be read
 MAX_SHOWN = 80  # characters of a value that does not hold
@@ -63,8 +63,6 @@ ONE_WAY = {
     "surfacing.max_characters": LOWER,
     "surfacing.session_characters": LOWER,
     "search.min_similarity": RAISE,
-    "diversity.near_duplicate": LOWER,  # what is nearly the same is left out sooner
-    "relevance.prior": LOWER,  # it raises the relevance of some namespaces
     "search_intent.enabled": LOWER,
     "search_intent.use_llm": LOWER,
     "search_intent.min_confidence": RAISE,
@@ -483,13 +481,6 @@ KEYS = {
             1.0,
             "Bonus for a memory whose tag the query names; half as much again for three tags or more",
         ),
-        Key(
-            "fusion.agreement",
-            0.05,
-            0.0,
-            1.0,
-            "Bonus for a memory that several channels find (at most this share of its score)",
-        ),
         *(
             Key(f"fusion.{kind}", share, 0.0, 1.0, f"fusion.alpha = adaptive: the share of meaning that {asked} asks for")
             for kind, share, asked in TYPE_SHARES
@@ -513,25 +504,11 @@ KEYS = {
             "How similar in meaning (cosine) a memory must be to be found without a common word",
         ),
         Key(
-            "diversity.near_duplicate",
-            0.95,
-            0.5,
-            1.0,
-            "A memory this similar to a better one is left out of the results; 1 leaves none out",
-        ),
-        Key(
             "diversity.mmr",
             1.0,
             0.0,
             1.0,
             "Balance of relevance and variety in the results: 1 is relevance alone, lower values favour variety",
-        ),
-        Key(
-            "relevance.prior",
-            1.1,
-            1.0,
-            1.9,
-            "Bonus factor for a memory whose namespace suits what the prompt asks for; 1 is no bonus",
         ),
         Key("search.limit", 10, 1, 1000, "How many results `subcog search` shows"),
         Key(
@@ -696,14 +673,6 @@ KEYS = {
             "How many times a day an LLM is asked at rest",
             is_personal=True,
         ),
-        Key(
-            "llm.cache_hours",
-            24,
-            0,
-            8760,
-            "How many hours an LLM's answer is kept for the same prompt; 0 keeps none",
-            is_personal=True,
-        ),
         ServerKey(
             SHARE_URL,
             "",
@@ -728,14 +697,6 @@ KEYS = {
             False,
             True,
             "Whether shared projects are synchronised in the background when a session begins",
-            is_personal=True,
-        ),
-        Key(
-            "share.after_remember",
-            False,
-            False,
-            True,
-            "Whether a memory of a shared project is sent to the team in the background as soon as it is stored",
             is_personal=True,
         ),
         NameKey(

@@ -60,7 +60,7 @@ def test_each_result_says_what_found_it_where_and_how_well(filled: Run, options:
 def test_a_score_is_the_sum_of_its_contributions_times_its_factors(filled: Run, preset: str, options: list[str]) -> None:
     filled("remember", "Look at the tunnel first.", "--trigger", "rathole tunnel", "--tag", "tunnel")
     filled("config", "set", "fusion.alpha", "default")
-    for key, value in (("fusion.preset", preset), ("recency.decay", "0.01"), ("fusion.agreement", "0.2")):
+    for key, value in (("fusion.preset", preset), ("recency.decay", "0.01")):
         filled("config", "set", key, value)
     seen: set[str] = set()
     for hit in hits(filled, QUERY, *options).values():

@@ -43,7 +43,6 @@ PINNED = {  # where every case starts from, so that a default that moves breaks 
     "llm.model": '"a-model"',
     "llm.base_url": '"ADDRESS"',
     "llm.key_file": '""',
-    "llm.cache_hours": "0",
 }
 CASES = (
     Case("search_intent.enabled", "false", "hook"),
@@ -62,7 +61,6 @@ CASES = (
     Case("llm.base_url", '"OTHER"', "type"),
     Case("llm.base_url", '"OTHER"', "hook"),
     Case("llm.key_file", '"KEY"', "asked"),
-    Case("llm.cache_hours", "1", "again"),
 )
 
 
@@ -94,14 +92,13 @@ def seen(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], values: 
     one.requests.clear()
     first = json.loads(subcog("intent", PROMPT, "--json").out)
     asked = [(request.path, request.json["model"], request.headers.get("authorization")) for request in one.requests]
-    again = json.loads(subcog("intent", PROMPT, "--json").out)
+    Path(home.state_db).unlink()  # so that the hook asks as well
     written: list[bytes] = []
     payload: dict[str, object] = {"prompt": PROMPT, "session_id": "", "cwd": str(home.root)}
     user_prompt_submit.respond(payload, home, written.append, Deadline(20_000))
     return {
         "type": first["intent_type"],
         "llm_status": first["llm_status"],
-        "again": again["llm_status"],
         "asked": asked,
         "hook": b"".join(written),
     }

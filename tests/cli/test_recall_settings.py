@@ -68,7 +68,6 @@ PINNED = {
     "fusion.large": "5000",
     "fusion.rrf_k": "60",
     "fusion.tags": "0.1",
-    "fusion.agreement": "0.0",
     "fusion.exact_quote": "0.1",
     "fusion.entity": "0.4",
     "fusion.conceptual": "0.8",
@@ -81,7 +80,6 @@ PINNED = {
     "search.timeout_ms": "60000",
     "search.min_similarity": "0.25",
     "search.limit": "10",
-    "diversity.near_duplicate": "0.95",
     "diversity.mmr": "1.0",
 }
 ADAPTIVE = ("fusion.alpha", "adaptive")
@@ -100,7 +98,6 @@ CASES = (
     Case("fusion.rrf_k", "1", KITTENS, beside=(("fusion.mode", "rrf"), ("fusion.alpha", "0.65"))),
     Case("fusion.tags", "1.0", TUNNELS, "rathole restart tunnel daemon log"),
     Case("fusion.tags", "1.0", TUNNELS, "rathole restart tunnel daemon log", shows="scores"),
-    Case("fusion.agreement", "1.0", CATS, beside=(("fusion.alpha", "0.9"),)),
     Case("fusion.exact_quote", "0.9", KITTENS, '"cold starts"', (ADAPTIVE,), "scores"),
     Case("fusion.entity", "0.9", KITTENS, "months.csv", (ADAPTIVE,), "scores"),
     Case("fusion.conceptual", "0.1", KITTENS, QUERY, (ADAPTIVE,), "scores"),
@@ -115,8 +112,6 @@ CASES = (
     Case("search.timeout_ms", "1", KITTENS, QUERY + MANY_WORDS, shows="degraded"),
     Case("search.timeout_ms", "1", KITTENS, QUERY + MANY_WORDS, shows="note"),
     Case("search.limit", "1", KITTENS),  # not recall's own, but of the section
-    Case("diversity.near_duplicate", "1.0", REPEATS, BERTHS),
-    Case("diversity.near_duplicate", "0.6", REPEATS, BERTHS),
     Case("diversity.mmr", "0.5", REPEATS, BERTHS),
 )
 

@@ -68,7 +68,7 @@ class Run(NamedTuple):
 class Track:
     """A machine whose hook has an LLM to ask. Every run begins with the state that the first began with."""
 
-    def __init__(self, machine: Machine, base_url: str, settings: str = "", llm: str = "cache_hours = 0") -> None:
+    def __init__(self, machine: Machine, base_url: str, settings: str = "", llm: str = "") -> None:
         """settings: more of config.toml; llm: more of its section."""
         self.machine = machine
         lines = ["[llm]", 'provider = "openai"', 'model = "m"', f'base_url = "{base_url}"', llm, settings]
@@ -346,7 +346,7 @@ def test_after_its_rest_one_request_finds_out_whether_the_server_is_well(machine
 
 
 def test_the_same_prompt_is_asked_about_once(machine: Machine) -> None:
-    with served(machine, says(*COMPARISON), llm="cache_hours = 24") as (track, server):
+    with served(machine, says(*COMPARISON)) as (track, server):
         track.seen(IN_TIME)
         asked = len(server.requests)
         context = machine.answer(machine.asking())

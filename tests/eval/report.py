@@ -21,7 +21,7 @@ BASELINES = (
     "alone: our own lists by equal reciprocal ranks, without labels. Gains are paired."
 )
 GATE = (
-    "What the hook hands over, by `relevance.prior`; 1.0 favours no namespace. The namespaces of "
+    "What the hook hands over, by the prior over namespaces; 1.0 favours no namespace. The namespaces of "
     "these memories (`pattern`, `learning`) are not those that an intent favours (`patterns`, `learnings`): nothing can change."
 )
 PRIOR = "The same for the project's own prompts, whose memories have the namespaces that an intent favours."

@@ -117,9 +117,7 @@ def _gate(kept: Path) -> list[Row]:
 
 def _by_prior(memories: Path, prompts: Sequence[Prompt], kept: Path) -> list[Row]:
     with Hook(homes.home_of(memories, kept)) as hook:
-        return [
-            {"prior": prior, **results.shares(hook.trials(prompts, others={"relevance.prior": prior}))} for prior in grid.PRIORS
-        ]
+        return [{"prior": prior, **results.shares(hook.trials(prompts, prior=prior))} for prior in grid.PRIORS]
 
 
 def about() -> dict[str, object]:

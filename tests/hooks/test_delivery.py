@@ -38,8 +38,8 @@ def found(*ids: str, channel: str = PATH) -> Exact:
     return Exact({channel: [Memory(id=id_, content=f"Rule of {id_}.", seq=ord(id_[0])) for id_ in ids]}, "some were left out")
 
 
-def terms(least: float = 0.5, most: int = 3, units: int = 2_000, nearly: float = 1.0, *, again: bool = False) -> Terms:
-    return Terms(least, most, units, nearly, again=again)
+def terms(least: float = 0.5, most: int = 3, units: int = 2_000, *, again: bool = False) -> Terms:
+    return Terms(least, most, units, again=again)
 
 
 def deliver(occasion: Occasion, exact: Exact, on: Terms, write: Callable[[bytes], None]) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def test_each_candidate_is_told_what_it_lacked(opened: Opened, home: Home) -> No
 def test_what_repeats_a_better_one_or_does_not_fit_stays_behind(opened: Opened, home: Home) -> None:
     exact = found("anchor", "buoy")
     exact.channels[PATH] = (*exact.channels[PATH], Memory(id="again", content="Rule of anchor!", seq=7))
-    assert hand_over(opened(), exact, terms(nearly=0.9, units=150)) == ["anchor"]
+    assert hand_over(opened(), exact, terms(units=150)) == ["anchor"]
     assert outcomes(decisions(home)[0]) == {"anchor": INJECTED, "buoy": ROOM, "again": DUPLICATE}
 
 

@@ -380,13 +380,11 @@ def test_the_number_of_memories_and_their_room_have_a_ceiling(call: Call, rememb
     assert call(file="a.py", session="2") == ["crane"]
 
 
-def test_of_near_duplicates_one_is_handed_over(call: Call, remember: Callable[..., None], home: Home) -> None:
+def test_of_near_duplicates_one_is_handed_over(call: Call, remember: Callable[..., None]) -> None:
     remember("one", "The pool is never shared between threads.", paths=("*.py",))
     remember("two", "The pool is never shared between threads!", paths=("*.py",))
     assert call(file="a.py") == ["two"]
     assert call(file="a.py") == []
-    configure(home, "[diversity]\nnear_duplicate = 1.0\n")
-    assert call(file="a.py", session="2") == ["two", "one"]
 
 
 # ---- what is kept ---------------------------------------------------------------------------------------------------------

@@ -30,9 +30,10 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
     store.add([make(f"Our {i} kittens nap upon a warm server rack, coldest months.", id=f"story-{i:02}") for i in range(20)])
     store.add([make("The pilot boat is fuelled on mondays at the east pier by the harbour office.", id="pilot")])
     store.add([make("The pilot boat is fuelled on mondays at the east pier by the harbour office!", id="again")])
+    store.add([make("The pilot boat is fuelled on tuesdays at the east pier by the harbour office.", id="alike")])
     store.add([make("The pilot boat of the harbour was last fuelled by hand.", id="radio")])
-    for namespace in ("patterns", "config"):
-        store.add([make(f"Buoys are painted on land in {namespace}.", id=namespace, namespace=namespace)])
+    store.add([make("Buoys are painted on land by hand.", id="patterns", namespace="patterns")])
+    store.add([make("By hand, buoys are painted on land.", id="config", namespace="config")])
     follow(home, store)
     session = iter(range(1_000))
 
@@ -118,19 +119,18 @@ def test_a_project_may_tune_what_its_prompts_bring(ask: Ask, home: Home, tmp_pat
 PILOT = "When and where is the pilot boat fuelled, and by which office of the harbour?"
 
 
-@pytest.mark.parametrize(("least", "count"), [("0.95", 1), ("1.0", 2)])
-def test_of_near_duplicates_one_is_handed_over(ask: Ask, home: Home, least: str, count: int) -> None:
-    configure(home.config, diversity=f"near_duplicate = {least}")
-    assert len({"pilot", "again"} & {*ask(PILOT)}) == count
+def test_of_near_duplicates_one_is_handed_over(ask: Ask, home: Home) -> None:
+    configure(home.config)
+    assert len({"pilot", "again"} & {*ask(PILOT)}) == 1
 
 
 def test_like_memories_are_kept_apart_when_that_is_set(ask: Ask, home: Home) -> None:
-    configure(home.config, diversity="near_duplicate = 1.0\nmmr = 1.0")
+    configure(home.config, diversity="mmr = 1.0")
     close = ask(PILOT)
-    configure(home.config, diversity="near_duplicate = 1.0\nmmr = 0.5")
+    configure(home.config, diversity="mmr = 0.5")
     spread = ask(PILOT)
     assert close[0] == spread[0]
-    assert set(close[:2]) == {"pilot", "again"} != set(spread[:2])
+    assert set(close[:2]) == {"pilot", "alike"} != set(spread[:2])
 
 
 def test_what_only_looser_matching_would_find_is_not_handed_over(ask: Ask, home: Home) -> None:
@@ -142,10 +142,7 @@ def test_what_only_looser_matching_would_find_is_not_handed_over(ask: Ask, home:
 @pytest.mark.parametrize(
     ("ask_for", "first"), [("How do we paint buoys on land", "patterns"), ("Where are buoys painted", "config")]
 )
-def test_the_intent_of_a_prompt_favours_namespaces_when_that_is_set(ask: Ask, home: Home, ask_for: str, first: str) -> None:
-    other = {"patterns": "config", "config": "patterns"}[first]
-    least = "[diversity]\nnear_duplicate = 1.0\n"
-    configure(home.config, relevance="prior = 1.0\n" + least)
-    assert {first, other} <= {*ask(ask_for)}
-    configure(home.config, relevance="prior = 1.9\n" + least)
-    assert ask(ask_for)[0] == first
+def test_the_intent_of_a_prompt_favours_namespaces(ask: Ask, home: Home, ask_for: str, first: str) -> None:
+    configure(home.config)
+    given = ask(ask_for)
+    assert (given[0], {*given[:2]}) == (first, {"patterns", "config"})

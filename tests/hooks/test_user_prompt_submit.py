@@ -274,8 +274,20 @@ def test_intents_can_be_switched_off(ask: Ask, home: Home, monkeypatch: pytest.M
 
 
 @pytest.fixture
+def ask_anew(ask: Ask, home: Home) -> Ask:
+    """Asks the hook, which has no answer of an LLM."""
+
+    def asked(text: str = QUESTION, session: str = "s") -> list[str]:
+        if Path(home.state_db).exists():
+            apsw.Connection(home.state_db).execute("DELETE FROM llm_answers")
+        return ask(text, session)
+
+    return asked
+
+
+@pytest.fixture
 def llm(home: Home) -> Iterator[LlmServer]:
-    """An LLM that is asked about every prompt, and whose answers are not kept."""
+    """An LLM that is asked about every prompt."""
     with LlmServer(llm_server.fails(500)) as server:
         configured(home, server)
         yield server
@@ -283,32 +295,38 @@ def llm(home: Home) -> Iterator[LlmServer]:
 
 def configured(home: Home, server: LlmServer, *lines: str) -> None:
     """Settings with which the server is asked. lines: others."""
-    llm = f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\ncache_hours = 0\n'
+    llm = f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
     always = "[search_intent]\nllm_skip_confidence = 1.0\nllm_timeout_ms = 4000\n"
     configure(home.config, llm + always + "".join(line + "\n" for line in lines))
 
 
-def test_a_more_certain_intent_lets_more_memories_in(ask: Ask, home: Home, llm: LlmServer) -> None:
+def test_a_more_certain_intent_lets_more_memories_in(ask_anew: Ask, home: Home, llm: LlmServer) -> None:
     configured(home, llm, "[surfacing]", "min_relevance = 0.0", "max_characters = 9900")
     llm.play(says("howto", 0.4), says("howto", 0.9))
-    assert [len(ask(session=session)) for session in ("1", "2")] == [3, 5]
+    assert [len(ask_anew(session=session)) for session in ("1", "2")] == [3, 5]
 
 
-def test_the_type_alone_changes_what_is_handed_over(ask: Ask, home: Home, llm: LlmServer, store: Store, make: Maker) -> None:
-    for namespace in ("patterns", "config"):
-        store.add([make(f"Buoys are painted on land, says {namespace}.", id=namespace, namespace=namespace)])
+def remember_buoys(store: Store, make: Maker) -> None:
+    """Store two memories of the same words, which only their namespaces tell apart."""
+    store.add([make("Buoys are painted on land by hand.", id="patterns", namespace="patterns")])
+    store.add([make("By hand, buoys are painted on land.", id="config", namespace="config")])
+
+
+def test_the_type_alone_changes_what_is_handed_over(
+    ask_anew: Ask, home: Home, llm: LlmServer, store: Store, make: Maker
+) -> None:
+    remember_buoys(store, make)
     follow(home, store)
-    configured(home, llm, "[surfacing]", "min_relevance = 0.0", "max_memories = 1", "[relevance]", "prior = 1.9")
+    configured(home, llm, "[surfacing]", "min_relevance = 0.0", "max_memories = 1")
     llm.play(says("howto", 0.9), says("location", 0.9), says("howto", 0.9))
-    given = [ask("the painting of buoys", session=session) for session in ("1", "2", "3")]
+    given = [ask_anew("buoys painted on land", session=session) for session in ("1", "2", "3")]
     assert given == [["patterns"], ["config"], ["patterns"]]
 
 
 def test_a_signal_for_another_type_changes_what_is_handed_over(ask: Ask, home: Home, store: Store, make: Maker) -> None:
-    for namespace in ("patterns", "config"):
-        store.add([make(f"Buoys are painted on land, says {namespace}.", id=namespace, namespace=namespace)])
+    remember_buoys(store, make)
     follow(home, store)
-    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_memories = 1\n[relevance]\nprior = 1.9\n")
+    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_memories = 1\n")
     assert ask("How do we paint buoys?", session="1") == ["patterns"]
     assert ask("Where do we paint buoys?", session="2") == ["config"]
 
@@ -335,19 +353,19 @@ def test_a_late_yes_finds_what_the_words_alone_did_not_ask_for(ask: Ask, home: H
     assert set(ask(ORDER)) & {"m0", "m1", "m2", "m3", "m4"}
 
 
-def test_a_no_that_is_not_a_guess_silences_a_question(ask: Ask, llm: LlmServer) -> None:
+def test_a_no_that_is_not_a_guess_silences_a_question(ask_anew: Ask, llm: LlmServer) -> None:
     llm.play(says("none", 0.95), says("none", 0.6), says("none", 0.2))
-    assert ask() == []
-    assert ask() == []
-    assert ask()
+    assert ask_anew() == []
+    assert ask_anew() == []
+    assert ask_anew()
 
 
 NO_TYPE = "the lighthouse lamp relay of the tide sensor"
 
 
-def test_an_unsure_answer_takes_nothing_from_a_prompt_of_no_type(ask: Ask, llm: LlmServer) -> None:
+def test_an_unsure_answer_takes_nothing_from_a_prompt_of_no_type(ask_anew: Ask, llm: LlmServer) -> None:
     llm.play(llm_server.fails(500), says("none", 0.9), says("none", 0.4), says("howto", 0.4), says("howto", 0.1))
-    given = [ask(NO_TYPE, session=str(number)) for number in range(5)]
+    given = [ask_anew(NO_TYPE, session=str(number)) for number in range(5)]
     assert given[0]
     assert given[1] == []
     assert all(set(ids) <= set(given[0]) and ids for ids in given[2:])
@@ -384,7 +402,6 @@ def answered(home: Home) -> int:
 def test_a_recall_that_fails_loses_neither_metrics_nor_an_answer_that_is_there(
     ask: Ask, home: Home, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    configure(home.config, Path(home.config).read_text().replace("cache_hours = 0", "cache_hours = 1"))
     llm.play(says("howto", 0.9, ["lamp"]))
 
     def fail_late(*_: object) -> NoReturn:
@@ -400,10 +417,10 @@ def test_a_recall_that_fails_loses_neither_metrics_nor_an_answer_that_is_there(
 
 
 def test_a_second_recall_that_fails_leaves_what_the_first_has_found(
-    ask: Ask, home: Home, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+    ask_anew: Ask, home: Home, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     llm.play(says("howto", 0.95), says("howto", 0.95, ["QXYZZY"]))
-    first = ask(session="1")
+    first = ask_anew(session="1")
     recall = pipeline.for_prompt
 
     def failing(text: str, *others: Any, **more: Any) -> Any:
@@ -412,16 +429,16 @@ def test_a_second_recall_that_fails_leaves_what_the_first_has_found(
         return recall(text, *others, **more)
 
     monkeypatch.setattr(pipeline, "for_prompt", failing)
-    assert ask(session="2") == first != []
+    assert ask_anew(session="2") == first != []
     assert "recall with the topics of the LLM: memories.db is locked" in Path(home.log, "hook.log").read_text()
     assert counted(home)[f'{COMPLETED}{{status="success"}}'] == 2
 
 
-def test_topics_of_the_llm_find_what_the_words_do_not(ask: Ask, llm: LlmServer) -> None:
+def test_topics_of_the_llm_find_what_the_words_do_not(ask_anew: Ask, llm: LlmServer) -> None:
     llm.play(says("howto", 0.95))
-    assert ask("Why is it broken again?") == []
+    assert ask_anew("Why is it broken again?") == []
     llm.play(says("howto", 0.95, ["lighthouse lamp relay", "tide sensor"]))
-    assert "m0" in ask("Why is it broken again?")
+    assert "m0" in ask_anew("Why is it broken again?")
 
 
 @pytest.mark.parametrize("text", [QUESTION, ORDER, "Where is the tide sensor?", "the lamp relay needs how many volts"])

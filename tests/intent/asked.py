@@ -35,18 +35,22 @@ def asking(server: LlmServer, **others: Value) -> loading.Settings:
     return loading.Settings({**values, **{name.replace("__", "."): value for name, value in others.items()}})
 
 
-def examined(home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION) -> Examined:
+def examined(
+    home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
+) -> Examined:
     """The intent as the hook finds it, but for the hook's deadline, and what is kept of it."""
     begun = detection.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
     told = begun.settle(topics(begun.reading.words()), settings, LONG_MS)
     if state is not None:
         begun.count(told, state)
-        begun.learn(state, settings)
+        begun.learn(state, keeps_answers=keeps_answers)
     return told
 
 
-def status(home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION) -> str:
-    return examined(home, state, settings, prompt).intent.llm_status
+def status(
+    home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
+) -> str:
+    return examined(home, state, settings, prompt, keeps_answers=keeps_answers).intent.llm_status
 
 
 def provider_of(settings: loading.Settings, home: Home) -> Provider:

@@ -243,8 +243,8 @@ def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state
 
 def test_several_calls_add_up(home: Home, state: State) -> None:
     with LlmServer(YES, llm_server.fails(500), llm_server.resets()) as server:
-        settings = asking(server, llm__cache_hours=0)
-        assert [status(home, state, settings) for _ in range(3)] == ["success", "error", "disconnected"]
+        settings = asking(server)
+        assert [status(home, state, settings, keeps_answers=False) for _ in range(3)] == ["success", "error", "disconnected"]
     assert counted(state) == {
         STARTED: 3,
         **{f'{COMPLETED}{{status="{status}"}}': 1 for status in ("success", "error", "disconnected")},

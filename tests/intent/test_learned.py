@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.intent import classifier, detection, keywords
-from subcog_hooks.intent.detection import DURATION, HOUR_MS, STARTED
+from subcog_hooks.intent.detection import ANSWER_KEPT_MS, DURATION, HOUR_MS, STARTED
 from subcog_hooks.llm import answer_cache, breaker
 from subcog_hooks.llm.disclosure import shown as may_be_shown
 from subcog_hooks.memory.model import now_ms
@@ -53,29 +53,27 @@ def test_another_prompt_or_model_or_server_asks_again(home: Home, state: State) 
 @pytest.mark.parametrize(("age_ms", "expected"), [(HOUR_MS // 2, "cached"), (HOUR_MS, "success"), (30 * HOUR_MS, "success")])
 def test_an_answer_is_kept_for_its_hours(home: Home, state: State, age_ms: int, expected: str) -> None:
     with LlmServer(YES) as server:
-        settings = asking(server, llm__cache_hours=1)
+        settings = asking(server)
         key = answer_cache.key_of(provider_of(settings, home), classifier.question(QUESTION))
         answer_cache.keep(state, key, classifier.to_text(classifier.Classification("howto", 0.9)), now_ms() - age_ms, HOUR_MS)
         assert status(home, state, settings) == expected
         assert len(server.requests) == (expected == "success")
 
 
-def test_an_answer_of_an_hour_is_not_kept_for_two(home: Home, state: State) -> None:
+def test_an_answer_is_kept_for_a_day(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
-        settings = asking(server, llm__cache_hours=1)
+        settings = asking(server)
         assert status(home, state, settings) == "success"
         key = answer_cache.key_of(provider_of(settings, home), classifier.question(QUESTION))
-    assert answer_cache.find(state, key, now_ms() + HOUR_MS // 2) is not None
-    assert answer_cache.find(state, key, now_ms() + HOUR_MS) is None
+    assert answer_cache.find(state, key, now_ms() + ANSWER_KEPT_MS - HOUR_MS) is not None
+    assert answer_cache.find(state, key, now_ms() + ANSWER_KEPT_MS) is None
 
 
-def test_with_no_hours_nothing_is_kept_or_looked_up(home: Home, state: State) -> None:
+def test_an_answer_is_not_kept_where_no_texts_are(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
-        none = asking(server, llm__cache_hours=0)
-        assert [status(home, state, none) for _ in range(2)] == ["success", "success"]
-        assert status(home, state, asking(server)) == "success"  # none was kept
-        assert status(home, state, asking(server)) == "cached"
-        assert status(home, state, none) == "success"  # none is looked up
+        settings = asking(server)
+        statuses = [status(home, state, settings, keeps_answers=False) for _ in range(2)]
+    assert statuses == ["success", "success"]
 
 
 def test_a_failure_is_not_kept_as_an_answer(home: Home, state: State) -> None:
@@ -172,8 +170,8 @@ def test_while_one_tries_the_others_do_not(home: Home, state: State) -> None:
 
 def test_a_try_that_succeeds_ends_the_rest(home: Home, state: State) -> None:
     with LlmServer(*[llm_server.fails(500)] * 3, YES) as server:
-        settings = asking(server, llm__cache_hours=0)
+        settings = asking(server)
         for _ in range(3):
             status(home, state, settings)
         rested(state, settings, home)
-        assert [status(home, state, settings) for _ in range(3)] == ["success"] * 3
+        assert [status(home, state, settings, keeps_answers=False) for _ in range(3)] == ["success"] * 3

@@ -14,9 +14,8 @@ from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.hits import relevance_of
-from subcog_hooks.recall.prior import FAVOURED, prior_of
+from subcog_hooks.recall.prior import FAVOURED, FAVOURED_FACTOR, prior_of
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.settings.keys import KEYS
 from tests.conftest import Maker
 
 
@@ -34,16 +33,15 @@ def test_of_two_memories_that_fit_alike_the_one_of_a_suiting_namespace_comes_fir
         pipeline.weigh_for_prompt(hits, Intent(asked, 0.8), 1, of.tuning)
         return [hit.memory.id for hit in pipeline.ordered(hits)]
 
-    usual = float(KEYS["relevance.prior"].default)
-    assert order(usual, intent) == ["b", "a"]
-    assert order(1.0, intent) == order(usual, "none") == order(usual, "general") == ["a", "b"]
+    assert order(FAVOURED_FACTOR, intent) == ["b", "a"]
+    assert order(1.0, intent) == order(FAVOURED_FACTOR, "none") == order(FAVOURED_FACTOR, "general") == ["a", "b"]
 
 
 @given(
     st.floats(0.0, 1.0),
     st.floats(0.0, 1.0),
     st.sampled_from(sorted(FAVOURED)),
-    st.floats(KEYS["relevance.prior"].low, KEYS["relevance.prior"].high),
+    st.floats(1.0, 1.9),
 )
 def test_it_never_lifts_a_memory_over_one_with_twice_its_relevance(
     relevance: float, other: float, intent: str, factor: float

@@ -27,14 +27,12 @@ CHANGES = {  # key: a value that is not its default, and what else has to be set
     "fusion.large": ("2", {"fusion.alpha": '"adaptive"', "fusion.small": "1"}),
     "fusion.rrf_k": ("5", {"fusion.mode": '"rrf"'}),
     "fusion.tags": ("0.9", {}),
-    "fusion.agreement": ("0.9", {}),
     **{f"fusion.{kind}": ("0.95", {"fusion.alpha": '"adaptive"'}) for kind, *_ in TYPE_SHARES},
     "fusion.pattern": ("4.0", {}),
     "fusion.state": ("0.5", {}),
     "recency.decay": ("0.5", {}),
     "recency.floor": ("0.1", {"recency.decay": "0.5"}),
     "search.min_similarity": ("0.55", {}),
-    "diversity.near_duplicate": ("0.5", {}),
     "diversity.mmr": ("0.5", {}),
 }
 

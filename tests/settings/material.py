@@ -20,8 +20,6 @@ LOOSE = (  # key, a value that would loosen its default, one that tightens it
     ("surfacing.max_characters", 9_900, 300),
     ("surfacing.session_characters", 900_000, 900),
     ("search.min_similarity", 0.0, 0.6),
-    ("diversity.near_duplicate", 1.0, 0.8),
-    ("relevance.prior", 1.9, 1.0),
     ("search_intent.enabled", None, False),
     ("search_intent.min_confidence", 0.0, 0.9),
     ("search_intent.llm_skip_confidence", 1.0, 0.1),

@@ -36,7 +36,7 @@ def test_people_write_true_in_several_ways(text: str) -> None:
         ("search_intent.llm_timeout_ms", "1500", 1_500),
         ("search_intent.min_confidence", "1", 1.0),
         ("llm.provider", " OpenAI ", "openai"),
-        ("llm.cache_hours", "0", 0),
+        ("llm.calls_a_day", "0", 0),
     ],
 )
 def test_a_typed_value_is_taken_in_the_keys_own_type(name: str, text: str, value: Value) -> None:
@@ -65,13 +65,13 @@ PRESET = f"expected {KEYS['fusion.preset'].expected}"
         ("fusion.rrf_k", "0", "fusion.rrf_k is 0, expected a whole number 1 to 1000"),
         ("fusion.small", "1e999", "fusion.small is inf, expected a whole number 0 to 10000000"),
         ("recency.floor", "-1e-9", "recency.floor is -1e-09, expected 0.0 to 1.0"),
-        ("diversity.near_duplicate", "0.4", "diversity.near_duplicate is 0.4, expected 0.5 to 1.0"),
+        ("fusion.pattern", "0.05", "fusion.pattern is 0.05, expected 0.1 to 5.0"),
         ("search_intent.llm_timeout_ms", "0", "search_intent.llm_timeout_ms is 0, expected a whole number 1 to 10000"),
         ("search_intent.llm_timeout_ms", "10001", "search_intent.llm_timeout_ms is 10001, expected a whole number 1 to 10000"),
         ("search_intent.min_confidence", "50%", "search_intent.min_confidence is '50%', expected 0.0 to 1.0"),
         ("search_intent.llm_skip_confidence", "1.1", "search_intent.llm_skip_confidence is 1.1, expected 0.0 to 1.0"),
         ("llm.provider", "ollama", "llm.provider does not hold, expected none, anthropic or openai"),
-        ("llm.cache_hours", "8761", "llm.cache_hours does not hold, expected a whole number 0 to 8760"),
+        ("llm.calls_a_day", "10001", "llm.calls_a_day does not hold, expected a whole number 0 to 10000"),
         ("embedding.model", "two words", "embedding.model is 'two words', expected a model of `subcog models list`"),
     ],
 )

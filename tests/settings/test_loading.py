@@ -217,7 +217,7 @@ def test_a_hundred_faults_are_ten_lines_and_a_count(home: Home, tmp_path: Path) 
         'llm.base_url = "http://localhost:1/v1"',
         'llm.model = "theirs"',
         'llm.key_file = "/etc/passwd"',
-        "llm.cache_hours = 8760",
+        "llm.calls_a_day = 10000",
     ],
 )
 def test_a_project_names_no_provider_and_switches_none_on(home: Home, tmp_path: Path, line: str) -> None:
@@ -265,7 +265,7 @@ def test_a_refused_value_of_the_llm_is_in_no_line(home: Home) -> None:
         'model = "hun ter2"',
         'base_url = "hunter2"',
         'key_file = "hunter2"',
-        'cache_hours = "hunter2"',
+        'calls_a_day = "hunter2"',
     ]
     write(home.config, "[llm]\n" + "\n".join(lines))
     problems = loading.load(home).problems

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -336,16 +335,6 @@ def test_a_service_and_a_password_file_are_libpqs(ada: Person, team: Team, tmp_p
     elsewhere = str(tmp_path / "none")
     assert "the server's service team is not found" in ada.run("share", "sync", code=4, PGSERVICEFILE=elsewhere).stderr
     assert "server: service=team\n" in ada.run("share", "status", PGSERVICEFILE=elsewhere).stdout
-
-
-def test_a_new_memory_is_sent_at_once_where_that_is_chosen(ada: Person, team: Team) -> None:
-    ada.begin()
-    ada.run("config", "set", "share.after_remember", "true")
-    ada.run_apart("remember", "Sent at once.", SUBCOG_BACKGROUND="1")
-    until = time.monotonic() + 60
-    while not (sent := team.run("SELECT doc ->> 'content' FROM subcog.memories")) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert sent == [("Sent at once.",)]
 
 
 def test_a_colleague_begins_without_the_right_to_make_anything(bob: Person, team: Team) -> None:

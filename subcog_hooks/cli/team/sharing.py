@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from subcog_hooks import log
 from subcog_hooks.cli.support import session
@@ -22,7 +22,6 @@ from subcog_hooks.errors import (
     SubcogError,
     UsageError,
 )
-from subcog_hooks.hooks import detached
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.vector_file import ExtensionMissing
@@ -34,8 +33,7 @@ from subcog_hooks.sharing import connection, leaving, schema, vectors
 from subcog_hooks.sharing.known import ShareState
 from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
 
-PROJECTS, CUES_FROM, AFTER_REMEMBER = (f"share.{name}" for name in ("projects", "cues_from", "after_remember"))
-SYNC_COMMAND, QUIETLY = ("share", "sync"), "--quietly"  # what a detached process is started with
+PROJECTS, CUES_FROM = "share.projects", "share.cues_from"
 FAILURE = "failure"  # the note of why the last synchronisation ended early, or what of it was refused
 SYNCED = "synced"  # of when the last one ended well
 LEFT = "left"  # and of how many memories of which colleague were left out so far
@@ -191,14 +189,6 @@ def _require_agreed(state: ShareState, found: schema.TeamTables, url: str, proje
     if not state.is_agreed_to(found.server, connection.identity_of(url), projects):
         fact = f"the database at {connection.place_of(url)} is not the one that you agreed to share with"
         raise NotAgreedTo(fact, CHOOSE_IT)
-
-
-def send_afterwards(memory: Memory) -> None:
-    """Leave it to a detached process to send a memory that was stored just now, where the person wants that."""
-    settings = session.settings()
-    if settings[SHARE_URL] and settings[AFTER_REMEMBER] and memory.project in projects_of(settings) and detached.may_start():
-        with suppress(OSError):  # a session that begins does it
-            detached.start(session.home(), [*SYNC_COMMAND, QUIETLY])
 
 
 def share_quietly(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> None:

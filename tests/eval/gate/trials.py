@@ -28,6 +28,7 @@ from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
+from subcog_hooks.recall.prior import FAVOURED_FACTOR
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.settings.keys import KEYS, Value
 from subcog_hooks.settings.loading import Settings
@@ -97,14 +98,18 @@ class Hook:
         self._stack.close()
 
     def trials(
-        self, prompts: Iterable[Prompt], threshold: float = DEFAULT_THRESHOLD, others: Mapping[str, Value] | None = None
+        self,
+        prompts: Iterable[Prompt],
+        threshold: float = DEFAULT_THRESHOLD,
+        others: Mapping[str, Value] | None = None,
+        prior: float = FAVOURED_FACTOR,
     ) -> list[Trial]:
-        """Each prompt in a session of its own. threshold: `surfacing.min_relevance`; others: more settings by name.
+        """Try each prompt in a session of its own. threshold: `surfacing.min_relevance`; others: more settings by name.
 
         Raises RuntimeError when recall did less than it should have.
         """
         settings = Settings({**(others or {}), THRESHOLD: threshold})
-        with self._instead(settings):
+        with self._instead(settings, prior):
             return [self._trial(prompt, settings) for prompt in prompts]
 
     def _trial(self, prompt: Prompt, settings: Settings) -> Trial:
@@ -122,10 +127,12 @@ class Hook:
         return Trial(prompt, tuple(candidates), would_be.ids if would_be else ())
 
     @contextmanager
-    def _instead(self, settings: Settings) -> Iterator[None]:
+    def _instead(self, settings: Settings, prior: float) -> Iterator[None]:
         """The hook with what is open here, and a clock that stands."""
         for_prompt = pipeline.for_prompt
-        sources = Sources(self._index, self._store, self._space, tuning.from_settings(settings))
+        numbers = tuning.from_settings(settings)
+        numbers.prior = prior
+        sources = Sources(self._index, self._store, self._space, numbers)
 
         def kept(text: str, *others: Any, **named: Any) -> Answer:  # Any: whatever recall asks for
             key = (text, *(getattr(sources.tuning, name) for name in Tuning.__slots__))
