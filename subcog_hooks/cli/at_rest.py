@@ -11,7 +11,7 @@ from subcog_hooks.embed import background
 from subcog_hooks.errors import SubcogError
 from subcog_hooks.hooks.session_start import RESTING_COMMAND
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import (
+from subcog_hooks.settings.defaults import (
     AT_REST,
     ENRICH,
     LEARNED_AT_REST,

@@ -15,7 +15,9 @@ from subcog_hooks.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.llm import providers
 from subcog_hooks.settings import files, loading
-from subcog_hooks.settings.keys import KEYS, LEARN, PRESETS, Key, Value
+from subcog_hooks.settings.defaults import LEARN, PRESETS, Value
+from subcog_hooks.settings.key_types import Key
+from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.state import decision_log, kept_texts, silent_calls
 from subcog_hooks.state.connection import delete_damaged
 from subcog_hooks.state.decision import SPOKE

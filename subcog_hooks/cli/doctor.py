@@ -47,7 +47,7 @@ from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.memory.vectors import VectorStore
 from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import LLM_LEARNS, NEVER, SECOND_LOOK
+from subcog_hooks.settings.defaults import LLM_LEARNS, NEVER, SECOND_LOOK
 from subcog_hooks.state import cut_offs, decision_log, llm_calls, pause, rest_record, second_looks
 from subcog_hooks.state.connection import ASIDE, State, put_aside
 from subcog_hooks.state.decision import FAILED, Decision

@@ -14,7 +14,14 @@ from subcog_hooks.cli.support.output import counted, terminal, visible
 from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
-from subcog_hooks.settings.keys import COUNTED_AT_REST, KEYS, LEARNED_AT_REST, NOT_LEARNED, NOTES_SETTING, SESSIONS_SETTING
+from subcog_hooks.settings.defaults import (
+    COUNTED_AT_REST,
+    DEFAULTS,
+    LEARNED_AT_REST,
+    NOT_LEARNED,
+    NOTES_SETTING,
+    SESSIONS_SETTING,
+)
 from subcog_hooks.whole_files import WholeFile
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
@@ -234,7 +241,7 @@ def _ask_for_brief() -> None:
         return
     from subcog_hooks.cli.config import keep  # with all that settings concern, for a question that is put once
 
-    most = int(KEYS[BRIEF_CHARACTERS].default)
+    most = int(DEFAULTS[BRIEF_CHARACTERS])
     is_wanted = typer.confirm(
         f"Begin each session with a brief, the memories worth knowing whatever comes, in up to {most:,} characters?",
         default=True,
@@ -284,7 +291,7 @@ def _ask_for_sessions() -> None:
     )
     asked = f"Look at it? {NOT_LEARNED} (no), {COUNTED_AT_REST} (only say how much there is), {LEARNED_AT_REST} (yes)"
     wanted = ""
-    while wanted not in (NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST):
+    while wanted not in (NOT_LEARNED, COUNTED_AT_REST, DEFAULTS, LEARNED_AT_REST):
         wanted = str(typer.prompt(asked, default=COUNTED_AT_REST, err=True)).strip().lower()
     keep(SESSIONS_SETTING, wanted)
     changes = "`subcog config set` changes it, `subcog audit --learned` tells what it would do"

@@ -18,7 +18,7 @@ from subcog_hooks.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.memory.model import STATUSES
-from subcog_hooks.settings.keys import LLM_LEARNS
+from subcog_hooks.settings.defaults import LLM_LEARNS
 from subcog_hooks.state import learnable, learned
 from subcog_hooks.state.connection import State
 

@@ -12,7 +12,8 @@ from subcog_hooks.cli.support.output import counted, day, safe, terminal
 from subcog_hooks.cli.team import preview, restoring, share_status, sharing
 from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.memory.project import identity_of
-from subcog_hooks.settings.keys import KEYS, SHARE_URL
+from subcog_hooks.settings.defaults import SHARE_URL
+from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, documents, leaving, schema
 from subcog_hooks.sharing.known import CHANGED, ERASED, ShareState

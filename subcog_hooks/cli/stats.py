@@ -26,7 +26,7 @@ from subcog_hooks.llm.call import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.memory.model import Memory, now_ms
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import NO_LLM
+from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.state import cut_offs, decision_log, metrics, silent_calls
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import OUTCOMES, SPOKE, Decision

@@ -8,8 +8,6 @@ from subcog_hooks.hooks.occasion import Occasion
 from subcog_hooks.hooks.payload import PROMPT_EVENT
 from subcog_hooks.hooks.turn import Turn
 from subcog_hooks.hooks.user_prompt_submit import decide
-from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.settings.loading import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from subcog_hooks.deadline import Deadline
     from subcog_hooks.memory.project import Project
     from subcog_hooks.paths import Home
+    from subcog_hooks.settings.loading import Settings
     from subcog_hooks.state.connection import State
     from subcog_hooks.state.decision import Decision
     from subcog_hooks.state.sessions import Earlier
@@ -75,5 +74,4 @@ def decide_dry(
 
 
 def _without_llm(settings: Settings) -> Settings:
-    values = {name: settings[name] for name in KEYS if settings.is_set(name)}
-    return Settings({**values, _NO_LLM: False}, settings.problems, settings.left_out, settings.ignored)
+    return settings.with_value(_NO_LLM, False)

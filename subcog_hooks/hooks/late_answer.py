@@ -11,8 +11,8 @@ from subcog_hooks.hooks import gate
 from subcog_hooks.hooks.verdict import Offer
 from subcog_hooks.memory.model import is_loaded_by_client
 from subcog_hooks.recall.hits import Hit
-from subcog_hooks.settings.keys import NEVER
-from subcog_hooks.settings.keys import SECOND_LOOK as MODE
+from subcog_hooks.settings.defaults import NEVER
+from subcog_hooks.settings.defaults import SECOND_LOOK as MODE
 from subcog_hooks.state import second_looks, silent_calls
 from subcog_hooks.state.decision import HANDED_OVER, MOVED_ON, NOMEM, OFF, OUT_OF_TIME, PAUSED, SECOND_LOOK
 

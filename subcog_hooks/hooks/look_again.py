@@ -11,7 +11,7 @@ from subcog_hooks.hooks import detached, turn
 from subcog_hooks.hooks.payload import text_of
 from subcog_hooks.intent.kinds import NONE
 from subcog_hooks.recall import relevance, tuning
-from subcog_hooks.settings.keys import ALWAYS, NEVER, NO_LLM, SECOND_LOOK
+from subcog_hooks.settings.defaults import ALWAYS, NEVER, NO_LLM, SECOND_LOOK
 from subcog_hooks.state import second_looks
 from subcog_hooks.state.decision import BELOW, INTENT, LINES, NOTHING_FOUND
 

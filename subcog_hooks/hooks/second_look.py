@@ -35,8 +35,8 @@ from subcog_hooks.recall import neural_relevance, pipeline, semantic, tuning
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.redaction.leaks import mask
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import LEARN, NEVER
-from subcog_hooks.settings.keys import SECOND_LOOK as MODE
+from subcog_hooks.settings.defaults import LEARN, NEVER
+from subcog_hooks.settings.defaults import SECOND_LOOK as MODE
 from subcog_hooks.state import decision_log, pause, second_looks, suggestions
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import (

@@ -11,7 +11,7 @@ from subcog_hooks.errors import StoreBusy
 from subcog_hooks.hooks import occasion as occasions
 from subcog_hooks.hooks.payload import START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
-from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING
+from subcog_hooks.settings.defaults import COUNTED_AT_REST, SESSIONS_SETTING
 from subcog_hooks.state import ledger, numbers, pause, sessions, sought
 
 TYPE_CHECKING = False

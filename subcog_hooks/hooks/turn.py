@@ -5,7 +5,7 @@ from __future__ import annotations
 from subcog_hooks.hooks.payload import text_of
 from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.topics import topics
-from subcog_hooks.settings.keys import EVERYTHING
+from subcog_hooks.settings.file_settings import EVERYTHING
 from subcog_hooks.state import sessions
 from subcog_hooks.text.typed import asked_in
 

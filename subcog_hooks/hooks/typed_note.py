@@ -13,7 +13,7 @@ from subcog_hooks.hooks.payload import PROMPT_EVENT, text_of
 from subcog_hooks.memory import project
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import BY_HASH, BY_REMEMBER
+from subcog_hooks.settings.defaults import BY_HASH, BY_REMEMBER
 from subcog_hooks.state import pause
 from subcog_hooks.state.connection import State
 

@@ -13,7 +13,7 @@ from subcog_hooks.intent import keywords
 from subcog_hooks.intent.kinds import CACHED, COMPARISON, EXPLANATION, LOCATION, NONE, OFF, RESTING, SEEKING, SKIPPED, Intent
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.memory.model import now_ms
-from subcog_hooks.settings.keys import NO_LLM
+from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.state import metrics
 from subcog_hooks.text.typed import ends_of
 

@@ -12,7 +12,7 @@ from subcog_hooks import __version__, wire
 from subcog_hooks.errors import ConfigError, ProviderError
 from subcog_hooks.llm.address import Address
 from subcog_hooks.regular_files import NotRegular, open_regular
-from subcog_hooks.settings.keys import ANTHROPIC, CLAUDE, KEYS, NO_LLM, OPENAI
+from subcog_hooks.settings.defaults import ANTHROPIC, CLAUDE, DEFAULTS, NO_LLM, OPENAI
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _may_be_about_llm(name: str) -> bool:
     [True, True, True, False]
     """
     lowered = name.lower()
-    return name not in _HARMLESS and ("llm" in lowered or ("intent" in lowered and name not in KEYS))
+    return name not in _HARMLESS and ("llm" in lowered or ("intent" in lowered and name not in DEFAULTS))
 
 
 def _from_environment(variable: str) -> str:

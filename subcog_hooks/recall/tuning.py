@@ -5,11 +5,11 @@ from __future__ import annotations
 from subcog_hooks.recall.diversity import NEAR_DUPLICATE
 from subcog_hooks.recall.fusion import AGREEMENT_BONUS
 from subcog_hooks.recall.prior import FAVOURED_FACTOR
-from subcog_hooks.settings.keys import ADAPTIVE, KEYS, TYPE_SHARES, WEIGHTED
+from subcog_hooks.settings.defaults import ADAPTIVE, DEFAULTS, TYPE_SHARES, WEIGHTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.settings.keys import Value
+    from subcog_hooks.settings.defaults import Value
     from subcog_hooks.settings.loading import Settings
 
 
@@ -50,7 +50,7 @@ class Tuning:
 
         numbers: fields by name; of the others the settings' defaults. Raises TypeError for a name that is none.
         """
-        values: dict[str, Value] = {field: KEYS[name].default for name, field in _SETTINGS.items()} | _CONSTANTS | numbers
+        values: dict[str, Value] = {field: DEFAULTS[name] for name, field in _SETTINGS.items()} | _CONSTANTS | numbers
         self.is_weighted = values.pop("mode") == WEIGHTED
         alpha = values.pop("alpha")
         self.alpha = None if alpha == ADAPTIVE else float(alpha)
@@ -92,7 +92,7 @@ _SETTINGS = {
     "fusion.large": "large",
     "fusion.rrf_k": "rrf_k",
     "fusion.tags": "tags",
-    **{f"fusion.{kind}": kind for kind, *_ in TYPE_SHARES},
+    **{f"fusion.{kind}": kind for kind in TYPE_SHARES},
     "fusion.pattern": "pattern",
     "fusion.state": "state",
     "recency.decay": "decay",

@@ -1,75 +1,81 @@
-"""Settings files: what config.toml and a project's .subcog.toml say, and what is wrong with that.
+"""Settings files: the values in config.toml and in a project's .subcog.toml, and their faults by line.
 
-A project may tune; what names a model or starts a process is for the user to say. Loaded by the terminal, and by a hook after a
-file has changed: parsing TOML costs 12 ms in a fresh process.
+A project may tune; only the user names a model or starts a process. Loaded by the terminal, and by a hook after a file has
+changed: parsing TOML costs 12 ms in a fresh process.
 """
+
+from __future__ import annotations
 
 import os
 import tomllib
 
 from subcog_hooks.errors import ConfigError
 from subcog_hooks.regular_files import read_regular
-from subcog_hooks.settings.keys import EVERYTHING, KEYS, MAX_SHOWN, FileSettings, Value
+from subcog_hooks.settings.file_settings import EVERYTHING, FileSettings
+from subcog_hooks.settings.key_types import MAX_SHOWN
+from subcog_hooks.settings.keys import KEYS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.settings.defaults import Value
 
 MAX_FILE = 64 * 1024  # bytes of the user's own file
-MAX_PROJECT_FILE = 8 * 1024  # bytes of a project's: all that it may set, with a comment on each, has 3,000
+MAX_PROJECT_FILE = 8 * 1024  # bytes of a project's file: all its settings, with a comment on each, have 3,000
 MAX_LINE = 1_200  # bytes; a name of 30,000 parts, with dots between, keeps tomllib busy for half a minute
-MAX_PROBLEMS = 10  # that are named
+MAX_PROBLEMS = 10  # lines that each name one fault
 
 
 def parse(path: str, *, is_own: bool) -> FileSettings:
-    """Return what a settings file says.
+    """Return the contents of a settings file.
 
-    is_own: the file is the user's own; a project's may not say everything.
+    is_own: the file is the user's own; a project's may not set everything.
     """
     name = os.path.basename(path)
-    most = MAX_FILE if is_own else MAX_PROJECT_FILE
+    max_bytes = MAX_FILE if is_own else MAX_PROJECT_FILE
     try:
-        raw = read_regular(path, most + 1)
-        if len(raw) > most:
-            return _unread(f"{name} is larger than {most} bytes")
+        raw = read_regular(path, max_bytes + 1)
+        if len(raw) > max_bytes:
+            return _unread(f"{name} is larger than {max_bytes} bytes")
         if long := next((number for number, line in enumerate(raw.split(b"\n"), 1) if len(line) > MAX_LINE), 0):
             return _unread(f"{name} line {long} is longer than {MAX_LINE:,} bytes")
         text = raw.decode("utf-8")
         tables = tomllib.loads(text)
     except OSError as error:
-        return _unread(f"{name} can not be read: {error.strerror}")
+        return _unread(f"{name} cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:
         return _unread(f"{name} is not UTF-8 at byte {error.start}")
     except (ValueError, OverflowError, RecursionError) as error:  # TOMLDecodeError, and numbers of 5,000 digits
         return _unread(f"{name} is not TOML: {error}")
     values: dict[str, Value] = {}
     problems: list[str] = []
-    pairs = _flat(tables)
-    places = _places(text)
+    pairs = _flatten(tables)
+    line_numbers = _line_numbers(text)
     for key_name, value in pairs:
-        key = KEYS.get(key_name)
-        place = f"{name} line {places.get(key_name, 1)}"
-        if key is None:
-            problems.append(f"{place}: {_short(key_name)} is not a setting (`subcog config list` shows all)")
-        elif key.is_personal and not is_own:
-            problems.append(f"{place}: {key_name} is left to your own config.toml")
-        else:
-            try:
-                values[key_name] = key.checked(value)
-            except ConfigError as error:
-                problems.append(f"{place}: {error.message}")
+        try:
+            values[key_name] = _check(key_name, value, is_own=is_own)
+        except ConfigError as error:
+            problems.append(f"{name} line {line_numbers.get(key_name, 1)}: {error.message}")
     if len(problems) > MAX_PROBLEMS:
         problems[MAX_PROBLEMS:] = [f"{name} has {len(problems) - MAX_PROBLEMS:,} more faults"]
     left_out = [key_name for key_name, _ in pairs if key_name not in values] if is_own else []
-    lines = {key_name: places.get(key_name, 1) for key_name in values}
-    return FileSettings(values, problems, left_out, lines)
+    return FileSettings(values, problems, left_out, {key_name: line_numbers.get(key_name, 1) for key_name in values})
 
 
 def _unread(problem: str) -> FileSettings:
     return FileSettings(problems=[problem], left_out=[EVERYTHING])
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_SHOWN else name[:MAX_SHOWN] + "…"
+def _check(name: str, value: object, *, is_own: bool) -> Value:
+    """Return the value of a setting in its type. Raises ConfigError, also where a project's file may not set it."""
+    if name not in KEYS:
+        shown = name if len(name) <= MAX_SHOWN else name[:MAX_SHOWN] + "…"
+        raise ConfigError(f"{shown} is not a setting (`subcog config list` shows all)")
+    if KEYS[name].is_personal and not is_own:
+        raise ConfigError(f"{name} is left to your own config.toml")
+    return KEYS[name].checked(value)
 
 
-def _flat(tables: dict[str, object]) -> list[tuple[str, object]]:
+def _flatten(tables: dict[str, object]) -> list[tuple[str, object]]:
     pairs: list[tuple[str, object]] = []
     for name, value in tables.items():
         if isinstance(value, dict):
@@ -79,16 +85,22 @@ def _flat(tables: dict[str, object]) -> list[tuple[str, object]]:
     return pairs
 
 
-def _places(text: str) -> dict[str, int]:
-    """Return by key the line that sets it: the last one of that name inside its table. Other spellings are left out."""
+def _line_numbers(text: str) -> dict[str, int]:
+    """Return by key the line that sets it: the last line of that name inside its table.
+
+    The text is valid TOML by then. Neither tomllib nor tomlkit gives a position, and other spellings of a key are left out.
+
+    >>> _line_numbers('fusion.alpha = 1.0\\n[search]\\nlimit = 5')
+    {'fusion.alpha': 1, 'search': 2, 'search.limit': 3}
+    """
     table = ""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         if stripped.startswith("["):
             table = stripped.strip("[] ")
-            found[table] = number
+            numbers[table] = number
         else:
-            written = stripped.partition("=")[0].strip().replace('"', "")
-            found[f"{table}.{written}" if table else written] = number
-    return found
+            key = stripped.partition("=")[0].strip().replace('"', "")
+            numbers[f"{table}.{key}" if table else key] = number
+    return numbers

@@ -1,28 +1,29 @@
 """The settings in force: defaults, the project's file, the user's file, the environment, each stronger than the one before.
 
-A project's file and the environment, which a repository can set for the hook, may tune. Where `keys.ONE_WAY` says so they only
-make it more silent: what would loosen the user's own value is ignored, and it is said.
+A project's file and the environment, which a repository can set for the hook, may tune. Some settings they may only tighten
+(`tightening`): a value that would loosen the user's own is ignored, with a line that says so.
 
 Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once, keyed by its path, mtime and size, and kept
-in state.db.
+in state.db. Types and ranges (`keys`) are loaded only to parse a changed file, or to check a variable.
 """
 
 from __future__ import annotations
 
 import os
 
-from subcog_hooks import __version__, wire
 from subcog_hooks.errors import StoreError
-from subcog_hooks.settings.keys import KEYS, ONE_WAY, PRESETS, TUNED_SECTIONS, FileSettings, Value
+from subcog_hooks.settings.defaults import DEFAULTS, PRESETS, TUNED_SECTIONS
+from subcog_hooks.settings.file_settings import FileSettings, compile_settings, load_compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
     from subcog_hooks.paths import Home
+    from subcog_hooks.settings.defaults import Value
 
     class Cache(Protocol):
-        """Where compiled files are kept, by path, mtime and size. Both methods raise StoreError."""
+        """The compiled files, by path, mtime and size. Both methods raise StoreError."""
 
         def find(self, path: str, mtime_ns: int, size: int) -> str | None:
             """Return the compiled form of a file, None when none is kept of this state of it."""
@@ -34,18 +35,14 @@ if TYPE_CHECKING:
 PROJECT_FILE = ".subcog.toml"
 PREFIXES = tuple(f"SUBCOG_{section}_".upper() for section in (*TUNED_SECTIONS, "semantic", "keyword"))  # of our variables
 
-# another version may know other settings, or compile them to something else
-_FORM = "values problems left_out lines-of-all"
-_SIGNATURE = " ".join([_FORM, __version__, *(f"{key.name}={key.default}:{key.low}:{key.high}" for key in KEYS.values())])
-
 
 class Settings:
     """The values in force.
 
-    problems: a line for each thing that a file or a variable says wrongly. ignored: a line for each value that holds, and would
-    loosen what is the user's to loosen. left_out: the keys, known or not, of what the user's
-    own file or the environment says wrongly; the default stands in for them, which may be the opposite of what was meant. Of a
-    file that can not be read it is EVERYTHING. sources: by key, which file or variable has set it.
+    problems: a line for each fault in a file or a variable. ignored: a line for each valid value that would loosen the user's
+    own. left_out: the keys at fault in the user's own file or the environment, also unknown ones; the default stands in for
+    them, which may be the opposite of what was meant. Of a file that cannot be read it is EVERYTHING. sources: by key, the file
+    or variable that has set it.
     """
 
     __slots__ = ("_values", "ignored", "left_out", "problems", "sources")
@@ -65,14 +62,18 @@ class Settings:
         self.left_out = left_out
 
     def __getitem__(self, name: str) -> Value:
-        """Return the value of the key `name`: as set, else what a preset that is set says, else its default."""
+        """Return the value of a setting: as set, else as the preset that is set has it, else its default."""
         if name in self._values:
             return self._values[name]
         preset = PRESETS[str(self._values["fusion.preset"])] if "fusion.preset" in self._values else {}
-        return preset.get(name, KEYS[name].default)
+        return preset.get(name, DEFAULTS[name])
 
     def is_set(self, name: str) -> bool:
         return name in self._values
+
+    def with_value(self, name: str, value: Value) -> Settings:
+        """Return these settings with another value of one."""
+        return Settings({**self._values, name: value}, self.problems, self.left_out, self.ignored)
 
     def source_of(self, name: str) -> str:
         """Return the place that has set the value in force: a line of a file, a variable, the preset; "" for the default."""
@@ -84,85 +85,67 @@ class Settings:
 def load(home: Home, project_root: str | None = None, cache: Cache | None = None) -> Settings:
     """Return the settings in force for a session in `project_root`. The environment wins over both files.
 
-    Values that a file or a variable sets wrongly are left out and named in `problems`.
+    Faulty values in a file or a variable are left out and named in `problems`.
 
-    cache: where compiled files are kept; None parses them, which only the terminal has time for.
+    cache: the compiled files; None parses them, which only the terminal has time for.
     """
     own = _read_file(home.config, cache)
-    ignored: list[str] = []
     values: dict[str, Value] = {}
+    ignored: list[str] = []
     problems: list[str] = []
     left_out = list(own.left_out)
     sources: dict[str, str] = {}
-    if project_root:
-        theirs = _read_file(os.path.join(project_root, PROJECT_FILE), cache)
-        places = {name: f"{PROJECT_FILE} line {line}" for name, line in theirs.lines.items()}
-        values = _tightening(theirs.values, Settings(own.values), places, "a project's file", ignored)
-        sources = {name: places[name] for name in values}
-        problems += theirs.problems
+    project = _read_file(os.path.join(project_root, PROJECT_FILE), cache) if project_root else FileSettings()
+    if project.values:
+        from subcog_hooks.settings import tightening  # few projects set anything
+
+        positions = {name: f"{PROJECT_FILE} line {line}" for name, line in project.lines.items()}
+        own_values = Settings(own.values).__getitem__
+        values, ignored = tightening.keep_tightening(project.values, own_values, positions, "a project's file")
+        sources = {name: positions[name] for name in values}
+    problems += project.problems
     values = _overlaid(values, own.values)
     sources.update({name: f"{os.path.basename(home.config)} line {line}" for name, line in own.lines.items()})
     problems += own.problems
     if any(name.startswith(PREFIXES) for name in os.environ):
-        from subcog_hooks.settings import variables  # few environments have any
+        from subcog_hooks.settings import tightening, variables  # few environments have any
 
-        said = variables.read(os.environ)
-        found = _tightening(said.values, Settings(values), said.variables, "a variable", ignored)
-        values = _overlaid(values, found)
-        sources.update({name: said.variables[name] for name in found})
-        problems += said.problems
-        left_out += said.left_out
+        by_variables = variables.read(os.environ)
+        in_files = Settings(values).__getitem__
+        stronger, loosening = tightening.keep_tightening(by_variables.values, in_files, by_variables.variables, "a variable")
+        values = _overlaid(values, stronger)
+        sources.update({name: by_variables.variables[name] for name in stronger})
+        ignored += loosening
+        problems += by_variables.problems
+        left_out += by_variables.left_out
     sources = {name: source for name, source in sources.items() if name in values}
     return Settings(values, tuple(problems), frozenset(left_out), tuple(ignored), sources)
 
 
 def _overlaid(values: dict[str, Value], stronger: dict[str, Value]) -> dict[str, Value]:
-    """Return the values with the stronger ones; of a preset among these, what a weaker source has set beside it gives way."""
+    """Return the values with the stronger ones. A preset among these also takes away the weaker mode and alpha."""
     if "fusion.preset" in stronger:
         preset = PRESETS[str(stronger["fusion.preset"])]
         values = {name: value for name, value in values.items() if name not in preset}
     return {**values, **stronger}
 
 
-def _tightening(
-    found: dict[str, Value], own: Settings, places: dict[str, str], source: str, ignored: list[str]
-) -> dict[str, Value]:
-    """Return those of the found values that do not loosen the user's own; `ignored` gets a line for each of the others."""
-    kept: dict[str, Value] = {}
-    for name, value in found.items():
-        if name in ONE_WAY and KEYS[name].is_loosened(value, own[name]):
-            if isinstance(value, bool):
-                fault = f"is true, yours is false; {source} may only switch it off"
-            else:
-                fault = f"is {value}, yours is {own[name]}; {source} may only {ONE_WAY[name]} it"
-            ignored.append(f"{places[name]}: {name} {fault}, so it is ignored")
-        else:
-            kept[name] = value
-    return kept
-
-
 def _read_file(path: str, cache: Cache | None) -> FileSettings:
-    """Return what `files.parse` says of a file, from its compiled form where that is kept."""
+    """Return the contents of a settings file, from its compiled form where that is kept."""
     try:
         status = os.stat(path)
     except OSError:
         return FileSettings()
     if cache is not None:
         text = cache.find(path, status.st_mtime_ns, status.st_size)
-        if text is not None:
-            stored = wire.loads(text)
-            if isinstance(stored, dict) and stored.get("of") == _SIGNATURE:
-                return FileSettings(stored["values"], stored["problems"], stored["left_out"], stored["lines"])
+        if text is not None and (compiled := load_compiled(text)) is not None:
+            return compiled
     from subcog_hooks.settings import files  # 12 ms: only the terminal, and a hook after the file has changed
 
-    said = files.parse(path, is_own=os.path.basename(path) != PROJECT_FILE)
+    settings = files.parse(path, is_own=os.path.basename(path) != PROJECT_FILE)
     if cache is not None:
-        import json  # only after the file has changed
-
         try:
-            fields = {name: getattr(said, name) for name in FileSettings.__slots__}
-            compiled = json.dumps({"of": _SIGNATURE, **fields})
-            cache.keep(path, status.st_mtime_ns, status.st_size, compiled)
+            cache.keep(path, status.st_mtime_ns, status.st_size, compile_settings(settings))
         except StoreError:
             pass  # it is parsed again the next time
-    return said
+    return settings

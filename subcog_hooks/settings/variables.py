@@ -1,24 +1,26 @@
-"""Environment variables that are settings (S0, S4): which they are, and what they say. Loaded only where one of ours is set."""
+"""Environment variables that are settings (S0, S4), by name and with their values. Loaded only where one of ours is set."""
 
 from __future__ import annotations
 
 from subcog_hooks.errors import ConfigError
-from subcog_hooks.settings.keys import KEYS, Value
+from subcog_hooks.settings.key_types import MAX_SHOWN
+from subcog_hooks.settings.keys import KEYS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from subcog_hooks.settings.defaults import Value
+
 SEMANTIC_WEIGHT, KEYWORD_WEIGHT = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"  # S4's variables, for fusion.alpha
 VARIABLES = {key.variable: key.name for key in KEYS.values() if key.variable}
-MAX_SHOWN = 80  # characters of a variable that holds something else
 
 
 class VariableSettings:
     """The settings of an environment.
 
-    values, variables: what holds, and the variable that says it, by key; problems: a line for each variable that holds
-    something else; left_out: the keys of these.
+    values, variables: by key the valid values, and the variables that set them; problems: a line for each faulty variable;
+    left_out: the keys of the faulty variables.
     """
 
     __slots__ = ("left_out", "problems", "values", "variables")
@@ -32,25 +34,25 @@ class VariableSettings:
 
 def read(environment: Mapping[str, str]) -> VariableSettings:
     """Return the settings of an environment. `SUBCOG_FUSION_ALPHA`, which names the setting, wins over the two weights."""
-    said = VariableSettings()
+    settings = VariableSettings()
     weights = [name for name in (SEMANTIC_WEIGHT, KEYWORD_WEIGHT) if name in environment]
     if weights:
-        said.values, said.problems = _read_weights(environment)
-        said.variables = dict.fromkeys(said.values, " and ".join(weights))
+        settings.values, settings.problems = _read_weights(environment)
+        settings.variables = dict.fromkeys(settings.values, " and ".join(weights))
     for variable, name in VARIABLES.items():
         text = environment.get(variable)
         if text is not None:
             try:
-                said.values[name] = KEYS[name].from_text(text)
-                said.variables[name] = variable
+                settings.values[name] = KEYS[name].from_text(text)
+                settings.variables[name] = variable
             except ConfigError:
-                said.problems.append(f"{variable} is {text[:MAX_SHOWN]!r}, expected {KEYS[name].expected}")
-                said.left_out.append(name)
-    return said
+                settings.problems.append(f"{variable} is {text[:MAX_SHOWN]!r}, expected {KEYS[name].expected}")
+                settings.left_out.append(name)
+    return settings
 
 
 def _read_weights(environment: Mapping[str, str]) -> tuple[dict[str, Value], list[str]]:
-    """Return fusion.alpha as the environment says it: one weight, or two that are taken in relation to each other."""
+    """Return fusion.alpha from the environment: from one weight, or from the ratio of two."""
     weights: dict[str, float] = {}
     for name in (SEMANTIC_WEIGHT, KEYWORD_WEIGHT):
         text = environment.get(name)

@@ -10,7 +10,7 @@ MAX_FILES = 1_000
 
 
 class CompiledSettings:
-    """The compiled settings that a state.db keeps: what `settings.loading` looks files up in."""
+    """The compiled settings files that a state.db keeps, by path, mtime and size."""
 
     __slots__ = ("_state",)
 

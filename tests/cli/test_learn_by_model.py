@@ -12,7 +12,7 @@ from subcog_hooks.cli.transcripts import asking
 from subcog_hooks.memory.model import now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import ANTHROPIC, OPENAI
+from subcog_hooks.settings.defaults import ANTHROPIC, OPENAI
 from subcog_hooks.state import learned, llm_calls
 from subcog_hooks.state.connection import State
 from tests import transcripts

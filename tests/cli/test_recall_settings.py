@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import KEYS, PRESETS
+from subcog_hooks.settings.defaults import PRESETS
+from subcog_hooks.settings.keys import KEYS
 from tests.cli.conftest import Run
 
 Rows = dict[str, dict[str, object]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from subcog_hooks.settings.keys import ADAPTIVE, RRF, TYPE_SHARES, WEIGHTED, Value
+from subcog_hooks.settings.defaults import ADAPTIVE, RRF, TYPE_SHARES, WEIGHTED, Value
 from tests.eval.systems import DEFAULT, PLAIN_RRF, System, alone, default_of, preset, presets
 
 TENTHS = tuple(tenth / 10 for tenth in range(11))
@@ -34,7 +34,7 @@ CONSTANTS: dict[str, tuple[float, ...]] = {  # of the modules `lexical` and `que
     "PRIOR_DOCUMENTS": (10, 50, 200),
 }
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of meaning, for each type of query
-TYPES = {f"{kind}, adaptive": kind for kind, *_ in TYPE_SHARES}
+TYPES = {f"{kind}, adaptive": kind for kind in TYPE_SHARES}
 ELSEWHERE = (
     "min_similarity",
     *TYPES,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any  # of JSON
 
-from subcog_hooks.settings.keys import ADAPTIVE, RRF
+from subcog_hooks.settings.defaults import ADAPTIVE, RRF
 
 WIDTH, HEIGHT = 460, 330  # of a panel
 LEFT, RIGHT, TOP, BOTTOM = 62, 42, 46, 92

@@ -25,7 +25,7 @@ from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Req
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Answer
 from subcog_hooks.recall.semantic import SearchSpace
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.settings.keys import ADAPTIVE, PRESETS, RRF, WEIGHTED, Value
+from subcog_hooks.settings.defaults import ADAPTIVE, PRESETS, RRF, WEIGHTED, Value
 from tests.eval.collection import Query
 from tests.eval.homes import Encode
 

@@ -52,9 +52,10 @@ STANDARD = {
     *("collections", "collections.abc", "itertools", "_collections", "keyword", "operator", "_operator", "reprlib"),  # apsw
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
+OF_SETTINGS = {"settings.defaults", "settings.file_settings", "settings.loading"}
 OF_ANY = {  # event that looks into the store
     *("__main__", "database", "deadline", "errors", "homes", "paths", "regular_files", "wire"),
-    *("settings", "settings.keys", "settings.loading"),
+    *("settings", *OF_SETTINGS),
     *("state", "state.compiled_settings", "state.connection", "state.decision", "state.ledger"),
     *("hooks", "hooks.occasion", "hooks.payload", "hooks.runner"),
     *("memory", "memory.cue_tables", "memory.model", "memory.project", "memory.schema", "memory.store"),
@@ -234,6 +235,24 @@ def test_a_silent_prompt_loads_nothing_of_recall(prompt: str, more: set[str]) ->
     assert done.own == SILENT | more
     assert_lean(done.modules)
     assert not {"tantivy", "re2"} & done.modules
+
+
+@pytest.mark.usefixtures("remembered")
+def test_settings_of_files_are_compiled_and_load_no_keys(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    Path(tmp_path, "shop", ".subcog.toml").write_text("surfacing.max_memories = 2\n", encoding="utf-8")
+    Path(home.config).write_text("surfacing.max_memories = 3\n", encoding="utf-8")
+    asked = {**payload("ok"), "cwd": str(tmp_path / "shop")}
+    assert run(asked).own >= {"settings.keys", "settings.files"}
+    done = run(asked)
+    assert {name for name in done.own if name.startswith("settings.")} == OF_SETTINGS | {"settings.tightening"}
+    assert "tomllib" not in done.modules
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_variable_is_checked_by_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUBCOG_SURFACING_MAX_MEMORIES", "2")
+    assert run(payload("ok")).own >= {"settings.keys", "settings.variables"}
 
 
 @pytest.mark.usefixtures("remembered")

@@ -5,7 +5,7 @@ import pytest
 from subcog_hooks.hooks import typed_note
 from subcog_hooks.hooks.runner import _may_be_note
 from subcog_hooks.hooks.typed_note import MAX_TYPED, note_of
-from subcog_hooks.settings.keys import BY_HASH, BY_REMEMBER, NO_NOTES
+from subcog_hooks.settings.defaults import BY_HASH, BY_REMEMBER, NO_NOTES
 
 NOTE = "deploys go out on Tuesdays"
 

@@ -8,7 +8,7 @@ from subcog_hooks.llm.disclosure import shown as may_be_shown
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import Value
+from subcog_hooks.settings.defaults import Value
 from subcog_hooks.state import metrics
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.metrics import Counter

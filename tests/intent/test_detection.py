@@ -8,7 +8,7 @@ from subcog_hooks.intent.topics import topics
 from subcog_hooks.llm.disclosure import shown as may_be_shown
 from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import Value
+from subcog_hooks.settings.defaults import Value
 from subcog_hooks.state.connection import State
 from tests import llm_server
 from tests.intent.asked import (

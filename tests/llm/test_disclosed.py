@@ -11,7 +11,7 @@ from subcog_hooks.llm.disclosure import shown as may_be_shown
 from subcog_hooks.paths import Home
 from subcog_hooks.redaction.leaks import MASK
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import Value
+from subcog_hooks.settings.defaults import Value
 from subcog_hooks.state.compiled_settings import CompiledSettings
 from subcog_hooks.state.connection import State
 from tests.intent.asked import BY_WORDS, LONG_MS, ORDER, QUESTION, YES, asking, counted, examined, status

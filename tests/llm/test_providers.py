@@ -15,7 +15,7 @@ from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider, ask
 from subcog_hooks.llm.question import Question
 from subcog_hooks.paths import Home
-from subcog_hooks.settings import keys, loading
+from subcog_hooks.settings import defaults, loading
 from tests import llm_server
 from tests.llm.asked import ENDED, KEY, SECONDS, key_file, provider_at, settings
 from tests.llm_server import Behaviour, LlmServer, says, says_raw, says_text
@@ -78,7 +78,7 @@ def test_a_key_file_may_be_named_from_the_users_home_or_from_subcogs(home: Home,
     ],
 )
 def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, left_out: str, may_be_asked: bool) -> None:
-    values: dict[str, keys.Value] = {"llm.provider": "openai", "llm.model": "m", "llm.base_url": "http://localhost/v1"}
+    values: dict[str, defaults.Value] = {"llm.provider": "openai", "llm.model": "m", "llm.base_url": "http://localhost/v1"}
     found = loading.Settings(values, ("a problem",), frozenset({left_out}))
     if may_be_asked:
         assert providers.provider_of(found, home)

@@ -7,7 +7,7 @@ from subcog_hooks.recall import fusion, ranking
 from subcog_hooks.recall.exact import Exact
 from subcog_hooks.recall.hits import LABELS, PATTERN, SEMANTIC, STATE
 from subcog_hooks.recall.recency import DAY_MS
-from subcog_hooks.settings.keys import PRESETS
+from subcog_hooks.settings.defaults import PRESETS
 from tests.recall.shelf import Shelf, find, gathered, ids, memory, tuned
 
 TEXTS = {

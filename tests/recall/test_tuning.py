@@ -13,7 +13,8 @@ from subcog_hooks.recall.exact import Exact
 from subcog_hooks.recall.hits import PATTERN, STATE
 from subcog_hooks.recall.recency import DAY_MS
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import KEYS, TYPE_SHARES
+from subcog_hooks.settings.defaults import TYPE_SHARES
+from subcog_hooks.settings.keys import KEYS
 from tests.recall.shelf import ENOUGH, Shelf, memory
 
 OF_RANKING = [
@@ -27,7 +28,7 @@ CHANGES = {  # key: a value that is not its default, and what else has to be set
     "fusion.large": ("2", {"fusion.alpha": '"adaptive"', "fusion.small": "1"}),
     "fusion.rrf_k": ("5", {"fusion.mode": '"rrf"'}),
     "fusion.tags": ("0.9", {}),
-    **{f"fusion.{kind}": ("0.95", {"fusion.alpha": '"adaptive"'}) for kind, *_ in TYPE_SHARES},
+    **{f"fusion.{kind}": ("0.95", {"fusion.alpha": '"adaptive"'}) for kind in TYPE_SHARES},
     "fusion.pattern": ("4.0", {}),
     "fusion.state": ("0.5", {}),
     "recency.decay": ("0.5", {}),

@@ -4,7 +4,13 @@ import pytest
 
 from subcog_hooks.capture.sessions.kinds import SESSION_KINDS
 from subcog_hooks.errors import ConfigError
-from subcog_hooks.settings.keys import KEYS, LEARN, PRESETS, SECOND_LOOK, ChoiceKey, Key, NameKey, Value, WordsKey
+from subcog_hooks.settings.defaults import DEFAULTS, LEARN, PRESETS, SECOND_LOOK, Value
+from subcog_hooks.settings.key_types import Key, NameKey, WordsKey
+from subcog_hooks.settings.keys import KEYS
+
+
+def test_the_hook_has_the_default_of_every_setting() -> None:
+    assert list(DEFAULTS) == list(KEYS)
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: str(key.name))
@@ -101,7 +107,7 @@ def test_a_value_of_a_file_that_does_not_hold_is_refused(name: str, value: objec
 
 
 def test_choices_are_listed_as_in_a_sentence() -> None:
-    assert ChoiceKey("x", "a", ("a", "b", "c"), "").expected == "a, b or c"
+    assert KEYS["llm.provider"].expected == "none, anthropic or openai"
 
 
 def test_a_choice_of_any_length_is_refused_in_one_short_line() -> None:

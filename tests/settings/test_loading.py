@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks import __version__
 from subcog_hooks.paths import Home
-from subcog_hooks.settings import files, keys, loading
+from subcog_hooks.settings import defaults, file_settings, files, keys, loading, tightening
 from subcog_hooks.state.compiled_settings import CompiledSettings
 from subcog_hooks.state.connection import State
 from tests.settings.material import LOOSE, write
@@ -76,13 +77,21 @@ def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatc
     )
 
 
+def test_a_form_of_another_version_is_compiled_anew() -> None:
+    text = file_settings.compile_settings(file_settings.FileSettings({"search.limit": 5}, lines={"search.limit": 1}))
+    compiled = file_settings.load_compiled(text)
+    assert compiled is not None
+    assert (compiled.values, compiled.lines) == ({"search.limit": 5}, {"search.limit": 1})
+    assert file_settings.load_compiled(text.replace(__version__, "0.0.1")) is None
+
+
 # ---- presets --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("text", "mode", "alpha"),
     [
-        ("", "weighted", keys.ALPHA),
+        ("", "weighted", defaults.ALPHA),
         ('preset = "fixed-70-30"', "weighted", 0.7),
         ('preset = "adaptive"', "weighted", "adaptive"),
         ('preset = "rrf"', "rrf", 0.5),
@@ -130,7 +139,7 @@ def test_a_wrong_word_is_named_with_its_place_and_left_out(
     write(home.config if file == "config.toml" else str(tmp_path / "p" / file), f"[fusion]\n{text}\n")
     settings = loading.load(home, str(tmp_path / "p"))
     assert settings.problems == (f"{file} line 2: {problem}",)
-    assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("weighted", keys.ALPHA)
+    assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("weighted", defaults.ALPHA)
 
 
 # ---- the environment ------------------------------------------------------------------------------------------------------
@@ -150,17 +159,17 @@ def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path:
 
 
 @pytest.mark.parametrize(("key", "loose"), [(key, loose) for key, loose, _ in LOOSE if loose is not None])
-def test_a_project_does_not_loosen_a_default(home: Home, tmp_path: Path, key: str, loose: keys.Value) -> None:
+def test_a_project_does_not_loosen_a_default(home: Home, tmp_path: Path, key: str, loose: defaults.Value) -> None:
     write(str(tmp_path / "p" / ".subcog.toml"), f"# ours\n{key} = {loose}\n")
     settings = loading.load(home, str(tmp_path / "p"))
-    default, way = keys.KEYS[key].default, keys.ONE_WAY[key]
+    default, way = keys.KEYS[key].default, tightening.ONE_WAY[key]
     fault = f"is {loose}, yours is {default}; a project's file may only {way} it, so it is ignored"
     assert (settings[key], settings.problems) == (default, ())
     assert settings.ignored == (f".subcog.toml line 2: {key} {fault}",)
 
 
 @pytest.mark.parametrize(("key", "tight"), [(key, tight) for key, _, tight in LOOSE])
-def test_a_project_tightens_what_it_likes(home: Home, tmp_path: Path, key: str, tight: keys.Value) -> None:
+def test_a_project_tightens_what_it_likes(home: Home, tmp_path: Path, key: str, tight: defaults.Value) -> None:
     write(str(tmp_path / "p" / ".subcog.toml"), f"{key} = {str(tight).lower()}\n")
     settings = loading.load(home, str(tmp_path / "p"))
     assert (settings[key], settings.problems, settings.ignored) == (tight, (), ())

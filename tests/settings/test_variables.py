@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.paths import Home
-from subcog_hooks.settings import keys, loading, variables
+from subcog_hooks.settings import defaults, key_types, keys, loading, tightening, variables
 from subcog_hooks.state.compiled_settings import CompiledSettings
 from subcog_hooks.state.connection import State
 from tests.settings.material import LOOSE, write
@@ -56,7 +56,7 @@ def test_a_weight_that_is_none_is_named_and_left_out(
     setenv(monkeypatch, meaning, words)
     settings = loading.load(home)
     assert settings.problems == (problem,)
-    assert settings["fusion.alpha"] == keys.ALPHA
+    assert settings["fusion.alpha"] == defaults.ALPHA
 
 
 def test_the_environment_wins_over_both_files_and_leaves_the_mode_to_them(
@@ -100,7 +100,7 @@ INTENT = (  # variable, its key, texts with their values
     ("variable", "key", "text", "value"), [(variable, key, *pair) for variable, key, pairs in INTENT for pair in pairs]
 )
 def test_a_variable_wins_over_both_files(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, key: str, text: str, value: keys.Value
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, key: str, text: str, value: defaults.Value
 ) -> None:
     others = {"enabled": True, "use_llm": True, "llm_timeout_ms": 77, "min_confidence": 0.33}
     name = key.partition(".")[2]
@@ -148,14 +148,14 @@ def test_each_tuning_setting_has_the_variable_of_its_name_and_no_other_has_one()
     assert all(variables.VARIABLES[variable] == key for variable, key, _ in INTENT)
 
 
-def other_value(key: keys.Key) -> keys.Value:
+def other_value(key: key_types.Key) -> defaults.Value:
     """A value that is not the default and loosens nothing."""
-    if isinstance(key, keys.ChoiceKey):
+    if isinstance(key, key_types.ChoiceKey):
         return next(choice for choice in key.choices if choice != key.default)
-    if isinstance(key.default, bool):
-        return not key.default
-    ends = [kind(end) for kind in (type(key.default),) for end in (key.low, key.high)]
-    return next(end for end in ends if end != key.default and not key.is_loosened(end, key.default))
+    if isinstance(key, key_types.NumberKey):
+        ends = [key.checked(end) for end in (key.low, key.high)]
+        return next(end for end in ends if end != key.default and not tightening.is_loosened(key.name, end, key.default))
+    return not key.default
 
 
 @pytest.mark.parametrize("name", sorted(variables.VARIABLES.values()))
@@ -185,7 +185,9 @@ def test_what_is_for_the_user_to_say_has_no_variable(home: Home, monkeypatch: py
 
 
 @pytest.mark.parametrize(("key", "loose"), [(key, loose) for key, loose, _ in LOOSE if loose is not None])
-def test_a_variable_does_not_loosen_a_default(home: Home, monkeypatch: pytest.MonkeyPatch, key: str, loose: keys.Value) -> None:
+def test_a_variable_does_not_loosen_a_default(
+    home: Home, monkeypatch: pytest.MonkeyPatch, key: str, loose: defaults.Value
+) -> None:
     monkeypatch.setenv(keys.KEYS[key].variable, str(loose))
     settings = loading.load(home)
     assert (settings[key], settings.source_of(key), len(settings.ignored)) == (keys.KEYS[key].default, "", 1)
@@ -217,7 +219,7 @@ def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch:
 
 
 def test_each_key_that_goes_one_way_is_tried_here_or_by_a_variable() -> None:
-    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == set(keys.ONE_WAY)
+    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == set(tightening.ONE_WAY)
 
 
 @pytest.mark.parametrize(

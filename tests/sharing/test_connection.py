@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.errors import ConfigError, ServerError
-from subcog_hooks.settings.keys import KEYS, SHARE_URL
+from subcog_hooks.settings.defaults import SHARE_URL
+from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.sharing import connection
 from tests.sharing.conftest import Member, Team, greeting
 from tests.sharing.person import Person

@@ -15,7 +15,7 @@ from subcog_hooks.memory.model import AGENT, PENDING
 from subcog_hooks.pace import Pace
 from subcog_hooks.paths import PRIVATE_FILE, Home
 from subcog_hooks.regular_files import read_regular
-from subcog_hooks.settings.keys import NO_NOTES, WAITING_NOTES
+from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 
 CONFIG_FOLDER = "CLAUDE_CONFIG_DIR"
 MAX_STAMP = 256  # bytes of what is kept of the last look

@@ -11,7 +11,7 @@ from subcog_hooks.cli.support import author, session
 from subcog_hooks.cli.transcripts import learning
 from subcog_hooks.errors import StoreError
 from subcog_hooks.memory.model import AGENT, Memory
-from subcog_hooks.settings.keys import LLM_LEARNS, NO_NOTES
+from subcog_hooks.settings.defaults import LLM_LEARNS, NO_NOTES
 from subcog_hooks.state import numbers
 from subcog_hooks.state.connection import State
 

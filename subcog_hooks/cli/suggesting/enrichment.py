@@ -15,7 +15,7 @@ from subcog_hooks.memory.model import Memory
 from subcog_hooks.memory.store import Filter, Store
 from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import ENRICH
+from subcog_hooks.settings.defaults import ENRICH
 from subcog_hooks.state import llm_calls
 from subcog_hooks.state.connection import State
 

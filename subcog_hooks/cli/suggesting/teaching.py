@@ -21,7 +21,7 @@ from subcog_hooks.llm.written import SHORTEST_QUESTION, is_plain
 from subcog_hooks.memory.model import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import LEARN
+from subcog_hooks.settings.defaults import LEARN
 from subcog_hooks.state import decision_log, silent_calls, suggestions
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.decision import INJECTED, Decision

@@ -7,7 +7,7 @@ from subcog_hooks.cli.support import session
 from subcog_hooks.errors import StoreError, UsageError
 from subcog_hooks.homes import IN_AN_AGENT
 from subcog_hooks.memory.model import AGENT, PENDING, PERSON, USER, Memory, now_ms
-from subcog_hooks.settings.keys import NO_NOTES, WAITING_NOTES
+from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.state import unasked
 from subcog_hooks.state.connection import State
 

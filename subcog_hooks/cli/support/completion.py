@@ -14,7 +14,8 @@ from subcog_hooks.hooks.sanitise import cut
 from subcog_hooks.memory.model import NAMESPACES, STATUSES
 from subcog_hooks.memory.store import Store
 from subcog_hooks.recall.candidates import MODES
-from subcog_hooks.settings.keys import KEYS, ChoiceKey
+from subcog_hooks.settings.key_types import ChoiceKey
+from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.state import decision_log
 from subcog_hooks.state.connection import State
 

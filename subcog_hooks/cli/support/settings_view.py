@@ -8,7 +8,7 @@ from rich.text import Text
 
 from subcog_hooks.cli.support.output import ACCENT, DIM, terminal
 from subcog_hooks.cli.support.views import plain_table
-from subcog_hooks.settings.keys import Key
+from subcog_hooks.settings.key_types import Key
 
 MIN_MEANING_COLUMNS = 150  # columns from which a table has room for the meaning beside the rest
 

@@ -27,7 +27,7 @@ from subcog_hooks.memory.project import identity_of
 from subcog_hooks.memory.vector_file import ExtensionMissing
 from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import SHARE_URL
+from subcog_hooks.settings.defaults import SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.sharing import connection, leaving, schema, vectors
 from subcog_hooks.sharing.known import ShareState

@@ -28,7 +28,7 @@ from subcog_hooks.memory.model import MAX_QUESTIONS, PENDING, Memory, now_ms
 from subcog_hooks.memory.store import Store
 from subcog_hooks.pace import FULL_PACE, Pace
 from subcog_hooks.paths import Home
-from subcog_hooks.settings.keys import LLM_LEARNS
+from subcog_hooks.settings.defaults import LLM_LEARNS
 from subcog_hooks.state import learned
 from subcog_hooks.state.connection import State
 

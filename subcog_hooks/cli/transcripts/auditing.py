@@ -30,7 +30,6 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.state import flags
 from subcog_hooks.state.connection import State
@@ -198,9 +197,7 @@ class _Course:
         """Return the settings with what the session may still be given."""
         if not self._units:
             return settings
-        values = {name: settings[name] for name in KEYS if settings.is_set(name)}
-        left = max(0, int(settings[ACCOUNT]) - self._units)
-        return Settings({**values, ACCOUNT: left}, settings.problems, settings.left_out, settings.ignored)
+        return settings.with_value(ACCOUNT, max(0, int(settings[ACCOUNT]) - self._units))
 
     def note(self, turn: TypedTurn, decision: Decision) -> None:
         self._given.update(decision.injected)

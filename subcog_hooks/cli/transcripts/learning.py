@@ -25,7 +25,8 @@ from subcog_hooks.memory.store import Store
 from subcog_hooks.pace import Pace
 from subcog_hooks.paths import Home
 from subcog_hooks.redaction.redact import describe
-from subcog_hooks.settings.keys import COUNTED_AT_REST, SESSIONS_SETTING, names_no_place
+from subcog_hooks.settings.defaults import COUNTED_AT_REST, SESSIONS_SETTING
+from subcog_hooks.settings.key_types import names_no_place
 from subcog_hooks.state import learnable, learned
 from subcog_hooks.state.connection import State
 from subcog_hooks.state.learned import Said

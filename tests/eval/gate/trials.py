@@ -30,7 +30,8 @@ from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.prior import FAVOURED_FACTOR
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.settings.keys import KEYS, Value
+from subcog_hooks.settings.defaults import Value
+from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.state.connection import State
 from tests.eval.collection import Prompt
