@@ -115,7 +115,6 @@ def init(
 def sync(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would leave, and send and fetch nothing.")] = False,
     whole: Annotated[bool, typer.Option("--all", help="With --dry-run: show all of it, not the first five.")] = False,
-    quietly: Annotated[bool, typer.Option("--quietly", hidden=True)] = False,
     yes: _Yes = False,
     as_user: _AsUser = False,
 ) -> None:
@@ -127,10 +126,6 @@ def sync(
     settings = session.settings()
     if whole and not dry_run:
         raise UsageError("--all says how much a dry run shows", "give --dry-run, too")
-    if quietly:  # nobody watches
-        sharing.share_quietly(session.home(), settings)
-        embedding.afterwards()
-        return
     sharing.url_of(settings)
     projects = sharing.projects_of(settings)
     for name in sharing.names_in(settings, sharing.PROJECTS):

@@ -109,13 +109,19 @@ def test_outside_any_project_nothing_is_shared_and_it_says_so(ada: Person, tmp_p
     assert "nothing is shared" in ada.run("share", "status", code=1).stderr
 
 
+def rest(person: Person) -> None:
+    """Do the work at rest, as ten minutes after the last time."""
+    (person.home / "at-rest.json").unlink(missing_ok=True)
+    person.run_apart("at-rest")
+
+
 def test_what_one_server_was_allowed_another_does_not_get(ada: Person, team: Team) -> None:
     ada.run("remember", "The cache is warmed at start.")
     ada.begin()
     other = team.server.new_database("team_template")
     there = ada.url.replace(team.database, other)
     ada.run("config", "set", "share.url", there)
-    ada.run("share", "sync", "--quietly")
+    rest(ada)
     asked = ada.run("share", "sync", code=2).stderr
     assert f"localhost/{other} is not the server that you agreed to share with, which was at host={team.server.folder}" in asked
     assert "1 memory would leave" in asked
@@ -134,7 +140,7 @@ def test_another_database_at_the_address_that_was_agreed_to_gets_nothing(ada: Pe
     ada.begin()
     team.run("UPDATE subcog.server SET id = gen_random_uuid()")
     team.run("TRUNCATE subcog.memories CASCADE")
-    ada.run("share", "sync", "--quietly")
+    rest(ada)
     assert "is not the one that you agreed to share with" in ada.run("share", "status").stdout
     asked = ada.run("share", "sync", code=2).stderr
     assert "1 memory would leave" in asked
@@ -351,20 +357,18 @@ def test_a_colleague_begins_without_the_right_to_make_anything(bob: Person, team
 def test_the_work_at_rest_synchronises_what_was_agreed_to(ada: Person, bob: Person, team: Team) -> None:
     ada.run("remember", "Comes by itself.")
     bob.run("share", "init", bob.url, "--yes")
-    bob.run_apart("at-rest")  # nobody has agreed yet
+    rest(bob)  # nobody has agreed yet
     assert not (bob.home / "memories.db").exists() or bob.run("list", code=1).stdout == ""
     bob.run("share", "sync", "--yes")
     ada.begin()
-    (bob.home / "at-rest.json").unlink()  # ten minutes later
-    bob.run_apart("at-rest")
+    rest(bob)
     assert "Comes by itself." in bob.run("list").stdout
     bob.run("config", "set", "share.at_rest", "false")
     ada.run("remember", "Does not.")
     ada.run("share", "sync")
-    (bob.home / "at-rest.json").unlink()
-    bob.run_apart("at-rest")
+    rest(bob)
     assert "Does not." not in bob.run("list").stdout
-    bob.run("share", "sync", "--quietly")
+    bob.run("share", "sync")
     assert "Does not." in bob.run("list").stdout
 
 
@@ -377,7 +381,7 @@ def test_the_path_of_a_folder_never_leaves_as_a_projects_name(team: Team, tmp_pa
     assert f"{path} has no remote" in refused.stderr
     ada.run("remember", "kept here", "--project", path)
     ada.run("remember", "shared")
-    ada.run("share", "sync", "--quietly")
+    rest(ada)
     assert not [row for row in team.run("SELECT project FROM subcog.memories") if path in row[0]]
 
 
