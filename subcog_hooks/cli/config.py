@@ -60,8 +60,8 @@ def get(
 
     Example: subcog config get surfacing.min_relevance
     """
-    _known(key)
-    terminal.result(_shown(session.settings()[key]))
+    _find_key(key)
+    terminal.result(_format_value(session.settings()[key]))
 
 
 @commands.command(name="list")
@@ -71,7 +71,7 @@ def list_() -> None:
     Example: subcog config list
     """
     settings = session.settings()
-    rows = [(key, _shown(settings[key.name]) or NOT_SET, settings.source_of(key.name)) for key in KEYS.values()]
+    rows = [(key, _format_value(settings[key.name]) or NOT_SET, settings.source_of(key.name)) for key in KEYS.values()]
     if terminal.is_drawn:
         from subcog_hooks.cli.support import settings_view  # rich, which the other commands here have no use for
 
@@ -106,15 +106,15 @@ def set_(
 
     Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """
-    known = _known(key)
-    if known.is_personal and author.is_agent() and not (as_user or dry_run):
+    setting = _find_key(key)
+    if setting.is_personal and author.is_agent() and not (as_user or dry_run):
         raise author.needs_consent(f"{key} is the person's to set")
-    new = known.default if value == "default" else known.from_text(value)
+    new = setting.default if value == "default" else setting.from_text(value)
     if key == models.SETTING and not models.find(session.home(), str(new)).is_packaged:
         models.chosen(session.home(), loading.Settings({key: new}))  # raises when a file of it is gone
     if not dry_run:
         keep(key, None if value == "default" else new)
-    terminal.say(f"{key} {'would be' if dry_run else '='} {_shown(new)}")
+    terminal.say(f"{key} {'would be' if dry_run else '='} {_format_value(new)}")
     if key == MIN_RELEVANCE:
         _preview(float(new))
     if dry_run:
@@ -131,11 +131,11 @@ def set_(
     if key == "fusion.preset":
         settings = session.settings()
         for name in sorted(name for name in PRESETS[str(new)] if settings.is_set(name)):
-            terminal.say(f"{name} = {_shown(settings[name])} is set as well, and wins")
+            terminal.say(f"{name} = {_format_value(settings[name])} is set as well, and wins")
 
 
 def _forget_prompts() -> None:
-    """Take what was kept of earlier prompts away at once; where that can not be done now, the next run of the hook does it."""
+    """Delete the texts of earlier prompts at once; where that fails, the next run of the hook deletes them."""
     home = session.home()
     try:
         delete_damaged(home)
@@ -154,7 +154,7 @@ def _forget_prompts() -> None:
 
 
 def _forget_learned() -> None:
-    """Take away what memories have learned from prompts without the person's word."""
+    """Take away the questions that memories have learned from prompts without the person's word."""
     from subcog_hooks.cli.suggesting import teaching  # recall and all that it needs, for this and the one below alone
 
     if not os.path.exists(session.home().state_db):
@@ -164,8 +164,8 @@ def _forget_learned() -> None:
         teaching.forget_all(state)
 
 
-def _preview(bar: float) -> None:
-    """Say how often the hook would have spoken to the last prompts with this bar; nothing, where there were none."""
+def _preview(min_relevance: float) -> None:
+    """Say how often the hook would have spoken to the last prompts with this threshold; nothing, where there were none."""
     home = session.home()
     if not os.path.exists(home.state_db):
         return
@@ -176,7 +176,7 @@ def _preview(bar: float) -> None:
         terminal.say(error.message)
         return
     if asked:
-        would = sum(decisions.would_speak(decision, bar) for decision in asked)
+        would = sum(decisions.would_speak(decision, min_relevance) for decision in asked)
         did = sum(decision.outcome == SPOKE for decision in asked)
         terminal.say(f"with it the hook would have spoken to {would} of the last {len(asked)} prompts; it did to {did}")
 
@@ -199,13 +199,14 @@ def keep(key: str, value: Value | None) -> None:
     _write(home.config, tomlkit.dumps(document))
 
 
-def _known(name: str) -> Key:
+def _find_key(name: str) -> Key:
+    """Return the setting of this name. Raises UsageError."""
     if name not in KEYS:
         raise UsageError(f"{name} is not a setting", "`subcog config list` shows all")
     return KEYS[name]
 
 
-def _shown(value: Value) -> str:
+def _format_value(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -217,7 +218,7 @@ def _document(file: str) -> tomlkit.TOMLDocument:
         return tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
         problems = files.parse(file, is_own=True).problems
-        raise ConfigError(problems[0] if problems else f"{file} can not be read: {error}", "correct it by hand") from error
+        raise ConfigError(problems[0] if problems else f"{file} cannot be read: {error}", "correct it by hand") from error
 
 
 def _write(file: str, text: str) -> None:
@@ -226,4 +227,4 @@ def _write(file: str, text: str) -> None:
         with WholeFile(target) as whole:
             whole.file.write(text)
     except OSError as error:
-        raise ConfigError(f"{file} can not be written: {error.strerror}", "check its permissions and the disk") from error
+        raise ConfigError(f"{file} cannot be written: {error.strerror}", "check its permissions and the disk") from error
