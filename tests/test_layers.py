@@ -13,7 +13,7 @@ ROOT = Path(subcog_hooks.__file__).parent
 PLAIN = (  # each may import from those behind it
     *("child_environment", "project_variables", "homes", "accepted_homes"),
     *("quiet_imports", "whole_files", "database", "log", "control_characters"),
-    *("paths", "regular_files", "deadline", "pace", "wire", "errors"),
+    *("paths", "regular_files", "deadline", "pace", "wire", "errors", "tables"),
 )
 LAYERS = (  # each may import from those behind it, and from the plain modules; packages of one layer from none of each other
     ("cli",),

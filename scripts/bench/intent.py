@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import re2  # imported to tell the processes below where it is
 
-from subcog_hooks.intent import keywords, signals
+from subcog_hooks.intent import keywords
 from subcog_hooks.text import vocabulary
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -152,7 +152,7 @@ def first_detections(prompt: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "patterns")
         with open(file, "w", encoding="utf-8") as opened:
-            opened.write("\n".join([prompt, *(expression(row[0]) for row in signals.SIGNALS)]))
+            opened.write("\n".join([prompt, *(expression(row[0]) for row in keywords.SIGNALS)]))
         for number in range(PROCESSES + 1):
             for name, work in ways.items():
                 code = FIRST.format(path=path, file=file, work=work)

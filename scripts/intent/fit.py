@@ -1,35 +1,34 @@
 """Fit the weights of the intent signals and judge them.
 
-The weights in subcog_hooks/intent/signals.py are those of a softmax over the seven types, with a quadratic pull towards each
-signal's strength, and not below 0. They are fitted to the project's own prompts (tests/data/intent/prompts.jsonl, written for
-it) and, with --real, to labelled prompts of real users: JSON lines with `prompt`, `label`, `stratum` (natural or enriched), and
-`repo_hash`, whose rows stay together.
+The weights in subcog_hooks/intent/signals.tsv and cues.tsv are those of a softmax over the seven types, with a quadratic pull
+towards each signal's strength, and not below 0. They are fitted to the project's own prompts (tests/data/intent/prompts.jsonl,
+written for it) and, with --real, to labelled prompts of real users: JSON lines with `prompt`, `label`, `stratum` (natural or
+enriched), and `repo_hash`, whose rows stay together.
 
 Judged by cross-validation over the owners of the real prompts: every prompt by weights that no prompt of its owner had a part
-in. With --write the weights of all rows go into the table. Needs the extra `eval` (scipy).
+in. With --write the weights of all rows go into the tables. Needs the extra `eval` (scipy).
 """
 
 import argparse
 import json
 import math
 import os
-import re
-import sys
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from subcog_hooks.intent import keywords, signals
+from subcog_hooks.intent import keywords
 from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import words_of
 from subcog_hooks.intent.shape import NAMES, cues
+from subcog_hooks.tables import read_rows
 from subcog_hooks.text.typed import prepare
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OWN = os.path.join(ROOT, "tests", "data", "intent", "prompts.jsonl")
-TABLE = os.path.join(ROOT, "subcog_hooks", "intent", "signals.py")
+SIGNALS = read_rows(keywords.__file__, "signals.tsv")  # pattern, family, strength, weight
 
 OWN_WEIGHT = 0.7  # of a row of our own against a real one: what somebody makes up is cleaner than what people type
 ENRICHED_WEIGHT = 0.7  # rare types were looked for: they stand for fewer prompts
@@ -45,7 +44,7 @@ class Rows:
     """Prompts as the model sees them: fired (rows, signals), cues (rows, cues), labels, weights, owners, strata."""
 
     def __init__(self, prompts: Sequence[dict[str, str]], strata: Sequence[str], owners: Sequence[str]) -> None:
-        self.fired = np.zeros((len(prompts), len(signals.SIGNALS)))
+        self.fired = np.zeros((len(prompts), len(SIGNALS)))
         self.cues = np.zeros((len(prompts), len(NAMES)))
         for row, prompt in enumerate(prompts):
             prepared = prepare(prompt["prompt"])
@@ -72,13 +71,13 @@ class Model:
         return softmax((fired * self.for_signals) @ FAMILIES + cues_ @ self.for_cues + self.bias)
 
 
-FAMILIES = np.zeros((len(signals.SIGNALS), len(TYPES)))
-for place, row in enumerate(signals.SIGNALS):
+FAMILIES = np.zeros((len(SIGNALS), len(TYPES)))
+for place, row in enumerate(SIGNALS):
     if row[1] == SEEKING:
         FAMILIES[place, TYPES.index(NONE)] = -1.0
     else:
         FAMILIES[place, TYPES.index(row[1])] = 1.0
-STRENGTHS = np.array([row[2] for row in signals.SIGNALS])
+STRENGTHS = np.array([float(row[2]) for row in SIGNALS])
 
 
 def softmax(logits: Floats) -> Floats:
@@ -165,26 +164,20 @@ def judged(found: Floats, rows: Rows, needed: float = keywords.NEEDED) -> dict[s
 
 
 def write(model: Model) -> None:
-    """Put the weights into the table's source, where the weight of each row stands behind its strength."""
-    with open(TABLE, encoding="utf-8") as file:
-        source = file.read()
-    for (pattern, family, *_), weight in zip(signals.SIGNALS, model.for_signals, strict=True):
-        place = re.compile(
-            rf"({re.escape(json.dumps(pattern))},\s+{family.upper()},\s+(?:CERTAIN|STRONG|MEDIUM|WEAK),\s+)[\d.]+(,)"
-        )
-        source, count = place.subn(rf"\g<1>{weight:.2f}\g<2>", source)
-        if count != 1:
-            sys.exit(f"scripts.intent.fit: {pattern!r} stands {count} times in the table")
-    bias = ", ".join(f"{value:.2f}" for value in model.bias)
-    source = re.sub(r"^BIAS = \(.*?\)", f"BIAS = ({bias})", source, flags=re.MULTILINE)
-    rows = "".join(
-        f"    {json.dumps(name)}: ({', '.join(f'{value:.2f}' for value in weights)}),\n"
-        for name, weights in zip(NAMES, model.for_cues, strict=True)
-    )
-    table = f'CUES: "dict[str, tuple[float, ...]]" = {{\n{rows}}}'
-    source = re.sub(r"^CUES: .*?= \{.*?\}", lambda _: table, source, flags=re.MULTILINE | re.DOTALL)
-    with open(TABLE, "w", encoding="utf-8") as file:
-        file.write(source)
+    """Put the weights into the tables of the package."""
+    pairs = zip(SIGNALS, model.for_signals, strict=True)
+    write_rows("signals.tsv", [[*row[:3], f"{weight:.2f}"] for row, weight in pairs])
+    cue_weights = {"bias": model.bias, **dict(zip(NAMES, model.for_cues, strict=True))}
+    write_rows("cues.tsv", [[name, *(f"{weight:.2f}" for weight in weights)] for name, weights in cue_weights.items()])
+
+
+def write_rows(name: str, rows: Sequence[Sequence[str]]) -> None:
+    """Replace the rows of a table of the package. Its comments stay."""
+    path = os.path.join(os.path.dirname(keywords.__file__), name)
+    with open(path, encoding="utf-8") as file:
+        comments = [line for line in file if line.startswith("#")]
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.writelines([*comments, *("\t".join(row) + "\n" for row in rows)])
 
 
 def read(path: str) -> list[dict[str, str]]:
@@ -197,7 +190,7 @@ def main() -> None:
         prog="python -m scripts.intent.fit", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--real", metavar="FILE", help="labelled prompts of real users, to fit to and to judge by")
-    parser.add_argument("--write", action="store_true", help="put the weights into subcog_hooks/intent/signals.py")
+    parser.add_argument("--write", action="store_true", help="put the weights into subcog_hooks/intent")
     parser.add_argument("--own-weight", type=float, default=OWN_WEIGHT)
     options = parser.parse_args()
     own = read(OWN)
@@ -212,14 +205,10 @@ def main() -> None:
         print("cross-validated over owners")
         for name, value in judged(cross_validated(rows), rows).items():
             print(f"  {name:32} {value:.3f}")
-        dead = [
-            signals.SIGNALS[place][0]
-            for place in range(len(signals.SIGNALS))
-            if not rows.fired[rows.strata != "own", place].any()
-        ]
+        dead = [SIGNALS[place][0] for place in range(len(SIGNALS)) if not rows.fired[rows.strata != "own", place].any()]
         print(f"signals that no real prompt has: {', '.join(map(repr, dead)) or 'none'}")
     model = fit(rows, np.ones(len(rows.labels), dtype=bool))
-    weak = [signals.SIGNALS[place][0] for place in np.argsort(model.for_signals) if model.for_signals[place] < 0.2]
+    weak = [SIGNALS[place][0] for place in np.argsort(model.for_signals) if model.for_signals[place] < 0.2]
     print(f"signals below .2: {', '.join(map(repr, weak)) or 'none'}")
     if options.write:
         write(model)

@@ -6,17 +6,20 @@ in what is read of the prompt: .1 ms for 100 characters, .8 ms for 2,000, 2.5 ms
 
 from math import exp
 
-from subcog_hooks.intent import signals
 from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TYPES, Intent
 from subcog_hooks.intent.matcher import Matcher, words_of
 from subcog_hooks.intent.shape import cues
+from subcog_hooks.tables import read_rows, read_weights
 from subcog_hooks.text import vocabulary
 from subcog_hooks.text.typed import Prompt, is_latin, is_typed, prepare, runs_between_signs
 
 NEEDED = 0.74  # the least confidence of a type other than none: three of four prompts that need no memories stay under it
 UNREAD = 0.5  # of a prompt in another script: the least at which the hook looks further by default
 
-MATCHER = Matcher([row[0] for row in signals.SIGNALS], vocabulary.CLASSES, vocabulary.OPENERS)
+SIGNALS = [(pattern, family, float(weight)) for pattern, family, _, weight in read_rows(__file__, "signals.tsv")]
+CUES = read_weights(__file__, "cues.tsv")  # a weight for each of TYPES
+BIAS = CUES.pop("bias")
+MATCHER = Matcher([pattern for pattern, _, _ in SIGNALS], vocabulary.CLASSES, vocabulary.OPENERS)
 _NONE = TYPES.index(NONE)
 
 
@@ -68,10 +71,10 @@ def read(prompt: str) -> Reading:
     if not prepared.text.isascii() and not is_latin(prepared.text) and any(map(str.isalnum, prepared.text)):
         return _unread(prepared)
     words = words_of(prepared.text.lower())
-    logits = list(signals.BIAS)
+    logits = list(BIAS)
     fired = []
-    for place, text in MATCHER.find(words).items():
-        name, family, _, weight, _, _ = signals.SIGNALS[place]
+    for position, text in MATCHER.find(words).items():
+        name, family, weight = SIGNALS[position]
         if family == SEEKING:
             logits[_NONE] -= weight
         else:
@@ -79,7 +82,7 @@ def read(prompt: str) -> Reading:
         fired.append(Fired(name, family, weight, text))
     shown = cues(prepared, words)
     for name in shown:
-        for kind, weight in enumerate(signals.CUES[name]):
+        for kind, weight in enumerate(CUES[name]):
             logits[kind] += weight
     probabilities = _softmax(logits)
     confidence = round(min(MAX_CONFIDENCE, 1.0 - probabilities[_NONE]), 4)

@@ -1,4 +1,4 @@
-"""The words that intent is told by: classes for the patterns of `signals`, what opens a request, and what says nothing."""
+"""Words by which intent is read: classes for the patterns of the signals, words that open a request, words that say nothing."""
 
 CLASSES = {
     name: frozenset(words.split())

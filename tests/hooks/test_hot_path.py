@@ -74,8 +74,8 @@ SILENT = (
             "llm.disclosure",
         ),  # for the record of the decision
         *("hooks.user_prompt_submit", "hooks.verdict", "state.pause"),
-        *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape", "intent.signals"),
-        *("intent.topics", "text", "text.pasted", "text.failures", "text.typed", "text.vocabulary"),
+        *("intent", "intent.detection", "intent.keywords", "intent.kinds", "intent.matcher", "intent.shape"),
+        *("tables", "intent.topics", "text", "text.pasted", "text.failures", "text.typed", "text.vocabulary"),
     }
 )
 OF_TOOLS = OF_ANY | {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.intent import keywords, signals
+from subcog_hooks.intent import keywords
 from subcog_hooks.intent.keywords import read
 from subcog_hooks.intent.kinds import (
     COMPARISON,
@@ -25,6 +25,7 @@ from subcog_hooks.intent.kinds import (
     Intent,
 )
 from subcog_hooks.settings.keys import KEYS
+from tests.intent.signal_examples import signal_examples
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data" / "intent" / "prompts.jsonl"
@@ -167,8 +168,10 @@ def test_asking_for_what_was_decided_raises_the_confidence(plain: str, seeking: 
 def test_equal_types_are_told_in_the_order_of_ties(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With weights that make the types from `first` on equal, the first of them is told."""
     assert TYPES == (COMPARISON, TROUBLESHOOT, LOCATION, HOWTO, EXPLANATION, GENERAL, NONE)
-    monkeypatch.setattr(signals, "BIAS", tuple(5.0 if first <= kind < TYPES.index(NONE) else 0.0 for kind in range(len(TYPES))))
-    monkeypatch.setattr(signals, "CUES", dict.fromkeys(signals.CUES, (0.0,) * len(TYPES)))
+    monkeypatch.setattr(
+        keywords, "BIAS", tuple(5.0 if first <= kind < TYPES.index(NONE) else 0.0 for kind in range(len(TYPES)))
+    )
+    monkeypatch.setattr(keywords, "CUES", dict.fromkeys(keywords.CUES, (0.0,) * len(TYPES)))
     reading = read("lighthouse\n```\nerror: no lamp\n```")
     assert reading.fired == []
     assert reading.intent.type == TYPES[first]
@@ -246,7 +249,7 @@ def test_any_text_has_an_intent(text: str) -> None:
     )
 
 
-@given(st.lists(st.sampled_from([row[4] for row in signals.SIGNALS]), max_size=40).map("\n".join))
+@given(st.lists(st.sampled_from([example for _, example, _ in signal_examples()]), max_size=40).map("\n".join))
 def test_any_mixture_of_examples_has_a_confidence_within_bounds(prompt: str) -> None:
     assert 0.0 <= read(prompt).intent.confidence <= MAX_CONFIDENCE
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.intent import signals
+from subcog_hooks.intent import keywords
 from subcog_hooks.intent.matcher import END, GAP, MAX_GAP, QUESTION, Matcher, count_words, words_of
 from subcog_hooks.text import vocabulary
+from tests.intent.signal_examples import signal_examples
 
 CLASSES = {"fault": frozenset({"error", "fails"}), "want": frozenset({"want", "need"})}
 OPENERS = frozenset({"please", "can", "you", "ok"})
@@ -245,12 +246,12 @@ def test_patterns_are_found_as_the_language_is_described(patterns: list[str], wo
     assert Matcher(patterns, SMALL, openers).find(words) == plainly_found(patterns, words, SMALL, openers)
 
 
-examples = sorted({word for row in signals.SIGNALS for word in words_of(f"{row[4]} {row[5]}".lower())})
+examples = sorted({word for _, *texts in signal_examples() for word in words_of(" ".join(texts).lower())})
 
 
 @given(st.lists(st.sampled_from(examples), max_size=25))
 def test_the_table_is_found_as_the_language_is_described(words: list[str]) -> None:
-    patterns = [row[0] for row in signals.SIGNALS]
+    patterns = [row[0] for row in keywords.SIGNALS]
     ours = Matcher(patterns, vocabulary.CLASSES, vocabulary.OPENERS).find(words)
     assert ours == plainly_found(patterns, words, vocabulary.CLASSES, vocabulary.OPENERS)
 

@@ -5,23 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.intent import keywords, signals
+from subcog_hooks.intent import keywords
 from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import GAP, words_of
 from subcog_hooks.intent.shape import NAMES
+from subcog_hooks.tables import read_rows
 from subcog_hooks.text import vocabulary
 from subcog_hooks.text.typed import prepare
+from tests.intent.signal_examples import signal_examples
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data" / "intent" / "prompts.jsonl"
 DEVELOPMENT = ROOT.parent / "shared" / "eval" / "intent" / "prompts.jsonl"
 
-ROWS = signals.SIGNALS
+ROWS = read_rows(keywords.__file__, "signals.tsv")
 PATTERNS = [row[0] for row in ROWS]
-STRENGTHS = (signals.CERTAIN, signals.STRONG, signals.MEDIUM, signals.WEAK)
-BY_PATTERN = pytest.mark.parametrize("row", ROWS, ids=PATTERNS)
-
-Row = tuple[str, str, float, float, str, str]
+STRENGTHS = {"3.5", "1.5", "1.0", "0.5"}
 
 
 def fired(prompt: str) -> set[str]:
@@ -38,40 +37,38 @@ def test_choices_are_what_a_pattern_names() -> None:
     assert choices("<9 ^go|@want .. it .") == {"go", "@want", "it", "."}
 
 
-@BY_PATTERN
-def test_a_signal_fires_on_its_example(row: Row) -> None:
-    assert row[0] in fired(row[4])
+def test_every_signal_has_an_example_and_a_counter_example() -> None:
+    assert [pattern for pattern, _, _ in signal_examples()] == PATTERNS
 
 
-@BY_PATTERN
-def test_a_signal_does_not_fire_on_its_counter_example(row: Row) -> None:
-    assert row[0] not in fired(row[5])
+def test_a_signal_fires_on_its_example_alone() -> None:
+    assert [pattern for pattern, example, _ in signal_examples() if pattern not in fired(example)] == []
+    assert [pattern for pattern, _, counter_example in signal_examples() if pattern in fired(counter_example)] == []
 
 
-@BY_PATTERN
-def test_a_counter_example_is_a_near_miss(row: Row) -> None:
+def test_a_counter_example_is_a_near_miss() -> None:
     """It shares a word with the pattern or the example, or the beginning of one."""
-    near = {word[:4] for word in words_of(row[4].lower()) if len(word) > 1} | {choice[:4] for choice in choices(row[0])}
-    assert near & {word[:4] for word in words_of(row[5].lower())}
+    far = []
+    for pattern, example, counter_example in signal_examples():
+        near = {word[:4] for word in words_of(example.lower()) if len(word) > 1} | {choice[:4] for choice in choices(pattern)}
+        if not near & {word[:4] for word in words_of(counter_example.lower())}:
+            far.append(pattern)
+    assert far == []
 
 
-@BY_PATTERN
-def test_a_row_has_a_family_a_strength_and_a_weight_that_speaks_for_it(row: Row) -> None:
-    _, family, strength, weight, example, counter_example = row
-    assert family in {*TYPES, SEEKING}
-    assert strength in STRENGTHS
-    assert weight >= 0.0
-    assert example != counter_example
+def test_a_row_has_a_family_a_strength_and_a_weight() -> None:
+    assert {family for _, family, _, _ in ROWS} == {*TYPES, SEEKING}
+    assert {strength for _, _, strength, _ in ROWS} == STRENGTHS
+    assert min(float(weight) for _, _, _, weight in ROWS) >= 0.0
 
 
 def test_no_pattern_stands_twice() -> None:
     assert [pattern for pattern in set(PATTERNS) if PATTERNS.count(pattern) > 1] == []
 
 
-@BY_PATTERN
-def test_the_words_of_a_pattern_are_such_as_a_prompt_can_have(row: Row) -> None:
+def test_the_words_of_a_pattern_are_such_as_a_prompt_can_have() -> None:
     """Lower case, no apostrophes, nothing that words_of takes off: else the choice never fits."""
-    words = {choice for choice in choices(row[0]) if choice[0] != "@"} - {"?", "."}
+    words = {choice for pattern in PATTERNS for choice in choices(pattern) if choice[0] != "@"} - {"?", "."}
     assert {word for word in words if words_of(word)[:-1] != [word]} == set()
 
 
@@ -85,22 +82,18 @@ def test_every_class_that_a_pattern_names_is_there_and_every_class_is_named() ->
     assert named == set(vocabulary.CLASSES)
 
 
-def test_every_type_has_signals_and_so_has_the_search_for_memories() -> None:
-    assert {row[1] for row in ROWS} == {*TYPES, SEEKING}
-
-
-def test_a_signal_is_not_more_than_three_times_what_was_expected_of_it() -> None:
+def test_a_weight_is_at_most_three_times_its_strength() -> None:
     """Fitted weights stay near the strengths that were judged: the table says what it does."""
-    assert [row[0] for row in ROWS if row[3] > 3 * row[2]] == []
+    assert [pattern for pattern, _, strength, weight in ROWS if float(weight) > 3 * float(strength)] == []
 
 
 def test_every_cue_of_the_shape_has_a_weight_for_each_type() -> None:
-    assert tuple(signals.CUES) == NAMES
-    assert {len(weights) for weights in (*signals.CUES.values(), signals.BIAS)} == {len(TYPES)}
+    assert tuple(keywords.CUES) == NAMES
+    assert {len(weights) for weights in (*keywords.CUES.values(), keywords.BIAS)} == {len(TYPES)}
 
 
 def test_the_bias_alone_speaks_for_none() -> None:
-    assert max(signals.BIAS) == signals.BIAS[TYPES.index(NONE)]
+    assert max(keywords.BIAS) == keywords.BIAS[TYPES.index(NONE)]
 
 
 @pytest.mark.skipif(not DEVELOPMENT.exists(), reason="the development set is not at hand")
