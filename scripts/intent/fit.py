@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from scripts.tables import write_rows
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import words_of
@@ -166,18 +167,10 @@ def judged(found: Floats, rows: Rows, needed: float = keywords.NEEDED) -> dict[s
 def write(model: Model) -> None:
     """Put the weights into the tables of the package."""
     pairs = zip(SIGNALS, model.for_signals, strict=True)
-    write_rows("signals.tsv", [[*row[:3], f"{weight:.2f}"] for row, weight in pairs])
+    write_rows(keywords.__file__, "signals.tsv", [[*row[:3], f"{weight:.2f}"] for row, weight in pairs])
     cue_weights = {"bias": model.bias, **dict(zip(NAMES, model.for_cues, strict=True))}
-    write_rows("cues.tsv", [[name, *(f"{weight:.2f}" for weight in weights)] for name, weights in cue_weights.items()])
-
-
-def write_rows(name: str, rows: Sequence[Sequence[str]]) -> None:
-    """Replace the rows of a table of the package. Its comments stay."""
-    path = os.path.join(os.path.dirname(keywords.__file__), name)
-    with open(path, encoding="utf-8") as file:
-        comments = [line for line in file if line.startswith("#")]
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.writelines([*comments, *("\t".join(row) + "\n" for row in rows)])
+    rows = [[name, *(f"{weight:.2f}" for weight in weights)] for name, weights in cue_weights.items()]
+    write_rows(keywords.__file__, "cues.tsv", rows)
 
 
 def read(path: str) -> list[dict[str, str]]:

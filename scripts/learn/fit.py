@@ -5,7 +5,8 @@ folder with `sessions/<split>/<person>/*.jsonl` (transcripts of Claude Code) and
 `session`, `turn`, the zero-based line, and `label`: keep, maybe or drop). Nothing of their text goes anywhere but into weights.
 Each person is judged by weights that no turn of that person had a part in, with bars that were chosen on the other people, each
 of these judged by weights that have seen neither of the two. --proposals FILE writes that, as `learn --jsonl` does. With
---write the weights of all turns go into subcog_hooks/capture/sessions/weights.py. Needs the extra `eval` (numpy).
+--write the weights of
+all turns go into weights.tsv and calibration.tsv in subcog_hooks/capture/sessions. Needs the extra `eval` (numpy).
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subcog_hooks.capture.sessions import files, learning, signs, storing, transcript, weights, worth
+from scripts.tables import write_rows
+from subcog_hooks.capture.sessions import files, learning, signs, storing, transcript, worth
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "turns.jsonl")
-MODULE = os.path.abspath(str(weights.__file__))
 CREDIT = {"keep": 1.0, "maybe": 0.5, "drop": 0.0}
 OWN_WEIGHT = 0.2  # of an invented turn against a real one: what somebody makes up is cleaner than what people type
 MOST_PEOPLE = 5  # invented people who use a word, from which on it is none of a subject: some 160 words
@@ -389,23 +390,11 @@ def as_fit(names: Sequence[str], models: Models) -> worth.Fit:
 
 
 def write(names: Sequence[str], models: Models) -> None:
-    """Put the weights into the package's module, in the order of their names."""
-    with open(MODULE, encoding="utf-8") as file:
-        docstring = file.read().partition("\n\n")[0]
+    """Put the weights into the package's tables, in the order of their names."""
+    write_rows(worth.__file__, "weights.tsv", [[name, *map(str, row)] for name, row in by_sign(names, models).items()])
     fit = as_fit(names, models)
-    table = "".join(f'    "{name}": ({", ".join(map(str, row))}),\n' for name, row in by_sign(names, models).items())
-    told = "".join(f"    ({slope:.3f}, {shift:.3f}),\n" for slope, shift in models.lines)
-    with open(MODULE, "w", encoding="utf-8", newline="\n") as file:
-        file.write(
-            f"{docstring}\n\n"
-            "# Of a sentence; of a turn: of the sign's greatest value in it, and of its mean; the same of a correction.\n"
-            f"WEIGHTS: dict[str, tuple[float, ...]] = {{\n{table}}}\n\n"
-            "# A logit times the first plus the second is one whose probability holds for people who were not seen.\n"
-            f"LINES = (\n{told})\n\n"
-            "# From which certainty on a turn is proposed, and from which on as a correction, however sure it is.\n"
-            f"BARS = ({fit.bar:.3f}, {fit.correction_bar:.3f})\n"
-        )
-    print(f"written to {os.path.relpath(MODULE)}", file=sys.stderr)
+    rows = zip(("sentence", "turn", "correction", "bars"), (*models.lines, (fit.bar, fit.correction_bar)), strict=True)
+    write_rows(worth.__file__, "calibration.tsv", [[name, *(f"{value:.3f}" for value in row)] for name, row in rows])
 
 
 if __name__ == "__main__":

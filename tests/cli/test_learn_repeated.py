@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import comparing, files, learning, weights
+from subcog_hooks.capture.sessions import comparing, files, learning
 from subcog_hooks.capture.sessions.storing import LearningOptions
 from subcog_hooks.capture.sessions.turns import ANSWER
-from subcog_hooks.capture.sessions.worth import Fit
+from subcog_hooks.capture.sessions.worth import LINES, WEIGHTS, Fit
 from subcog_hooks.cli.transcripts import learning as support
 from subcog_hooks.memory.store import Store
 from subcog_hooks.paths import Home
@@ -21,7 +21,7 @@ from tests.transcripts import Writer, session
 
 pytestmark = pytest.mark.usefixtures("hooks_are_over")
 
-UNSURE = LearningOptions(fit=Fit(weights.WEIGHTS, weights.LINES, (0.99, 0.99)))  # nothing is proposed by itself
+UNSURE = LearningOptions(fit=Fit(WEIGHTS, LINES, (0.99, 0.99)))  # nothing is proposed by itself
 
 
 def stop(*_: object) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from math import exp
 
-from subcog_hooks.capture.sessions import weights
 from subcog_hooks.capture.sessions.signs import Sentence, sentences_of, without_bullet
 from subcog_hooks.capture.sessions.turns import NOTE, TypedTurn
+from subcog_hooks.tables import read_weights
 from subcog_hooks.text.typed import is_typed
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ class Fit:
 
     __slots__ = ("_of_correction", "_of_sentence", "_of_turn", "_weights", "bar", "correction_bar")
 
-    def __init__(self, by_sign: Weights, lines: Sequence[tuple[float, float]], bars: tuple[float, float]) -> None:
+    def __init__(self, by_sign: Weights, lines: Sequence[tuple[float, ...]], bars: tuple[float, ...]) -> None:
         """by_sign: its weights in the order of OF_SENTENCE to CORRECTS_MEAN; lines: of a sentence, a turn, a correction."""
         self._weights = by_sign
         self._of_sentence, self._of_turn, self._of_correction = (Line(*line) for line in lines)
@@ -79,7 +79,9 @@ class Fit:
         return sum([self._weights[name][place] * value for name, value in signs.items() if name in self._weights])
 
 
-PACKAGED_FIT = Fit(weights.WEIGHTS, weights.LINES, weights.BARS)
+WEIGHTS = read_weights(__file__, "weights.tsv")
+*LINES, _BARS = read_weights(__file__, "calibration.tsv").values()
+PACKAGED_FIT = Fit(WEIGHTS, LINES, _BARS)
 
 
 class JudgedTurn:

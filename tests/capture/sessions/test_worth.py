@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from scripts.learn import fit
-from subcog_hooks.capture.sessions import signs, weights
+from subcog_hooks.capture.sessions import signs
 from subcog_hooks.capture.sessions.turns import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
-from subcog_hooks.capture.sessions.worth import ANSWER_BAR, PACKAGED_FIT, REPEATED_BAR, Fit, judge
+from subcog_hooks.capture.sessions.worth import ANSWER_BAR, LINES, PACKAGED_FIT, REPEATED_BAR, WEIGHTS, Fit, judge
 
 ROOT = Path(__file__).parents[3]
 
@@ -102,7 +102,7 @@ def test_code_is_not_listened_to() -> None:
 
 
 def test_the_weights_are_those_of_signs_that_there_are() -> None:
-    named = {name for name in weights.WEIGHTS if not name.startswith(signs.WORD)}
+    named = {name for name in WEIGHTS if not name.startswith(signs.WORD)}
     given = {name for example in fit.own_examples() for one in signs.sentences_of(example.turn) for name in one.signs}
     assert named - given <= {"document", "opens", "much pasted", "long turn", "turn of 1,200"}  # of real people's turns alone
 
@@ -121,7 +121,7 @@ def test_our_own_turns_are_told_apart() -> None:
 
 def test_the_fit_that_judges_says_what_corrects_the_agent() -> None:
     turn = TypedTurn("you used float again. it's cents, as integers, i told you twice", Before("Edit", changed=True), place=3)
-    deaf = Fit(weights.WEIGHTS, weights.LINES, (PACKAGED_FIT.bar, 1.0))
+    deaf = Fit(WEIGHTS, LINES, (PACKAGED_FIT.bar, 1.0))
     heard, missed = judge(turn), judge(turn, deaf)
     assert heard
     assert missed
