@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from subcog_hooks.text.stopwords import EVERYDAY, STOP
+from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 Stems = Callable[[str], list[str]]
 

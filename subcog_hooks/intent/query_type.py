@@ -5,6 +5,7 @@ split at blanks and looked up in tables; no regular expressions, whose import wo
 """
 
 from subcog_hooks.text.quotes import phrases, prose
+from subcog_hooks.text.vocabulary import SMALL_WORDS
 
 EXACT_QUOTE = "exact_quote"  # "not a conventional company"
 ENTITY = "entity"  # Oak Ridge laboratories, parse_args: it is found by its spelling
@@ -61,9 +62,7 @@ CURRENCIES = "$\u20ac\u00a3\u00a5"
 
 # --- names
 NEVER_NAMES = MONTHS | frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-SMALL_WORDS = frozenset(  # lower case even in a heading that capitalises the rest
-    "a an the and or but nor of for in on at to by from with as via per vs into onto over".split()
-)
+_LOWER_IN_HEADINGS = SMALL_WORDS | {"but", "into", "nor", "onto", "via", "vs"}
 ABBREVIATIONS = frozenset("mr mrs ms dr prof st vs e.g i.e cf no fig approx".split())  # their full stop ends no sentence
 GERMAN = frozenset(  # every German noun has a capital: in a German line capitals carry no information
     """
@@ -233,7 +232,7 @@ def _has_name(sentence: list[str]) -> bool:
             starts = starts or word == "("
             continue
         if word[0].islower():
-            in_lower_case = in_lower_case or low not in SMALL_WORDS
+            in_lower_case = in_lower_case or low not in _LOWER_IN_HEADINGS
         elif not starts and low not in NEVER_NAMES and _is_capitalised(word):
             names += not _is_number(_at(sentence, place + 1))
         starts = starts and low in GREETINGS

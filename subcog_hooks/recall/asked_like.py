@@ -9,7 +9,7 @@ from __future__ import annotations
 from subcog_hooks.memory.model import LEARNED
 from subcog_hooks.recall import logit
 from subcog_hooks.text import analysis, languages
-from subcog_hooks.text.stopwords import STOP
+from subcog_hooks.text.vocabulary import STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from subcog_hooks.recall import lexical
 from subcog_hooks.recall.hits import LABELS
 from subcog_hooks.recall.query import Query, rarity
 from subcog_hooks.text import analysis
-from subcog_hooks.text.stopwords import STOP
+from subcog_hooks.text.vocabulary import STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

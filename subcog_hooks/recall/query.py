@@ -9,8 +9,8 @@ from math import log
 
 from subcog_hooks.memory.index import ASKED, LABELS, LexicalIndex
 from subcog_hooks.text import analysis, languages
-from subcog_hooks.text.stopwords import EVERYDAY, STOP
 from subcog_hooks.text.typed import ends_of
+from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MAX_TERMS = 24  # of a prompt: the rarest (DESIGN 7.1)
 MAX_GLUE = 12  # function words of a query that have a say in the ranking
 # These three are flat around their values: with .1 to 1.0, 1 to 2 and 10 to 200 within two of 338 development prompts as many
 # are answered, and as many met with silence.
-EVERYDAY_WEIGHT = 0.3  # the share of its rarity that an everyday word keeps (text.stopwords): it says little of what is asked
+EVERYDAY_WEIGHT = 0.3  # the share of its rarity that an everyday word keeps (text.vocabulary): it says little of what is asked
 IDENTIFIER_WEIGHT = 1.5  # of one that the store knows
 PRIOR_DOCUMENTS = 50  # so that the rarity of a word means something in a store of a few memories
 MOST_CORRECTED = 3  # words of one query: each costs half a millisecond, and who mistypes more looks again

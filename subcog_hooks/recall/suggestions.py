@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.recall import lexical, query, spelling
-from subcog_hooks.text.stopwords import EVERYDAY, STOP
+from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

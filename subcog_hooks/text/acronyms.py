@@ -10,6 +10,8 @@ form: neither "database (DB)" nor "Kubernetes (K8s)" is read.
 
 from __future__ import annotations
 
+from subcog_hooks.text.vocabulary import SMALL_WORDS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +20,7 @@ MIN_LETTERS, MAX_LETTERS = 2, 8  # of an acronym
 MAX_WORDS = 10  # of a long form, as they stand between spaces
 MAX_RUN = 6  # words of a query that are tried as a long form
 MAX_QUERY_WORDS = 200  # what comes later in a prompt is pasted material
-SMALL_WORDS = frozenset("a an and as at by for from in is of on or over per the to with".split())
+_NO_INITIALS = SMALL_WORDS | {"is"}  # words of a long form that may give no letter
 
 _SPAN = 160  # characters that are read on one side of a cue: ten words with room
 _QUOTES = "\"'\u2018\u2019\u201c\u201d"
@@ -80,7 +82,7 @@ def initials(words: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     for position, word in enumerate(words[:MAX_QUERY_WORDS]):
         for i, part in enumerate(_parts_between_hyphens(word) or [""]):
             lower = part.lower()
-            first, small = lower[:1], lower in SMALL_WORDS
+            first, small = lower[:1], lower in _NO_INITIALS
             lean = "" if small else first
             letters.append((first, lean, "" if i else lean, "2" if lower == "to" else first, small))
             starts.append(-1 if i else position)
@@ -330,7 +332,7 @@ def _spans(letters: str, run: list[tuple[str, bool, bool]], *, backwards: bool) 
     spans: list[tuple[int, int]] = []
     for count, (word, is_tail, _) in enumerate(run, 1):
         lower = word.lower()
-        optional = is_tail or lower in SMALL_WORDS
+        optional = is_tail or lower in _NO_INITIALS
         capitals = "" if word.islower() else "".join([c for c in word if c.isupper()]).lower()
         onward = {done: inner for done, inner in reached.items() if done and optional}
         for done, inner in reached.items():
@@ -365,7 +367,7 @@ def _cost(given: str, word: str, capitals: str, optional: bool) -> int:
 
 def _is_plausible(letters: str, words: list[tuple[str, bool, bool]], inner: int) -> bool:
     """Return whether words may be a long form: two that are not small, three for a letter from inside; not `A B (AB)`."""
-    large = sum([word.lower() not in SMALL_WORDS for word, _, _ in words])
+    large = sum([word.lower() not in _NO_INITIALS for word, _, _ in words])
     return large >= 2 + inner and len(_written(words)) > 2 * len(letters)
 
 

@@ -288,7 +288,7 @@ def closeness(rule: str, about: AbstractSet[str], done: Sequence[str]) -> float 
     >>> closeness("Ask before you delete what lies under data.", {"rm", "rf", "build"}, ("action:delete",)) is None
     True
     """
-    from subcog_hooks.text.stopwords import STOP  # where a rule is about what is done
+    from subcog_hooks.text.vocabulary import STOP  # where a rule is about what is done
 
     said = {word for word in singular_words(rule[:MAX_READ]) if len(word) > 1 and word not in STOP and word not in _COMMON}
     shared = len(said & about)

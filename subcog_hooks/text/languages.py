@@ -6,7 +6,7 @@ half: a wrong language would take its words apart wrongly.
 
 import tantivy
 
-from subcog_hooks.text.stopwords import STOP
+from subcog_hooks.text.vocabulary import STOP
 
 MAX_READ = 600  # characters of a text by which its language is told
 LEAST_MARKS = 2  # different function words of a language that a text has to have

@@ -7,7 +7,7 @@ English word as well, needs a sign beside it: a word that says it is run, the be
 from __future__ import annotations
 
 from subcog_hooks.text.familiar import INTERPRETERS, VALUED
-from subcog_hooks.text.stopwords import EVERYDAY, STOP
+from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from subcog_hooks.memory import sync
 from subcog_hooks.memory.store import Filter, audiences_of
 from subcog_hooks.recall import lexical, query
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.text.stopwords import STOP
+from subcog_hooks.text.vocabulary import STOP
 from tests.recall.shelf import Shelf, find, handed, ids, memory, tuned
 
 NOTES = {

@@ -235,14 +235,14 @@ def test_a_definition_is_found_within_other_prose(before: str, after: str, words
     acronym = "".join([word[0] for word in words])
     text = f"{before}. {form.format(acronym.upper(), ' '.join(words))} {after}"
     defined = acronyms.definitions(text)
-    if sum(word not in acronyms.SMALL_WORDS for word in words) > 1:
+    if sum(word not in acronyms._NO_INITIALS for word in words) > 1:
         assert [short for short, _ in defined] == [acronym]
         assert defined[0][1] == " ".join(words)
 
 
 @given(
     st.lists(
-        st.from_regex(r"[a-z]{3,9}", fullmatch=True).filter(lambda word: word not in acronyms.SMALL_WORDS),
+        st.from_regex(r"[a-z]{3,9}", fullmatch=True).filter(lambda word: word not in acronyms._NO_INITIALS),
         min_size=2,
         max_size=6,
     )
