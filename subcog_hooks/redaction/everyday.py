@@ -10,13 +10,14 @@ import os
 import re
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import re2
 
-from subcog_hooks.redaction.everyday_rows import PARTS, ROWS, EverydayRow
+from subcog_hooks.redaction import secret_values
 from subcog_hooks.redaction.prefixes import BESIDE, WHOLE_WORD
 from subcog_hooks.redaction.secret_values import MARKER, is_seed
+from subcog_hooks.tables import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +29,35 @@ _PART = re.compile(r"<([a-z ]+)>")
 _TAIL = ".:!?)]}*\\"  # what may follow a value in a sentence
 _LONGEST_JUDGED = 500  # characters of a value: as many as a wallet's 24 words may have
 _WORDS_OF_A_PHRASE = range(12, 25)
+
+
+class EverydayRow(NamedTuple):
+    """A pattern whose groups are secrets where their judges agree; the last judge also judges the groups behind its own."""
+
+    kind: str
+    beside: tuple[str, ...]  # kinds of `prefixes.BESIDE`: a text with none of their words is not searched
+    pattern: str
+    judges: tuple[Callable[[str], bool], ...]
+    items: str  # where the first group is a list: a pattern of its items, whose groups are judged
+
+
+def _read_patterns() -> tuple[EverydayRow, ...]:
+    judges = {**vars(secret_values), "isdigit": str.isdigit}
+    return tuple(
+        EverydayRow(kind, tuple(beside.split("|")), pattern, tuple(judges[name] for name in names.split()), "".join(items))
+        for kind, beside, pattern, names, *items in read_rows(__file__, "everyday.tsv")
+    )
+
+
+def _read_parts() -> dict[str, str]:
+    parts: dict[str, str] = {}
+    for name, pattern in read_rows(__file__, "everyday_parts.tsv"):
+        parts[name] = f"{parts[name]}|{pattern}" if name in parts else pattern
+    return parts
+
+
+ROWS = _read_patterns()
+_PARTS = _read_parts()
 
 
 def find(text: str) -> Iterator[tuple[int, int, str]]:
@@ -43,7 +73,7 @@ def find(text: str) -> Iterator[tuple[int, int, str]]:
         return
     data = _copied(text)
     for row in ROWS:
-        if kinds.isdisjoint(row.beside.split("|")):
+        if kinds.isdisjoint(row.beside):
             continue
         for start, end, judge in _values(row, data):
             value = text[start:end].rstrip(_TAIL)
@@ -108,10 +138,10 @@ def _beside() -> re2.Set:
 def _compiled(pattern: str) -> re2._Regexp:
     """Return a pattern with its parts written out, compiled."""
     while (part := _PART.search(pattern)) is not None:
-        pattern = pattern.replace(part[0], PARTS.get(part[1]) or _words(part[1]))
+        pattern = pattern.replace(part[0], _PARTS.get(part[1]) or _words(part[1]))
     options = _options()
     options.case_sensitive = False
-    return re2.compile(re.sub(r"\n *", "", pattern).encode("latin-1"), options)
+    return re2.compile(pattern.encode("latin-1"), options)
 
 
 def _words(kind: str) -> str:

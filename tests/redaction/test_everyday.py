@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from subcog_hooks.llm.disclosure import shown
 from subcog_hooks.redaction import everyday, prefixes
-from subcog_hooks.redaction.everyday_rows import ROWS
 from subcog_hooks.redaction.redact import redact
 from tests.redaction.everyday import find_wrong, read_examples
 
@@ -55,9 +54,9 @@ def test_whatever_an_llm_is_shown_holds_no_everyday_secret(text: str) -> None:
 
 
 def test_each_pattern_compiles() -> None:
-    for row in ROWS:
+    for row in everyday.ROWS:
         assert everyday._compiled(row.pattern)
-        assert set(row.beside.split("|")) <= set(prefixes.BESIDE)
+        assert set(row.beside) <= set(prefixes.BESIDE)
 
 
 ORDINARY = [
