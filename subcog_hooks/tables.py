@@ -11,8 +11,8 @@ import os
 
 def read_rows(module_file: str, name: str) -> list[list[str]]:
     """Return the cells of each row of the table `name`. module_file: the `__file__` of a module beside it."""
-    with open(os.path.join(os.path.dirname(module_file), name), encoding="utf-8") as file:
-        return [line.split("\t") for line in file.read().split("\n") if line and line[0] != "#"]
+    with open(os.path.join(os.path.dirname(module_file), name), "rb", 0) as file:  # a text file takes twice as long
+        return [line.split("\t") for line in file.read().decode().splitlines() if line and line[0] != "#"]
 
 
 def read_words(module_file: str, name: str) -> dict[str, frozenset[str]]:
