@@ -6,12 +6,13 @@ call is looked up by what it does. Reading does nothing: `git log` and a file th
 
 from __future__ import annotations
 
+from subcog_hooks.tables import read_rows
 from subcog_hooks.text.familiar import LEADS, VALUED
 from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
 MOST_SHARED = 3  # that a rule and a call have in common, which count
@@ -22,56 +23,11 @@ MAX_READ = 600  # characters of a note
 MOST_ACTIONS = 3  # of one note: one that names more is about none of them
 EDITING = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))  # tools that write a file
 
-COMMIT, PUSH, BRANCH, REBASE, MERGE = "commit", "push", "branch", "rebase", "merge"
+COMMIT, PUSH, BRANCH, MERGE = "commit", "push", "branch", "merge"
 REQUEST, RELEASE, DEPLOY, INSTALL, MIGRATE = "pull-request", "release", "deploy", "install", "migrate"
 TESTS, TESTING, DOCS, CHANGES, DELETE = "tests", "testing", "docs", "changelog", "delete"
 IMAGE, VOLUMES, INFRA, SQL, CI = "image", "volumes", "infrastructure", "sql", "ci"
 
-_WORDS: dict[str, tuple[str, ...]] = {  # a note names an action by one of these words, or by several in a row
-    COMMIT: ("commit", "commits", "committing", "commit messages"),
-    PUSH: ("push", "pushes", "pushing", "force push", "force-push", "force-pushed"),
-    BRANCH: ("branches", "branch name", "branch names", "a branch", "new branch", "feature branch"),
-    REBASE: ("rebase", "rebasing", "rebased"),
-    MERGE: ("merge", "merging", "merges"),
-    REQUEST: ("pull request", "pull requests", "merge request", "merge requests", "pr", "prs"),
-    RELEASE: ("release", "releases", "releasing", "released", "publish", "publishing"),
-    DEPLOY: (
-        "deploy",
-        "deploys",
-        "deploying",
-        "deployed",
-        "deployment",
-        "deployments",
-        "rollout",
-        "to production",
-        "staging first",
-    ),
-    INSTALL: (
-        *("dependency", "dependencies", "install", "installs", "installing", "lockfile", "lock file", "package manager"),
-        *("package", "packages", "library", "libraries", "new module", "third-party"),
-    ),
-    f"{INSTALL}:js": ("npm", "pnpm", "yarn", "bun"),
-    f"{INSTALL}:python": ("pip", "uv", "poetry", "pipenv", "conda"),
-    f"{INSTALL}:go": ("go get", "go mod", "go standard", "go modules", "go module"),
-    f"{INSTALL}:rust": ("cargo add", "crate", "crates"),
-    f"{INSTALL}:ruby": ("gem", "gems", "bundler"),
-    MIGRATE: ("migration", "migrations", "migrate", "migrating", "schema change", "schema changes"),
-    TESTS: ("test", "tests", "fixture", "fixtures", "mock", "mocks", "mocking", "assertion", "assertions"),
-    TESTING: ("run tests", "run the tests", "running tests", "run the test", "test suite"),
-    f"{TESTING}:python": ("pytest", "tox", "nox"),
-    f"{TESTING}:js": ("jest", "vitest", "npm test", "pnpm test"),
-    f"{TESTING}:go": ("go test", "go tests"),
-    f"{TESTING}:rust": ("cargo test", "nextest"),
-    f"{TESTING}:ruby": ("rspec", "minitest"),
-    DOCS: ("documentation", "docs", "readme", "headings", "prose", "markdown", "wording", "spelling"),
-    CHANGES: ("changelog", "change log", "release notes", "release note"),
-    DELETE: ("delete", "deletes", "deleting", "deleted", "rm", "wipe", "drop", "truncate"),
-    IMAGE: ("image", "images", "docker build", "dockerfile"),
-    VOLUMES: ("volume", "volumes"),
-    CI: ("workflow", "workflows", "pipeline", "pipelines", "ci job", "ci jobs"),
-    INFRA: ("terraform", "pulumi", "infrastructure"),
-    SQL: ("sql", "queries", "select star"),
-}
 _COMMON = frozenset("git run use new make".split())  # in rules and in calls of every kind
 _SAID = {  # where the action's own name is no verb
     REQUEST: "open a pull request",
@@ -95,75 +51,7 @@ _NO_OBJECT = {  # words behind which it is not the action
     MERGE: frozenset(("conflict", "conflicts", "request", "requests", "sort")),
 }
 
-# the first words of commands, and what they do; the longest that fits counts
-_COMMANDS: dict[str, tuple[str, ...]] = {
-    "git commit": (COMMIT,),
-    "jj commit": (COMMIT,),
-    "git push": (PUSH,),
-    "git rebase": (REBASE,),
-    "git pull": (),
-    "git merge": (MERGE,),
-    "gh pr create": (REQUEST,),
-    "gh pr edit": (REQUEST,),
-    "gh pr merge": (MERGE,),
-    "glab mr create": (REQUEST,),
-    "gh release create": (RELEASE,),
-    "npm publish": (RELEASE,),
-    "pnpm publish": (RELEASE,),
-    "yarn publish": (RELEASE,),
-    "cargo publish": (RELEASE,),
-    "poetry publish": (RELEASE,),
-    "uv publish": (RELEASE,),
-    "twine upload": (RELEASE,),
-    "kubectl apply": (DEPLOY,),
-    "kubectl rollout restart": (DEPLOY,),
-    "kubectl rollout undo": (DEPLOY,),
-    "kubectl set": (DEPLOY,),
-    "helm upgrade": (DEPLOY,),
-    "helm install": (DEPLOY,),
-    "terraform apply": (DEPLOY, INFRA),
-    "terraform destroy": (DELETE, INFRA),
-    "terraform import": (INFRA,),
-    "terragrunt apply": (DEPLOY, INFRA),
-    "pulumi up": (DEPLOY, INFRA),
-    "vercel deploy": (DEPLOY,),
-    "fly deploy": (DEPLOY,),
-    "flyctl deploy": (DEPLOY,),
-    "wrangler deploy": (DEPLOY,),
-    "firebase deploy": (DEPLOY,),
-    "cdk deploy": (DEPLOY,),
-    "serverless deploy": (DEPLOY,),
-    "ansible-playbook": (DEPLOY,),
-    "alembic upgrade": (MIGRATE,),
-    "alembic revision": (MIGRATE,),
-    "alembic downgrade": (MIGRATE,),
-    "prisma migrate dev": (MIGRATE,),
-    "prisma migrate deploy": (MIGRATE,),
-    "prisma migrate reset": (MIGRATE,),
-    "prisma db push": (MIGRATE,),
-    "flyway migrate": (MIGRATE,),
-    "docker build": (IMAGE,),
-    "docker buildx": (IMAGE,),
-    "docker push": (IMAGE, RELEASE),
-    "docker compose build": (IMAGE,),
-    "docker system prune": (VOLUMES,),
-    "docker volume rm": (VOLUMES,),
-    "docker volume prune": (VOLUMES,),
-    "pytest": (f"{TESTING}:python", TESTING),
-    "tox": (f"{TESTING}:python", TESTING),
-    "jest": (f"{TESTING}:js", TESTING),
-    "vitest": (f"{TESTING}:js", TESTING),
-    "npm test": (f"{TESTING}:js", TESTING),
-    "pnpm test": (f"{TESTING}:js", TESTING),
-    "go test": (f"{TESTING}:go", TESTING),
-    "cargo test": (f"{TESTING}:rust", TESTING),
-    "rspec": (f"{TESTING}:ruby", TESTING),
-    "mvn test": (TESTING,),
-    "rm": (DELETE,),
-    "shred": (DELETE,),
-    "dropdb": (DELETE,),
-    "git clean": (DELETE,),
-}
+_COMMANDS = {command: " ".join(actions).split() for command, *actions in read_rows(__file__, "action_commands.tsv")}
 _INSTALLERS = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), "js"),
     **dict.fromkeys(("pip", "pip3", "pipx", "uv", "poetry", "pipenv", "conda", "mamba"), "python"),
@@ -222,8 +110,9 @@ def governed_by(text: str) -> tuple[str, ...]:
     raw = [word for word in text[:MAX_READ].lower().split() if word.strip("\"'`*_()[]{}<>.,;:!?")]
     words = [word.strip("\"'`*_()[]{}<>.,;:!?").removesuffix(".md") for word in raw]
     found: dict[str, None] = {}
+    phrases = _phrases_by_word()
     for at, word in enumerate(words):
-        for action, names in _PHRASES.get(word, ()):
+        for action, names in phrases.get(word, ()):
             if words[at : at + len(names)] != names or (at and words[at - 1] in _AFTER | _NOT_BEHIND.get(action, frozenset())):
                 continue
             behind = "".join(words[at + len(names) : at + len(names) + 1])
@@ -431,13 +320,13 @@ def _actions_of_file(path: str) -> Sequence[str]:
     return (SQL,) if ending == "sql" else ()
 
 
-def _phrases_by_word(words: Mapping[str, Sequence[str]]) -> dict[str, list[tuple[str, list[str]]]]:
-    found: dict[str, list[tuple[str, list[str]]]] = {}
-    for action, phrases in words.items():
-        for phrase in phrases:
-            names = phrase.split()
-            found.setdefault(names[0], []).append((action, names))
-    return found
+def _phrases_by_word() -> dict[str, list[tuple[str, list[str]]]]:
+    """Return the phrases that name an action by their first words, each as its words."""
+    if not _phrases:
+        for action, phrases in read_rows(__file__, "action_phrases.tsv"):
+            for words in map(str.split, phrases.split("|")):
+                _phrases.setdefault(words[0], []).append((action, words))
+    return _phrases
 
 
-_PHRASES = _phrases_by_word(_WORDS)
+_phrases: dict[str, list[tuple[str, list[str]]]] = {}  # read when a note is looked at: most calls look at none

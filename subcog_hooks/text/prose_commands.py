@@ -6,6 +6,7 @@ English word as well, needs a sign beside it: a word that says it is run, the be
 
 from __future__ import annotations
 
+from subcog_hooks.tables import read_words
 from subcog_hooks.text.familiar import INTERPRETERS, VALUED
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
@@ -15,67 +16,7 @@ if TYPE_CHECKING:
 
 MAX_WORDS = 8  # of a command that are looked at: options may stand before the subcommand
 
-# program -> subcommands that tell it from a noun ("docker images", "git history"); nobody writes them otherwise
-_SUBCOMMANDS = {
-    program: frozenset(subcommands.split())
-    for program, subcommands in {
-        "alembic": "branches current downgrade history revision stamp upgrade",
-        "ansible-playbook": "",
-        "apt": "install update upgrade",
-        "apt-get": "install update upgrade",
-        "aws": "cloudformation dynamodb ec2 ecr ecs eks iam lambda logs s3 s3api secretsmanager sqs ssm sso sts",
-        "az": "account acr aks group login storage webapp",
-        "brew": "install services tap uninstall upgrade",
-        "bun": "install test",
-        "bundle": "exec install update",
-        "cargo": "add bench build check clean clippy doc fix fmt install publish test tree update",
-        "composer": "dump-autoload install require update",
-        "conda": "activate create env install update",
-        "dbt": "build compile deps run seed snapshot test",
-        "deno": "check fmt install lint test",
-        "docker": "attach build buildx cp exec inspect load login logs prune pull push restart rm rmi run start stop tag",
-        "docker-compose": "build config down exec logs ps pull restart run start stop up",
-        "dotnet": "build publish restore run test",
-        "eas": "build submit update",
-        "firebase": "deploy emulators serve",
-        "fly": "deploy logs ssh",
-        "flyctl": "deploy logs ssh",
-        "flyway": "clean info migrate repair",
-        "gcloud": "app auth builds compute config container functions projects run sql",
-        "gh": "api auth issue pr release repo run workflow",
-        "git": "add bisect blame checkout cherry-pick clean clone commit fetch init log merge mv pull push rebase reflog remote"
-        " reset restore revert rm show stash submodule switch worktree",
-        "glab": "ci issue mr",
-        "gradle": "assemble build check clean test",
-        "helm": "dependency install lint rollback template uninstall upgrade",
-        "heroku": "config logs maintenance pg ps run",
-        "kubectl": "apply attach config cordon cp create delete describe diff drain edit exec expose get label logs patch"
-        " port-forward rollout run scale set taint top uncordon wait",
-        "minikube": "delete start stop",
-        "mvn": "clean compile deploy install package test verify",
-        "npm": "audit ci exec init install link publish test uninstall update version",
-        "nx": "affected build generate lint run serve test",
-        "pip": "compile freeze install uninstall",
-        "pip-compile": "",
-        "pipx": "inject install run upgrade",
-        "pm2": "logs reload restart start stop",
-        "pnpm": "add build dev install lint test update",
-        "poetry": "add build install lock publish update",
-        "pre-commit": "autoupdate install run",
-        "prisma": "db format generate migrate studio",
-        "pulumi": "destroy preview refresh up",
-        "rustup": "component default install override target toolchain update",
-        "supabase": "db functions gen link migration start stop",
-        "systemctl": "daemon-reload disable enable reload restart start status stop",
-        "terraform": "apply destroy fmt import init output plan refresh state taint validate workspace",
-        "terragrunt": "apply destroy init plan",
-        "uv": "add lock pip sync",
-        "vercel": "deploy env pull",
-        "wrangler": "deploy dev publish secret tail",
-        "yarn": "add build dev install lint start test upgrade",
-    }.items()
-    if subcommands
-}
+_SUBCOMMANDS = read_words(__file__, "subcommands.tsv")  # of each program
 _THIRD = {  # after two words a third one says what is done
     ("docker", "compose"): _SUBCOMMANDS["docker-compose"],
     ("cargo", "run"): frozenset(),
@@ -100,45 +41,9 @@ _ON_FILES = frozenset((*INTERPRETERS, "pytest"))  # a file or a folder follows
 _SOURCES = (".js", ".mjs", ".php", ".pl", ".py", ".rb", ".ts")
 _PROGRAMS = frozenset((*_SUBCOMMANDS, *_RUNNERS, *_ON_FILES, *(program for program, _ in (*_SCRIPTS, *_THIRD))))
 
-# before a command: that it is run
-_RUN = frozenset(
-    """call calling calls execute executed executes executing invoke invoking issue launch re-run re-running ran rerun rerunning
-    rerunning run running runs type typing via with using use uses used""".split()
-)
-# behind a command that begins a clause: what it does, or when
-_DOES = frozenset(
-    """after applies before boots brings builds checks clears copies creates deletes deploys does downloads drops dumps emits
-    ends executes exits expects exports fails fetches fills fixes formats generates gives hangs ignores imports installs is
-    launches lints loads locks lives migrates must needs only opens overwrites packs passes prints produces publishes pulls
-    pushes reads rebuilds recreates refreshes regenerates reinstalls reloads removes renders replaces requires resets restarts
-    restores rewrites rolls runs seeds sends serves sets should skips spins starts stops syncs takes tears tests times
-    truncates uninstalls updates uploads uses validates verifies wants watches wipes works writes""".split()
-)
-_GOES_ON = frozenset(
-    "after again and at before but first for from if in on once or then to twice until when where which while with".split()
-)
-# targets that makefiles and justfiles have everywhere
-_TARGETS = frozenset(
-    """all bench benchmark bootstrap build check ci clean codegen coverage db deploy dev dist distclean docs down e2e fmt format
-    generate image init install integration lint migrate migrations mocks openapi proto protos publish release reset schema
-    seed serve setup shell smoke start stop sync test tests typecheck up validate venv verify watch""".split()
-)
-_NOUNS = frozenset(  # behind a program: what it is or has, not what it does
-    """binary bug build-system cache changes client command commands config configuration container containers dependencies
-    dependency documentation environment environments error errors file files image images invocation job jobs lockfile
-    manager module modules package packages plugin plugins process project projects queue recipe recipes registry repo
-    repositories repository rule rules runner script scripts server service services step steps syntax system target targets
-    task tasks team tool tools user users variable variables version versions wrapper""".split()
-)
-_COMPOUND = frozenset(  # first parts of words with a hyphen that are English: "just read-only", "make up-to-date"
-    """ad all always anti auto back bare best brand bug built case client co cold cost cross custom data day dead deep double
-    drop easy edge end error even ever fail far fast few fine first five fixed four front full general good half hand hard head
-    heavy high hot hour human in ill just key large last left less light line lock long loop low machine many mid middle minor
-    mission more multi near never new non off old on one open opt out over own part peer per plain point post pre pretty purpose
-    quick re read ready real red right run same second self semi server service short side simple single six so some stand state
-    still super ten test text thin third thread three time to top trade two type under up user very warm web well wide work
-    world worst write zero""".split()
-)
+_WORDS = read_words(__file__, "prose_commands.tsv")
+_RUN, _DOES, _GOES_ON = _WORDS["run"], _WORDS["does"], _WORDS["goes on"]
+_TARGETS, _NOUNS, _COMPOUND = _WORDS["targets"], _WORDS["nouns"], _WORDS["compound"]
 _OPENING = "(\"'[{\u2018\u201c\u2014\u2192"
 _CLOSING = ".,;:!?)]}\"'\u2019\u201d"
 _ENDS = frozenset(".:;!?(,\u2014\u2013-\u2192>*")  # what a clause begins behind
