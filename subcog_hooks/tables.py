@@ -4,8 +4,6 @@ A line is a row, a tab ends a cell, and a line that begins with `#` is a comment
 Reading 200 rows takes .1 ms, as long as importing them from a Python module with cached bytecode.
 """
 
-from __future__ import annotations
-
 import os
 
 

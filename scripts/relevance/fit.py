@@ -1,6 +1,6 @@
 """Fit the weights of the relevance model and judge them.
 
-The weights in subcog_hooks/recall/relevance.py are those of two logistic models of "this memory answers this prompt": one where
+The weights in subcog_hooks/recall/relevance.tsv are of two logistic models of "this memory answers this prompt": one where
 meaning was compared, one of words alone. They are fitted to the candidates that the package's own recall finds, each with the
 evidence that the package names; an evidence that is new there needs no change here. The prompts:
 
@@ -21,7 +21,6 @@ cores. Later ones take some minutes. Needs the extra `eval` (scipy).
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -31,13 +30,15 @@ from scipy.optimize import isotonic_regression
 
 from scripts.relevance import corpus, logistic, sources
 from scripts.relevance.evidence import Case, Flags, Floats, Rows, Shelf
+from scripts.tables import write_rows
 from subcog_hooks.recall import relevance
+from subcog_hooks.tables import read_rows
 from subcog_hooks.text.typed import is_typed
 from tests.eval.collection import OWN, REPORTING, TUNING, half_of, rows
 from tests.eval.homes import home_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TABLE = os.path.join(ROOT, "subcog_hooks", "recall", "relevance.py")
+COLUMNS = ("evidence", "WITH_MEANING", "WORDS_ALONE", "OF_NOTES")  # of relevance.tsv
 MODELS = {"WITH_MEANING": relevance.WITH_MEANING, "WORDS_ALONE": relevance.WORDS_ALONE}
 INTERCEPT = "intercept"
 DIGITS = 4
@@ -174,30 +175,20 @@ def reliability(probable: Floats, answers: Flags, weights: Floats) -> Iterator[t
 
 
 def write(models: dict[str, logistic.Model], names: Callable[[str], Sequence[str]]) -> None:
-    """Put the weights into the package's source, each behind its name."""
+    """Put the weights into the package's table."""
     for name, model in models.items():
-        write_table(name, {INTERCEPT: model.intercept, **dict(zip(names(name), model.coefficients.tolist(), strict=True))})
+        write_column(name, {INTERCEPT: model.intercept, **dict(zip(names(name), model.coefficients.tolist(), strict=True))})
 
 
-def write_table(table: str, weights: dict[str, float]) -> None:
-    """Put these weights into a table of the package's source. Exits when a weight does not stand there exactly once."""
-    with open(TABLE, encoding="utf-8") as file:
-        source = file.read()
-    with open(TABLE, "w", encoding="utf-8") as file:
-        file.write(replaced(source, table, weights))
-
-
-def replaced(source: str, table: str, weights: dict[str, float]) -> str:
-    """Return the source with these weights in a table of it. Exits when a weight does not stand there exactly once."""
-    found = re.search(rf"^{table}\b[^=\n]*= \{{.*?^\}}", source, flags=re.MULTILINE | re.DOTALL)
-    if not found:
-        sys.exit(f"scripts.relevance.fit: no table {table}")
-    text = found[0]
+def write_column(model: str, weights: dict[str, float]) -> None:
+    """Put these weights into the column of a model. Exits when the table has no row for a weight."""
+    table = read_rows(relevance.__file__, "relevance.tsv")
+    by_name = {cells[0]: cells for cells in table}
     for name, weight in weights.items():
-        text, count = re.subn(rf'("{re.escape(name)}": )-?[\d.e-]+', rf"\g<1>{round(weight, DIGITS)}", text)
-        if count != 1:
-            sys.exit(f"scripts.relevance.fit: {name!r} stands {count} times in {table}")
-    return source[: found.start()] + text + source[found.end() :]
+        if name not in by_name:
+            sys.exit(f"scripts.relevance.fit: {name!r} is not in relevance.tsv")
+        by_name[name][COLUMNS.index(model)] = str(round(weight, DIGITS))
+    write_rows(relevance.__file__, "relevance.tsv", table)
 
 
 def main() -> None:
@@ -220,7 +211,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--but", type=Path, metavar="FILE", help="prompts that are measured by: JSON lines with `id`, `prompt`")
     for source, weight in WEIGHTS.items():
         parser.add_argument(f"--{source}-weight", type=float, default=weight, help=f"of a candidate ({weight})")
-    parser.add_argument("--write", action="store_true", help="put the weights into subcog_hooks/recall/relevance.py")
+    parser.add_argument("--write", action="store_true", help="put the weights into subcog_hooks/recall/relevance.tsv")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""Fit the weights of short notes of a project (OF_NOTES in subcog_hooks/recall/relevance.py), and judge them on histories.
+"""Fit the weights of short notes of a project (OF_NOTES in subcog_hooks/recall/relevance.tsv), and judge them on histories.
 
 A note answers a prompt when it helps there or is about the same matter. Fitted to part A of the histories (see histories.py);
 A is judged by cross-validation over people, each by weights that none of their prompts had a part in, and B by the weights
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scripts.relevance import logistic
-from scripts.relevance.fit import DIGITS, INTERCEPT, ROOT, write_table
+from scripts.relevance.fit import DIGITS, INTERCEPT, ROOT, write_column
 from scripts.relevance.histories import Played, play
 from scripts.relevance.logistic import Floats
 from subcog_hooks.intent import keywords
@@ -103,7 +103,7 @@ def main() -> None:
     for name, weight in weights.items():
         print(f"  {name:12} now {relevance.OF_NOTES[name]:8.4f}  fitted {round(weight, DIGITS):8.4f}")
     if options.write:
-        write_table("OF_NOTES", weights)
+        write_column("OF_NOTES", weights)
 
 
 def _options() -> argparse.Namespace:
@@ -112,7 +112,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--histories", type=Path, required=True, metavar="DIR", help="a folder of histories")
     parser.add_argument("--cache", type=Path, default=Path(ROOT) / ".cache" / "relevance", help="(.cache/relevance)")
-    parser.add_argument("--write", action="store_true", help="put the weights into subcog_hooks/recall/relevance.py")
+    parser.add_argument("--write", action="store_true", help="put the weights into subcog_hooks/recall/relevance.tsv")
     return parser.parse_args()
 
 

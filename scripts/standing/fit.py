@@ -8,16 +8,15 @@ With --write the weights of all notes go into subcog_hooks/text/standing.py. Nee
 import argparse
 import json
 import os
-import sys
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scripts.tables import write_rows
 from subcog_hooks.text import standing
 
 NOTES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "notes.jsonl")
-MODULE = os.path.abspath(str(standing.__file__))
 PULL = 1.0  # of every weight but the intercept towards 0
 ROUNDS = 10  # of which piece is the surest by the weights, and the weights by these pieces
 STEPS = 50  # of Newton's method; ten are enough
@@ -91,15 +90,9 @@ def report(judged: Floats, labels: Floats) -> None:
 
 
 def write(weights: dict[str, float]) -> None:
-    """Put the weights into the package's module, in the order of their names."""
-    with open(MODULE, encoding="utf-8") as file:
-        source = file.read()
-    start = source.index("WEIGHTS: dict[str, float] = {")
-    end = source.index("}\n", start) + 2
-    lines = "".join(f'    "{name}": {round(float(weight), 2)},\n' for name, weight in weights.items())
-    with open(MODULE, "w", encoding="utf-8", newline="\n") as file:
-        file.write(f"{source[:start]}WEIGHTS: dict[str, float] = {{\n{lines}}}\n{source[end:]}")
-    print(f"written to {os.path.relpath(MODULE)}", file=sys.stderr)
+    """Put the weights into the package's table, in the order of their names."""
+    rows = [[name, str(round(float(weight), 2))] for name, weight in weights.items()]
+    write_rows(standing.__file__, "standing_weights.tsv", rows)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from itertools import pairwise
 from math import log
 
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
+from subcog_hooks.tables import read_rows
 from subcog_hooks.text import analysis, languages
 
 TYPE_CHECKING = False
@@ -22,61 +23,11 @@ if TYPE_CHECKING:
 
     Evidence = dict[str, float]  # by name
 
-# Weights by the name of the evidence, fitted by scripts/relevance/fit.py: to 1,439 headings of the documentation of 74 public
-# packages, each asked once with its section among the memories and once without, to real prompts about other work, and to the
-# tuning halves of development data and of the project's own prompts. No prompt of the reporting halves had a part in them.
-# CHOSEN ones, and .11 less of the intercept than was fitted, are chosen on prompts as people type them (half of the projects):
-# with a "prose" of 1.2, 1.6, 2.0 .38, .41, .46 of them are answered, .87, .82, .81 silent where nothing helps.
-WITH_MEANING = {
-    "intercept": -4.1559,
-    "intent": 0.5315,
-    "closeness": 1.0886,
-    "lead": 1.7572,
-    "above_tenth": 4.1572,
-    "margin": 5.2933,
-    "word_rank": 0.6559,
-    "meaning_rank": 0.6937,
-    "covered": 0.4548,
-    "found": 0.0177,
-    "asked": -0.2469,
-    "terms": -0.1481,
-    "opening": 1.5144,
-    "title": -1.039,
-    "phrases": 0.2445,
-    "length": -0.2052,
-    "chronicle": -1.8965,
-    "prose": 1.6,
-}
-WORDS_ALONE = {
-    "intercept": -4.7861,
-    "intent": 0.5234,
-    "closeness": 0.9834,
-    "lead": 2.3392,
-    "above_tenth": 3.0013,
-    "covered": 0.2109,
-    "found": -0.0078,
-    "asked": -0.1724,
-    "terms": 0.2947,
-    "opening": 2.4838,
-    "title": -0.8278,
-    "phrases": 0.4655,
-    "length": -0.2865,
-    "chronicle": -2.6443,
-    "prose": 1.6,
-}
+_ROWS = read_rows(__file__, "relevance.tsv")
+WITH_MEANING, WORDS_ALONE, OF_NOTES = (
+    {cells[0]: float(cells[column]) for cells in _ROWS if cells[column] != "-"} for column in (1, 2, 3)
+)
 CHOSEN = frozenset(("prose",))  # weights that are not fitted
-# Of short notes of the project (recall.notes), by scripts/relevance/fit_notes.py: fitted to which of them helped at 478 prompts
-# of six people or were about them. .3 more of the intercept than was fitted is chosen there: .22 gives what .17 would.
-OF_NOTES = {
-    "intercept": -5.197,
-    "intent": 2.2031,
-    "closeness": 4.7826,
-    "above_tenth": 2.6133,
-    "covered": 0.5503,
-    "phrases": 2.3501,
-    "begun": -1.5711,
-    "part": -0.2275,
-}
 NAMES = {  # what each evidence is
     "intercept": "what speaks against any memory, before anything is known of it",
     "intent": "how surely the prompt asks for something that memories help with",

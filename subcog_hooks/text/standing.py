@@ -8,6 +8,8 @@ from __future__ import annotations
 from itertools import pairwise
 from math import exp
 
+from subcog_hooks.tables import read_weights, read_words
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,64 +23,13 @@ NO_SIGN = 0.3  # of a note that shows no sign
 SUREST = 0.99  # more is said of what somebody has said
 RULE = 0.5  # the certainty from which on a note is taken for a standing one where nobody has said so
 
-# Weights of the signs, fitted by scripts/standing/fit.py to 320 notes of thirteen projects, written for it.
-WEIGHTS: dict[str, float] = {
-    "intercept": 0.21,
-    "barred": 0.67,
-    "barred first": 1.65,
-    "cause": -0.86,
-    "colon": 0.52,
-    "digits": -1.84,
-    "duty": 1.22,
-    "general": 1.65,
-    "is done": 0.75,
-    "moment first": 0.11,
-    "of many": 1.2,
-    "of one": -1.18,
-    "order": 1.84,
-    "past": -1.69,
-    "person": 0.77,
-    "state of things": -1.27,
-    "such as": 0.91,
-    "told of others": 0.67,
-    "wish": 0.67,
-}
+WEIGHTS = {sign: weight for sign, (weight,) in read_weights(__file__, "standing_weights.tsv").items()}
 
-# verbs that begin an order; those that are as often nouns ("test", "build", "release") are left out where nothing shows it
-_ORDERS = frozenset(
-    "add adopt align annotate answer apply ask assume avoid be begin bump call check choose clean close commit consider "
-    "convert copy create declare define delete deploy describe document don't dont do double drop edit enable ensure "
-    "escape exclude explain export extract fetch fix follow format generate get give group handle hash hide "
-    "import include inject install "
-    "keep leave limit list load log look make mark mask mention merge mind mock move name never note only open pass pin place "
-    "please prefer prefix print propose push put query quote raise read rebase record refer regenerate remember remove rename "
-    "repeat replace report request respect restart return reuse review rewrite round run save say see send separate set show "
-    "skip sort spell split spread start state stay stick stop store take tell test throw translate treat try update use "
-    "validate verify wait wrap write".split()
-)
-_DUTIES = frozenset("must should shall ought mustn't shouldn't needs need forbidden allowed required mandatory".split())
-_GENERAL = frozenset("always never every each all any only whenever everywhere nowhere anything nothing nobody".split())
-_BARRED = frozenset("no not don't never without avoid neither nor stop".split())
-_MOMENTS = frozenset("when whenever before if after unless once".split())
-_WISHES = frozenset("prefer prefers want wants like likes instead rather please wish expect".split())
-_PERSON = frozenset("i me my myself".split())
-_WE_TOLD = frozenset("we our us they their he she".split())
-_PAST = frozenset(
-    "was were had did been became came went found got took made gave broke chose won lost grew fell felt kept left told saw "
-    "ran wrote led held hung wasn't weren't hadn't didn't cut".split()
-)
-_NOT_PAST = frozenset(
-    "need needed red bed speed feed embed seed indeed allowed required hundred based shared typed nested".split()
-)
-_STATE_OF_THINGS = frozenset(
-    "still yet already now currently today yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday january "
-    "february march april june july august september october november december spring summer autumn winter done finished "
-    "half planned planning missing running pending until week weeks month months year years day days euros percent will ago "
-    "about some".split()
-)
-_CAUSES = frozenset("because since caused due thanks therefore".split())
-_SMALL = frozenset("the a an this that these those there it its our we they he she".split())
-_NAMES = frozenset("jenkins postgres redis kubernetes windows macos aws grafana pandas rails dns tls".split())  # no plurals
+_WORDS = read_words(__file__, "standing.tsv")
+_ORDERS, _DUTIES, _GENERAL, _BARRED = _WORDS["orders"], _WORDS["duties"], _WORDS["general"], _WORDS["barred"]
+_MOMENTS, _WISHES, _PERSON, _OTHERS = _WORDS["moments"], _WORDS["wishes"], _WORDS["person"], _WORDS["others"]
+_PAST, _NOT_PAST, _STATE_OF_THINGS = _WORDS["past"], _WORDS["not past"], _WORDS["state of things"]
+_CAUSES, _SMALL, _NAMES = _WORDS["causes"], _WORDS["small"], _WORDS["names"]
 _BE = frozenset("is are".split())
 
 
@@ -125,7 +76,7 @@ def _signs_of_piece(words: Sequence[str], sentence: str, *, is_first: bool) -> d
         "moment first": words[0] in _MOMENTS,
         "wish": bool(known & _WISHES),
         "person": bool(known & _PERSON),
-        "told of others": bool(known & _WE_TOLD),
+        "told of others": bool(known & _OTHERS),
         "past": bool(known & _PAST) or any(_is_past(word, before) for before, word in pairwise(words)),
         "state of things": bool(known & _STATE_OF_THINGS),
         "cause": bool(known & _CAUSES),
