@@ -181,14 +181,21 @@ def write(models: dict[str, logistic.Model], names: Callable[[str], Sequence[str
 
 
 def write_column(model: str, weights: dict[str, float]) -> None:
-    """Put these weights into the column of a model. Exits when the table has no row for a weight."""
+    """Put these weights into the column of a model."""
     table = read_rows(relevance.__file__, "relevance.tsv")
-    by_name = {cells[0]: cells for cells in table}
-    for name, weight in weights.items():
-        if name not in by_name:
-            sys.exit(f"scripts.relevance.fit: {name!r} is not in relevance.tsv")
-        by_name[name][COLUMNS.index(model)] = str(round(weight, DIGITS))
-    write_rows(relevance.__file__, "relevance.tsv", table)
+    write_rows(relevance.__file__, "relevance.tsv", replace_column(table, model, weights))
+
+
+def replace_column(table: list[list[str]], model: str, weights: dict[str, float]) -> list[list[str]]:
+    """Return the rows of a table with these weights in the column of a model. Exits when a weight has no row."""
+    missing = weights.keys() - {cells[0] for cells in table}
+    if missing:
+        sys.exit(f"scripts.relevance.fit: {sorted(missing)} have no row in relevance.tsv")
+    column = COLUMNS.index(model)
+    return [
+        [*cells[:column], str(round(weights[cells[0]], DIGITS)), *cells[column + 1 :]] if cells[0] in weights else cells
+        for cells in table
+    ]
 
 
 def main() -> None:

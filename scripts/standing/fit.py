@@ -2,7 +2,7 @@
 
 The notes (notes.jsonl, written for it) are of thirteen projects: each is judged by weights that no note of its project had
 a part in.
-With --write the weights of all notes go into subcog_hooks/text/standing.py. Needs the extra `eval` (numpy).
+With --write the weights of all notes go into subcog_hooks/text/standing_weights.tsv. Needs the extra `eval` (numpy).
 """
 
 import argparse

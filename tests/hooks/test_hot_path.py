@@ -79,7 +79,7 @@ SILENT = (
     }
 )
 OF_TOOLS = OF_ANY | {
-    *("cues", "cues.globs", "cues.tools", "text", "text.actions", "text.familiar", "text.mentions"),
+    *("cues", "cues.globs", "cues.tools", "tables", "text", "text.actions", "text.familiar", "text.mentions"),
     *("hooks.pre_tool_use", "hooks.tool_globs", "hooks.touched", "recall", "recall.eligibility", "recall.hits", "state.pause"),
 }
 OF_STARTS = OF_ANY | {
@@ -100,6 +100,7 @@ HANDED_OVER = (RECORDED - {"hooks.turn"}) | {  # by these two
         "redaction",
         "redaction.leaks",
         "redaction.prefixes",
+        "tables",
         "hooks.block",
         "hooks.delivery",
         "hooks.exact_offer",

@@ -3,7 +3,7 @@
 import io
 import json
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +15,7 @@ from scripts.relevance.corpus import ADVICE, QUESTION, TITLE, Section, sections
 from scripts.relevance.evidence import Case, Rows, Shelf
 from subcog_hooks.paths import Home
 from subcog_hooks.recall import relevance
+from subcog_hooks.tables import read_rows
 from tests.eval.collection import OWN, TUNING, half_of, rows
 from tests.eval.homes import home_of
 
@@ -230,18 +231,17 @@ def test_no_prompt_of_a_reporting_half_is_fitted_to(script: ModuleType, tmp_path
     ]
 
 
-def test_the_package_has_a_place_for_every_weight(script: ModuleType) -> None:
-    replaced: Callable[[str, str, dict[str, float]], str] = script.replaced
-    source = (ROOT / "subcog_hooks" / "recall" / "relevance.py").read_text(encoding="utf-8")
-    for table, weights in script.MODELS.items():
-        assert replaced(source, table, weights) == source
-        source_with = replaced(source, table, dict.fromkeys(weights, 0.125))
-        assert source_with.count(": 0.125,") == len(weights)
+def test_the_package_has_a_row_for_every_weight(script: ModuleType) -> None:
+    table = read_rows(relevance.__file__, "relevance.tsv")
+    for model, weights in script.MODELS.items():
+        assert script.replace_column(table, model, weights) == table
+        changed = script.replace_column(table, model, dict.fromkeys(weights, 0.125))
+        assert [cells[0] for cells in changed if "0.125" in cells] == list(weights)
 
 
-def test_a_weight_that_stands_nowhere_ends_the_script(script: ModuleType) -> None:
-    with pytest.raises(SystemExit, match="'other' stands 0 times in TABLE"):
-        script.replaced('TABLE = {\n    "one": 1.0,\n}\n', "TABLE", {"one": 2.0, "other": 1.0})
+def test_a_weight_without_a_row_ends_the_script(script: ModuleType) -> None:
+    with pytest.raises(SystemExit, match=r"\['other'\] have no row in relevance.tsv"):
+        script.replace_column([["one", "1.0", "1.0", "-"]], "WORDS_ALONE", {"one": 2.0, "other": 1.0})
 
 
 def test_the_reliability_curve_is_what_really_answers(script: ModuleType) -> None:
