@@ -86,16 +86,16 @@ def read(prompt: str) -> Reading:
             logits[kind] += weight
     probabilities = _softmax(logits)
     confidence = round(min(MAX_CONFIDENCE, 1.0 - probabilities[_NONE]), 4)
-    told = NONE
+    intent_type = NONE
     if confidence >= NEEDED:
         is_named = bool(prepared.error) or any(
             signal.family in TYPES[:_NONE] for signal in fired
         )  # a shape alone names no type
         likeliest = max(range(_NONE), key=probabilities.__getitem__)  # the first of equals: TYPES has the order of ties
-        told = TYPES[likeliest] if is_named else GENERAL
-    fired.sort(key=lambda signal: (signal.family != told, -signal.weight, signal.name))
-    said = dict.fromkeys(signal.text for signal in fired if signal.family in (told, SEEKING))
-    return Reading(Intent(told, confidence, keywords=tuple(said)), fired, shown, probabilities, prepared)
+        intent_type = TYPES[likeliest] if is_named else GENERAL
+    fired.sort(key=lambda signal: (signal.family != intent_type, -signal.weight, signal.name))
+    texts = dict.fromkeys(signal.text for signal in fired if signal.family in (intent_type, SEEKING))
+    return Reading(Intent(intent_type, confidence, keywords=tuple(texts)), fired, shown, probabilities, prepared)
 
 
 def _unread(prompt: Prompt) -> Reading:

@@ -4,6 +4,7 @@ A text has the first type, in S1's order, that one of its lines has, so a line n
 split at blanks and looked up in tables; no regular expressions, whose import would cost the hook 3 ms.
 """
 
+from subcog_hooks.tables import read_words
 from subcog_hooks.text.quotes import phrases, prose
 from subcog_hooks.text.vocabulary import SMALL_WORDS
 
@@ -13,66 +14,28 @@ CONCEPTUAL = "conceptual"  # how does auth work
 FACTUAL = "factual"  # revenue 2024, E0308
 EXPLORATORY = "exploratory"  # machine learning
 
+_WORDS = read_words(__file__, "query_type.tsv")
+
 # --- questions
-REASONS = frozenset("how why what".split())  # asks to understand
-POINTERS = frozenset("who whose whom which when where".split())  # asks for a fact if one is named, else as S1: conceptual
-UNDERSTANDING = frozenset(  # as whole words: S1's `vs` is found inside VSCode, its `^what` in whatever
-    """
-    explain explains explained explaining explanation describe describes describing understand understands understanding
-    concept concepts conceptually difference differences differ compare compares compared comparing comparison versus vs
-    rationale tradeoff tradeoffs trade-off trade-offs
-    """.split()
-)
-DEFINING = frozenset("explain define describe".split())
+REASONS, POINTERS = _WORDS["reasons"], _WORDS["pointers"]
+UNDERSTANDING, DEFINING, INDIRECT = _WORDS["understanding"], _WORDS["defining"], _WORDS["indirect"]
 CONTRACTED = {"whats": "what", "hows": "how", "whys": "why", "whos": "who", "wheres": "where", "whens": "when"}
-AUXILIARIES = frozenset(  # after when and where: a question, not `when I run it`
-    "is are was were do does did can could should shall will would has have had must to in exactly else".split()
-)
-BEING = frozenset("is are was were".split())
-DETERMINERS = frozenset("the a an our my your its their this that current latest exact".split())
-INDIRECT = frozenset("me us know wonder wondering remember idea sure".split())  # remind me why, do you know how
-GREETINGS = frozenset("hey hi hello ok okay thanks sorry".split())  # the capital behind one is an address: hey Claude
-OPENERS = GREETINGS | frozenset("so well and but also now then please just btw again um hmm".split())
+AUXILIARIES, BEING, DETERMINERS = _WORDS["auxiliaries"], _WORDS["being"], _WORDS["determiners"]
+GREETINGS = _WORDS["greetings"]
+OPENERS = GREETINGS | _WORDS["openers"]
 
 # --- values
-METRICS = frozenset("price prices pricing cost costs revenue budget version versions release releases deadline".split())
-NOT_AFTER_METRICS = frozenset("the a an it them all control".split())  # release the lock, version control
-ASKED_VALUES = METRICS | frozenset(  # too common to be a value except right behind what, which, what is the
-    "date year month day time number port size limit timeout count amount percentage threshold".split()
-)
-AFTER_VALUES = frozenset(  # what is the price of; but what is the release process
-    "of for in on at to do does did is are was were should can we i you they he she it this that by from with when , (".split()
-)
-MEASURES = frozenset("many much long often old big large far high tall fast late".split())  # behind how: a number is asked for
-NUMBERED = frozenset(  # a number of any size behind one of them is a value
-    "code status error exit port version versions release issue pr line signal http rfc section chapter".split()
-)
-MONTHS = frozenset(
-    """
-    january february march april may june july august september october november december
-    jan feb mar apr jun jul aug sep sept oct nov dec
-    """.split()
-)
-UNITS = frozenset(
-    "ns us ms s sec min h kb mb gb tb kib mib gib tib kbps mbps gbps hz khz mhz ghz px em rem k m x eur usd gbp".split()
-)
-NAMES_WITH_NUMBERS = frozenset("sha aes h i x utf md".split())  # sha256, h264, x509: spelled like E0308, but no code
+METRICS, NOT_AFTER_METRICS = _WORDS["metrics"], _WORDS["not after metrics"]
+ASKED_VALUES, AFTER_VALUES = METRICS | _WORDS["asked values"], _WORDS["after values"]
+MEASURES, NUMBERED, MONTHS, UNITS = _WORDS["measures"], _WORDS["numbered"], _WORDS["months"], _WORDS["units"]
+NAMES_WITH_NUMBERS = _WORDS["names with numbers"]
 MAX_CODE_PREFIX = 8  # letters: SQLSTATE40001
 CURRENCIES = "$\u20ac\u00a3\u00a5"
 
 # --- names
-NEVER_NAMES = MONTHS | frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+NEVER_NAMES = MONTHS | _WORDS["weekdays"]
 _LOWER_IN_HEADINGS = SMALL_WORDS | {"but", "into", "nor", "onto", "via", "vs"}
-ABBREVIATIONS = frozenset("mr mrs ms dr prof st vs e.g i.e cf no fig approx".split())  # their full stop ends no sentence
-GERMAN = frozenset(  # every German noun has a capital: in a German line capitals carry no information
-    """
-    der das und ist nicht ein eine einen einem einer wie mit auf wir ich dem zu von warum werden wird haben oder bei nach zur
-    zum dass kein keine unser unsere sich als auch aus gibt kann beim f\u00fcr \u00fcber wo wann welche welcher welches sind
-    """.split()
-)
-ENGLISH = frozenset(
-    "the is are of to and for with how what why when where who which does did do we our it that this i you".split()
-)
+ABBREVIATIONS, GERMAN, ENGLISH = _WORDS["abbreviations"], _WORDS["german"], _WORDS["english"]
 
 _EDGES = (  # ASCII; dashes and typographic quotes; full-width
     ".,;:!?()[]{}<>\"'`*_~|-"
