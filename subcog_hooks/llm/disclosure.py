@@ -52,7 +52,7 @@ _PREFIXES = frozenset(
 )
 _LEAST_BEHIND = 8  # characters of a token behind its prefix: words and names begin so, too
 # And those that names begin with as well: what follows is judged. By a sign that they have: most texts have not many signs.
-_OTHER_PREFIXES = {prefix for prefix, _ in (*prefixes.OPAQUE, *prefixes.WIDE)} - _PREFIXES
+_OTHER_PREFIXES = prefixes.PREFIXES - _PREFIXES
 _OTHERS_BY_SIGN = [(sign, [prefix for prefix in _OTHER_PREFIXES if sign in prefix]) for sign in "_-."]
 _OTHERS_BY_SIGN.append(("", [*_OTHER_PREFIXES.difference(*(with_sign for _, with_sign in _OTHERS_BY_SIGN))]))
 _LONGEST_TOKEN = 60  # characters of a token that are judged

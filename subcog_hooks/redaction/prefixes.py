@@ -2,11 +2,15 @@
 
 from subcog_hooks.tables import read_rows
 
+OPAQUE, WIDE = "opaque", "wide"  # forms of tokens
 WHOLE_WORD = 4  # letters of a word that others may hold
-_ROWS = [(form, int(length), words.split()) for form, length, words in read_rows(__file__, "prefixes.tsv")]
 
-# Prefixes with the least length of what follows each.
-OPAQUE = [(prefix, length) for form, length, prefixes in _ROWS if form == "opaque" for prefix in prefixes]
-WIDE = [(prefix, length) for form, length, prefixes in _ROWS if form == "wide" for prefix in prefixes]
-UNMISTAKABLE, OF_SENTENCES = (frozenset(words) for _, length, words in _ROWS if not length)
-BESIDE = {kind: words.split("|") for kind, words in read_rows(__file__, "beside.tsv")}
+_ROWS = read_rows(__file__, "prefixes.tsv")
+PREFIXES = frozenset(" ".join([words for form, _, words in _ROWS if form in (OPAQUE, WIDE)]).split())
+UNMISTAKABLE, OF_SENTENCES = (frozenset(words.split()) for _, length, words in _ROWS if length == "-")
+BESIDE = {kind: words.split("|") for form, kind, words in _ROWS if form == "beside"}
+
+
+def list_prefixes(chosen: str) -> list[tuple[str, int]]:
+    """Return each prefix of tokens of a form with the least length of what follows it. chosen: OPAQUE or WIDE."""
+    return [(prefix, int(length)) for form, length, words in _ROWS if form == chosen for prefix in words.split()]

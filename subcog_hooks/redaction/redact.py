@@ -224,8 +224,8 @@ _OURS: tuple[tuple[str, str, int] | tuple[str, str, int, Callable[[str], bool]],
 
 # What a prefix alone tells: any other rule has a better name for it.
 _GENERAL = (
-    ("vendor token", _with_prefix(prefixes.OPAQUE, _OPAQUE), 1),
-    ("vendor token", _with_prefix(prefixes.WIDE, _OPEN), 1),
+    ("vendor token", _with_prefix(prefixes.list_prefixes(prefixes.OPAQUE), _OPAQUE), 1),
+    ("vendor token", _with_prefix(prefixes.list_prefixes(prefixes.WIDE), _OPEN), 1),
 )
 
 

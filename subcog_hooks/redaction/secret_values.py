@@ -297,7 +297,7 @@ def is_bare(value: str) -> bool:
     return is_value(value[:LONGEST_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
 
 
-_PREFIXES = tuple(sorted({prefix for prefix, _ in (*prefixes.OPAQUE, *prefixes.WIDE)}, key=len, reverse=True))
+_PREFIXES = tuple(sorted(prefixes.PREFIXES, key=len, reverse=True))
 _PORT = re.compile(r"\d{1,5}(?:[/?#].*)?", re.DOTALL)
 
 
