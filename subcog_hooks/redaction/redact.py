@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import re2
 
 from subcog_hooks.quiet_imports import put_off
-from subcog_hooks.redaction import catalogue, everyday, nearby, prefixes
+from subcog_hooks.redaction import catalogue, everyday, nearby, prefixes, secret_values
 from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, assigned, assigned_in_other_languages
 from subcog_hooks.redaction.leaks import without_private
 from subcog_hooks.redaction.public_forms import find_public
-from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_bare, is_no_address, is_parameter, is_token, is_written_out
+from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_token, is_written_out
+from subcog_hooks.tables import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -141,85 +142,6 @@ def _with_prefix(table: list[tuple[str, int]], of: str) -> str:
         f"(?:{'|'.join(re.escape(prefix) for prefix, its in table if its == least)}){of}{{{least},}}" for least in lengths
     )
     return rf"(?:\b|_|\\[nrt])({tokens})"
-
-
-# (kind, pattern, group of the secret). What the others miss; forms from the vendors' and the tools' own documentation.
-_OURS: tuple[tuple[str, str, int] | tuple[str, str, int, Callable[[str], bool]], ...] = (
-    # A header that ends its line or runs into its body begins a block; one that is only mentioned in a sentence does not.
-    (
-        _BLOCK,
-        (
-            r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-            r"(?:[ \t]*(?:\r|\n|\\n|\\r)|[\s\"'+,]*[A-Za-z0-9+/=]{16})"
-            r"(?s:.*?)(?:-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|$)"
-        ),
-        0,
-    ),
-    (_BLOCK, r"PuTTY-User-Key-File-\d+:(?s:.*?)(?:Private-MAC: *[0-9a-fA-F]+|$)", 0),
-    ("Anthropic key", r"sk-ant-[A-Za-z0-9_-]{16,}", 0),
-    ("OpenAI key", r"sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}", 0),
-    ("API key", r"sk-(?:or-v1-)?[A-Za-z0-9]{32,}", 0),  # OpenRouter, DeepSeek, LiteLLM and others
-    ("GitHub Token", r"github_pat_[A-Za-z0-9_]{22,}", 0),
-    ("Google API key", r"AIza[0-9A-Za-z_-]{35}", 0),
-    ("Hugging Face token", r"hf_[A-Za-z0-9]{30,}", 0),
-    ("Slack Token", r"(?:xapp-\d-|xox[abeopsr](?:\.xox[bp])?-)[A-Za-z0-9-]{20,}", 0),
-    ("npm token", r"npm_[A-Za-z0-9]{36}", 0),
-    ("npm token", r"_(?:authToken|auth|password)[ \t]*=[ \t]*\"?([A-Za-z0-9+/_=-]{16,})", 1),
-    ("Telegram Bot Token", r"\d{8,10}:A[0-9A-Za-z_-]{34}(?![0-9A-Za-z_-])", 0),
-    ("Fly token", r"FlyV1 [A-Za-z0-9_.=+/,-]{16,}", 0),
-    # The second part of nearly every JWT begins with eyJ too, which is plain enough; detect-secrets decodes the others.
-    ("JSON Web Token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?", 0),
-    ("URL password", r"://[^\s/:@?#\"'`<>]*:([^\s/\"'`<>]+)@", 1),
-    # A password may hold what ends a URL's authority elsewhere; a port and a path it is not.
-    ("URL password", r"://[^\s/:@?#\"'`<>]*:([^\s\"'`<>]*[^\s\"'`<>\d/][^\s\"'`<>]*)@[A-Za-z0-9][A-Za-z0-9.-]*", 1),
-    ("URL token", r"://([^\s/:@?#\"'`<>]{16,})(?::x-oauth-basic|:)?@[A-Za-z0-9]", 1),
-    ("login", r"(?:^|[\s\"'`=])[\w.-]{1,40}:([^\s\"'`<>@/]{4,})@[A-Za-z0-9][\w.-]*(?::[\w.~/-]+)", 1),
-    (
-        "secret",
-        (
-            r"[?&;](?i:(?:x-(?:amz|goog)-)?(?:sig|signature|security-token)|(?:access|refresh|id|auth|api|private|personal)?[_-]?token"
-            r"|(?:api|access|subscription|client|auth|private|functions)?[_-]?key|code|(?:client[_-]?)?secret|passw(?:or)?d|pwd|pass"
-            r"|session(?:[_-]?id)?|sid|auth|hmac)=([^\s&#\"'`<>]{6,})"
-        ),
-        1,
-        is_parameter,
-    ),
-    (
-        "webhook",
-        r"(?i:/(?:api/|incoming)?(?:web)?hooks?[a-z0-9]*/|hooks\.[a-z.]+/(?:services|workflows|triggers)/)([A-Za-z0-9_@/.-]{16,})",
-        1,
-    ),
-    (
-        "password hash",
-        r"\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2(?:id|i|d)|pbkdf2[\w-]*|scrypt|sha1|md5)\$[./A-Za-z0-9$,=+-]{16,}",
-        0,
-    ),
-    ("bearer token", r"(?i:bearer)[ \t]+([A-Za-z0-9._~+/-]{16,}=*)", 1),
-    (
-        "authorization header",
-        r"(?i:authorization[\"']?[ \t]*[:=][ \t]*[\"']?(?:basic|bearer|token|apikey)[ \t]+)([^\s\"'`,;<>]{8,})",
-        1,
-    ),
-    ("authorization header", r"(?i:authorization[\"']?[ \t]*[:=][ \t]*[\"']?)([A-Za-z0-9._~+/-]{20,}=*)", 1),
-    ("authorization header", r"\"(?:auth|identitytoken|registrytoken)\"[ \t]*:[ \t]*\"([A-Za-z0-9+/_=-]{8,})\"", 1),
-    ("password", r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user|-U|--proxy-user)[ \t=]*[\"']?[^\s:\"']{1,64}:([^\s\"'`]{3,})", 1),
-    ("password", r"(?:^|[ \t])(?:-u|--user|--auth)[ \t=]+[\"']?[\w.@-]{1,64}:([^\s\"'`:/]{4,})", 1, is_bare),
-    ("password", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S{4,})", 1),
-    # A line of .pgpass, wherever it stands.
-    ("password", r"(?:^|[\s\"'`(=])[\w.*-]+:(?:\d{2,5}|\*):[A-Za-z_*][\w.*-]*:[\w.*-]+:([^\s\"'`]{4,})", 1, is_no_address),
-    ("password", r"(?i:jdbc:oracle:\w+:|sqlplus[ \t]+(?:-\w+[ \t]+)?)[\w.-]+/([^\s@/\"']{4,})@", 1),
-    ("password", r"<[\w:.-]*(?i:password|passphrase|secret)>([^<>\s]{4,})</", 1),
-    (
-        "password",
-        (
-            r"(?i)(?:set|with|use|add|change)_?(?:password|passwd|passphrase|secret|token|api_?key|credentials?)\(\s*"
-            r"(?:[\"'][^\"']{0,60}[\"']\s*,\s*)?[\"']([^\s\"']{6,})[\"']"
-        ),
-        1,
-        is_bare,
-    ),
-    ("secret", r"--[\w-]{0,40}?(?:password|passwd|passphrase|token|secret|api-key)[ \t]+[\"']?([^\s\"'`,;<>|]{6,})", 1),
-)
 
 
 # What a prefix alone tells: any other rule has a better name for it.
@@ -380,7 +302,9 @@ def _rules() -> tuple[_Rule, ...]:
         from detect_secrets.plugins.jwt import JwtTokenDetector
 
         plugins: Mapping[str, type[BasePlugin]] = get_mapping_from_secret_type_to_class()
-    rules = [_rule(kind, pattern, group, *judge) for kind, pattern, group, *judge in _OURS]
+    judges = vars(secret_values)
+    rows = read_rows(__file__, "redact.tsv")
+    rules = [_rule(kind, pattern, int(group), *(judges[name] for name in names)) for kind, group, pattern, *names in rows]
     for kind, plugin in sorted(plugins.items()):
         if kind in _LEFT_OUT or not issubclass(plugin, RegexBasedDetector):
             continue
