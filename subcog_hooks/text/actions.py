@@ -323,9 +323,11 @@ def _actions_of_file(path: str) -> Sequence[str]:
 def _phrases_by_word() -> dict[str, list[tuple[str, list[str]]]]:
     """Return the phrases that name an action by their first words, each as its words."""
     if not _phrases:
+        by_word: dict[str, list[tuple[str, list[str]]]] = {}
         for action, phrases in read_rows(__file__, "action_phrases.tsv"):
             for words in map(str.split, phrases.split("|")):
-                _phrases.setdefault(words[0], []).append((action, words))
+                by_word.setdefault(words[0], []).append((action, words))
+        _phrases.update(by_word)  # at once: another thread may read it
     return _phrases
 
 

@@ -19,18 +19,9 @@ INTERPRETERS = _WORDS["interpreters"]
 VALUED = _WORDS["valued"]
 KEYWORDS = _WORDS["keywords"]
 
-HIDDEN = (
-    "rc",
-    "ignore",
-    "attributes",
-    "config",
-    "modules",
-    "profile",
-    "-version",
-    "_history",
-)  # what names like .bashrc end in
-LAUNCHERS = frozenset(("bundle exec", "pipenv run", "poetry run", "uv run"))  # the command follows, too
-OF_THREE = frozenset(  # commands that say something with their third word only
+HIDDEN = ("rc", "ignore", "attributes", "config", "modules", "profile", "-version", "_history")  # ends of names like .bashrc
+LAUNCHERS = frozenset(("bundle exec", "pipenv run", "poetry run", "uv run"))  # another command follows them, too
+OF_THREE = frozenset(  # commands whose third word says what is run
     ("bun run", "cargo run", "docker compose", "go run", "just run", "npm run", "pnpm run", "yarn run", "yarn workspace")
 )
 HOSTS = (".ai", ".app", ".com", ".dev", ".edu", ".gov", ".io", ".net", ".org")  # ends of hosts' names before a path
