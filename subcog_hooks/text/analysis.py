@@ -11,13 +11,14 @@ from itertools import pairwise
 
 import tantivy
 
+from subcog_hooks.tables import read_rows
 from subcog_hooks.text import languages
-from subcog_hooks.text.irregular import BASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+BASES = {form: base for base, forms in read_rows(__file__, "irregular.tsv") for form in forms.split()}
 MAX_TERM = 100  # characters; longer runs are encoded data, not words
 BODY = "body"
 EXACT = "exact"

@@ -6,6 +6,7 @@ half: a wrong language would take its words apart wrongly.
 
 import tantivy
 
+from subcog_hooks.tables import read_rows
 from subcog_hooks.text.vocabulary import STOP
 
 MAX_READ = 600  # characters of a text by which its language is told
@@ -13,55 +14,6 @@ LEAST_MARKS = 2  # different function words of a language that a text has to hav
 LEAST_SHARE = 0.15  # of its words, when it is read by its function words
 LONGEST_WORD = 100  # characters, as everywhere
 
-# Function words by which a text is told, folded, in lower case; none that is an English word or a usual one of code.
-_MARKS = {
-    "danish": """
-        af ikke hvad hvordan hvorfor hvor og det er jeg vi til fra kan skal efter eller noget blev bliver vores
-    """,
-    "dutch": """
-        het een niet wij hoe waarom waar welke wordt worden voor ook zijn heeft moet naar bij onze maar deze dit wat dan
-        nog
-    """,
-    "finnish": """
-        ja ei on se miksi miten mika missa kun joka joita meidan mutta myos ovat voi pitaa onko taman kuin ennen jos
-    """,
-    "french": """
-        le les des une est pas nous vous je il elle pourquoi quel quelle quels dans avec du au aux cette ces sont ont
-        avons etre peut notre nos mais donc ou et qui que
-    """,
-    "german": """
-        der das und ist nicht wir ich ein eine einen einem einer wie warum wo welche welcher welches welchem welchen
-        wird werden fur auf auch von zu dem sind haben kann konnen muss mussen soll noch nur aber oder wenn nach bei
-        uber durch beim zum zur unser unsere mein meine gibt bitte wieder schon wurde
-    """,
-    "hungarian": """
-        az es nem hogy miert hogyan melyik egy ez vagy csak mar meg kell lehet hol mikor nincs volt mert
-    """,
-    "italian": """
-        il gli della dei delle di che non una come dove quando perche quale sono abbiamo nostro nostra anche ma questo
-        questa essere nel nella alla
-    """,
-    "norwegian": """
-        av ikke hva hvordan hvorfor hvor og det er jeg vi til fra kan skal etter eller noe ble blir
-    """,
-    "portuguese": """
-        uma nao que por qual onde esta sao nosso nossa mas foi tem temos fazer voce quando pelo pela isso este e ou dos
-        das
-    """,
-    "romanian": """
-        si nu este cum unde care pentru sunt avem mai din dar sau cand acest aceasta
-    """,
-    "spanish": """
-        el los las del que una por para como cual cuando donde esta este estos hay nuestro nuestra pero tambien fue
-        tiene tenemos hacer y se
-    """,
-    "swedish": """
-        och att inte vi hur varfor vilken vilka ar ett det som till fran har kan ska vara eller efter nagot blev blir
-    """,
-    "turkish": """
-        ve bir bu icin neden nasil nerede hangi ile degil yok ama olarak daha gibi
-    """,
-}
 _SCRIPTS = (  # languages by the letters of which most of a text is made
     ("greek", "\u0370", "\u03ff"),
     ("russian", "\u0400", "\u04ff"),
@@ -71,7 +23,7 @@ _SCRIPTS = (  # languages by the letters of which most of a text is made
 _NO_FUNCTION_WORDS = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))  # that tantivy knows
 
 _LANGUAGES: dict[str, tuple[str, ...]] = {}  # of each mark
-for _name, _words in _MARKS.items():
+for _name, _words in read_rows(__file__, "languages.tsv"):
     for _word in _words.split():
         _LANGUAGES[_word] = (*_LANGUAGES.get(_word, ()), _name)
 _EVERY_MARK = frozenset(_LANGUAGES)

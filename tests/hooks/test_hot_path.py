@@ -112,7 +112,7 @@ HANDED_OVER = (RECORDED - {"hooks.turn"}) | {  # by these two
 OWN = SILENT | {
     *("embed", "embed.layout", "embed.static", "embed.wordpiece"),
     *("hooks.block", "hooks.delivery", "hooks.gate", "hooks.sanitise", "hooks.surfacing", "recall", "recall.eligibility"),
-    *("memory.index", "memory.vector_file", "text.analysis", "text.irregular", "text.languages"),
+    *("memory.index", "memory.vector_file", "text.analysis", "text.languages"),
     *("memory.vectors", "recall.candidates", "recall.channel", "recall.diversity", "recall.fusion", "recall.hits"),
     *(
         "recall.labels",
