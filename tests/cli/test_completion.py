@@ -100,4 +100,4 @@ def test_a_damaged_store_offers_nothing_and_says_nothing(stored: list[str], home
 
 def test_topics_of_the_help_are_offered() -> None:
     assert offered("help", "p") == ["privacy", "performance"]
-    assert "What is kept, what is masked, what is sent" in "\n".join(offered("help", "priv", shell="zsh"))
+    assert "Which texts are kept, masked and sent" in "\n".join(offered("help", "priv", shell="zsh"))
