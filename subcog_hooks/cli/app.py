@@ -40,8 +40,8 @@ def application(command: str = "") -> typer.Typer:
     """Return the application; of a command that it knows, only with that command's module: all of them are 200 ms to load."""
     app = typer.Typer(
         name="subcog",
-        help="Long-term memory for coding agents. You note what matters with `remember` or `import`. When you prompt the "
-        "agent, the hook gives it the few notes that help.",
+        help="Long-term memory for coding agents. You store notes with `remember` or `import`. When you prompt the agent, "
+        "the hook gives it the few notes that help.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP},

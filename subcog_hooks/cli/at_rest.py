@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def at_rest() -> None:
-    """Work on what waits for a quiet moment; started by sessions that begin and commands that end, in the background."""
+    """Run background work. Sessions that begin and commands that end start it."""
     home = session.home()
     trial_folders.remove_left(home)
     try:

@@ -41,12 +41,12 @@ def audit(
         typer.Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, and no list of prompts."),
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="AGE", help="Only what was typed in the last 30d, 8w, 6m or 1y.")
+        str | None, typer.Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")
     ] = None,
     learned: Annotated[
         bool,
         typer.Option(
-            "--learned", help="Not against the store, but against what `learn` would have proposed by then, all kept."
+            "--learned", help="Replay against the proposals that `learn` would have made by then, not against the store."
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -55,11 +55,11 @@ def audit(
     ] = None,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Replay what you typed so far, and tell what the hook would have added to it: how often, what, and at what cost.
+    """Replay your past prompts, and show the memories that the hook would have added, how often, and at what cost.
 
     It reads Claude Code's transcripts and its list of prompts (history.jsonl), on this machine, and decides as the hook does,
-    against the memories of today. Told are also memories that never came, questions that came back, and corrections that were
-    given more than once. No record is kept. The exit code is 1 where nothing was typed.
+    against the memories of today. It also shows memories that never came, and repeated questions and corrections. No record
+    is kept. The exit code is 1 when there are no prompts.
 
     Example: subcog audit --since 30d
     """

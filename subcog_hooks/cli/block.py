@@ -15,14 +15,14 @@ def register(app: typer.Typer) -> None:
 
 
 def block(
-    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What is asked; - reads it from standard input.")],
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The prompt; - reads it from standard input.")],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, with the memories and their relevance.")
     ] = False,
 ) -> None:
-    """Print exactly what the hook would give an agent with a prompt, as fast as the hook. Nothing is recorded or counted.
+    """Print the text that the hook would give an agent with a prompt, as fast as the hook. Nothing is recorded or counted.
 
-    The exit code is 1 when that is nothing.
+    The exit code is 1 when the hook would be silent.
 
     Example: subcog block "How long before they expire are tokens refreshed?"
     """

@@ -38,11 +38,11 @@ def brief(
         Path | None, typer.Option("--cwd", metavar="DIR", help="Where the session begins; without it, here.")
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say what each memory is worth, and what would come next.")
+        bool, typer.Option("--explain", help="Show the score of each memory, and the memories that come next.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show what a session that begins here would be given. The exit code is 1 when that is nothing.
+    """Show the memories that a session here would begin with. The exit code is 1 when there are none.
 
     Example: subcog brief --explain
     """

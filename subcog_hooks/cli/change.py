@@ -104,8 +104,8 @@ def edit(
     ] = None,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Change a memory: by the options given, or in $EDITOR when there are none. An agent needs --as-user for what the
-    person wrote.
+    """Change a memory: by the options given, or in $EDITOR when there are none. An agent needs --as-user for
+    the person's own memories.
 
     Example: subcog edit 1m7x59 --tag auth --tag spa
     """
@@ -192,7 +192,7 @@ def forget(
         typer.Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
     ],
     purge: Annotated[
-        bool, typer.Option("--purge", help="Erase the text from the disk too. It can not be brought back.")
+        bool, typer.Option("--purge", help="Erase the text from the disk too. It cannot be brought back.")
     ] = False,
     everywhere: Annotated[
         bool,
@@ -206,7 +206,7 @@ def forget(
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
-    You are asked before several are purged. An agent needs --as-user for what the person wrote.
+    You are asked before several are purged. An agent needs --as-user for the person's own memories.
 
     Example: subcog forget 1m7x59 1m7x60
     """

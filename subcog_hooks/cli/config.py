@@ -102,7 +102,7 @@ def set_(
 ) -> None:
     """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
 
-    An agent needs --as-user for what is yours alone: what is stored, what is logged, and which model is asked.
+    An agent needs --as-user for your own settings, such as the model, the log, and the notes that are stored.
 
     Example: subcog config set surfacing.min_relevance 0.4 --dry-run
     """

@@ -92,17 +92,17 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     prompt: Annotated[
-        str | None, typer.Option("--prompt", metavar="PROMPT", help="Show what the hook would answer to this prompt.")
+        str | None, typer.Option("--prompt", metavar="PROMPT", help="Show the hook's answer to this prompt.")
     ] = None,
     memories: Annotated[
         bool,
-        typer.Option("--memories", help="Look at the memories instead, and name what could be tidied up, each with a command."),
+        typer.Option("--memories", help="Look at the memories instead, and name each that could be tidied up, with a command."),
     ] = False,
 ) -> None:
-    """Check the store, the index, models, permissions, settings and the hook, and show what the hook would answer to a prompt.
+    """Check the store, the index, models, permissions, settings and the hook, and show the hook's answer to a prompt.
 
-    With --memories: those that say the same, contradict each other, have expired, are about files that are gone, were not used
-    for a year, or stand in what the client loads anyway. Nothing is changed.
+    With --memories it names memories that say the same, contradict each other, have expired, are about files that are gone,
+    were not used for a year, or stand in a file that the client loads anyway. Nothing is changed.
 
     The exit code is 3 when the store is damaged, 4 when a setting is wrong, and 5 when an embedding model is.
 

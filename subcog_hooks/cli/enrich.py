@@ -34,14 +34,14 @@ def enrich(
         list[str] | None,
         typer.Argument(
             metavar="[ID]...",
-            help="The memories; without one, those that have no questions, the newest first.",
+            help="The memories; without any, memories without questions, the newest first.",
             autocompletion=completion.ids,
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=10_000, help="At most so many memories.")
+        int, typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=10_000, help="The largest number of memories.")
     ] = USUAL_LIMIT,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask, show what would be stored, and store nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask, show the questions, and store nothing.")] = False,
     conflicts: Annotated[
         bool,
         typer.Option("--conflicts", help="Ask instead which memories contradict others that are near to them."),
@@ -52,7 +52,7 @@ def enrich(
 
     `llm.at_rest` says which model; `claude` is your own Claude Code, with its login. It is sent the texts of the memories. A
     question is stored only where a trial shows that it brings its memory, and takes none of another's away. Keywords, files,
-    whether it is standing, and contradictions are proposed: they wait for `subcog review`.
+    standing rules and contradictions are proposed: they wait for `subcog review`.
 
     Example: subcog enrich --limit 8 --dry-run
     """

@@ -25,7 +25,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Explain a topic, such as how the hook decides or what stays private.
+    """Explain a topic, such as the hook's decisions or privacy.
 
     On a terminal it is drawn, and goes through the pager where it is long. Elsewhere it is printed as Markdown.
 

@@ -44,8 +44,8 @@ def import_(
         typer.Option(
             "--from",
             metavar="NAME",
-            help=f"Import what is written elsewhere: {', '.join(catalogue.SOURCE_NAMES)}. `list` says what there is. "
-            "SOURCE is then the file or folder, where it is not the usual one.",
+            help=f"Import the notes of another program: {', '.join(catalogue.SOURCE_NAMES)}. `list` shows the notes that "
+            "are here. SOURCE is then the file or folder, if it is not the usual one.",
         ),
     ] = None,
     since: Annotated[
@@ -61,18 +61,18 @@ def import_(
             "--trust", metavar="WHO", help="Give `user` if you vouch for the file: then its trust and priorities are kept."
         ),
     ] = "import",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and import nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the memories that would come, and import nothing.")] = False,
     user: Annotated[bool, typer.Option("--user", help="Import Markdown for all your projects, not only this one.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Import memories from JSONL, from Markdown, or from where they are written already (--from).
+    """Import memories from JSONL, from Markdown, or from another program (--from).
 
-    What is not valid, a line or a trigger or path of it, is named and left out; the rest is stored. Then the exit code is 2.
+    An invalid line, trigger or path is named and left out; the rest is stored. Then the exit code is 2.
 
     A JSONL line without "project" is for all your projects; Markdown is for the project of this folder. If you import Markdown
-    again, changed sections are updated and missing ones are archived. So it is with --from: nothing is changed there, and
-    what a machine noted by itself waits for `subcog review`.
+    again, changed sections are updated and missing ones are archived. The same holds with --from: nothing is changed there,
+    and automatic notes wait for `subcog review`.
 
     Example: subcog import docs/adr --dry-run
     """
@@ -228,15 +228,15 @@ def export(
         typer.Option(
             "--project",
             metavar="NAME",
-            help="Export what holds in this project, for its repository; `here` is the project of this folder.",
+            help="Export the memories of this project, for its repository; `here` is the project of this folder.",
             autocompletion=completion.projects,
         ),
     ] = None,
 ) -> None:
     """Export the memories of all projects as JSONL, sorted by id. `import --trust user` reads the file back unchanged.
 
-    With --project the file is for colleagues: the active memories of that project alone, as a file's word. Who imports it
-    gets them without their cues and questions, unless they give --trust user.
+    With --project the file is for colleagues: the active memories of that project alone, as a file's word. An import
+    leaves their cues and questions out, unless it has --trust user.
 
     Example: subcog export memories.jsonl
     """

@@ -52,8 +52,8 @@ def init(
     """Register the hook in Claude Code's settings, and show the change. The rest of the file stays as it is.
     On a terminal you are asked once whether sessions are to begin with a brief of your memories.
 
-    The agent gets skills with it, to store what you state and to look up what is noted; you call them, and others, as
-    /subcog-remember and so on. The client asks you before anything is stored.
+    The agent gets skills to store your statements and to look up notes. You call them, and others, as /subcog-remember and
+    so on. The client asks you before anything is stored.
 
     Where the plugin runs the hook already, nothing is registered: it would run twice.
 

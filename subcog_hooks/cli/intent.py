@@ -37,11 +37,9 @@ def intent(
     prompt: Annotated[
         list[str] | None, typer.Argument(metavar="PROMPT", help="The prompt, or - to read it from standard input.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with all that is known about the prompt.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all details.")] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show which words counted, what the LLM said, and what came of it.")
+        bool, typer.Option("--explain", help="Show the words that counted, the LLM's answer, and the result of both.")
     ] = False,
     batch: Annotated[
         str | None,
@@ -52,7 +50,7 @@ def intent(
         ),
     ] = None,
 ) -> None:
-    """Tell what a prompt asks for, how likely memories can help with it, and its topics. A configured LLM is asked too.
+    """Show the intent of a prompt, the probability that memories help with it, and its topics. A configured LLM is asked too.
 
     Example: subcog intent "the tests are failing with exit code 101" --explain
     """

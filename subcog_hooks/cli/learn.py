@@ -37,24 +37,24 @@ def learn(
         typer.Option("--session", metavar="FILE", help="Read this transcript alone, also of a session that goes on."),
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="AGE", help="Only what was said in the last 30d, 8w, 6m or 1y.")
+        str | None, typer.Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be proposed, and store nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the proposals, and store nothing.")] = False,
     asks: Annotated[
         bool | None,
         typer.Option("--llm/--no-llm", help="Ask the model of `llm.at_rest`, too; without either, as `llm.learn` says."),
     ] = None,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print what is proposed as JSON, a line each.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Erase all that came from sessions, kept or not.")] = False,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print the proposals as JSON, a line each.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Erase all memories from sessions, kept or not.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget without a question.")] = False,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Read what you typed in Claude Code's sessions, and propose what is worth remembering, in your own words.
+    """Propose memories from your prompts in Claude Code's sessions, in your own words.
 
-    All is read here, on this machine; of a transcript nothing is kept but what is proposed. That waits for `subcog review`.
-    A session that was read is read again only where it goes on. `capture.sessions_except` leaves out projects and folders.
-    With `--llm` a language model is sent what you typed, a call a session, and proposes in its words what quotes yours.
-    Commands that failed and worked in another form in two sessions of a project are proposed as such.
+    All is read on this machine, and only the proposals are kept. They wait for `subcog review`. A session is read once, and
+    goes on where it was. `capture.sessions_except` leaves out projects and folders. With `--llm` a language model is sent
+    your prompts, a call a session. Its proposals have to quote you. A command that failed, and worked in another form in
+    two sessions of a project, is proposed too.
 
     Example: subcog learn --dry-run --since 30d
     """

@@ -63,7 +63,7 @@ def list_(
         typer.Option(
             "--project",
             metavar="NAME",
-            help="List the memories of this project alone, without those for all projects.",
+            help="List the memories of this project alone, without your memories for all projects.",
             autocompletion=completion.projects,
         ),
     ] = None,

@@ -27,8 +27,8 @@ def register(app: typer.Typer) -> None:
 
 
 def promote(ids: _Ids, as_user: _AsUser = False) -> None:
-    """Move memories of a project to you: from now on they count in all your projects. An agent needs --as-user for what the
-    person wrote.
+    """Move memories of a project to you: from now on they count in all your projects. An agent needs --as-user for
+    the person's own memories.
 
     Example: subcog promote 1m7x59
     """
@@ -42,13 +42,14 @@ def demote(
         typer.Option(
             "--project",
             metavar="NAME",
-            help="The project; without it, that of this folder.",
+            help="The project; without it, this folder's.",
             autocompletion=completion.projects,
         ),
     ] = ownership.HERE,
     as_user: _AsUser = False,
 ) -> None:
-    """Move memories to one project: from now on they count nowhere else. An agent needs --as-user for what the person wrote.
+    """Move memories to one project: from now on they count nowhere else. An agent needs --as-user
+    for the person's own memories.
 
     Example: subcog demote 1m7x59 --project github.com/acme/shop
     """

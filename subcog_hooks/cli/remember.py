@@ -131,7 +131,7 @@ def remember(
         typer.Option(
             "--project",
             metavar="NAME",
-            help="Remember it for this project, not for the one of this folder.",
+            help="Remember it for this project, not for this folder's.",
             autocompletion=completion.projects,
         ),
     ] = None,
@@ -151,7 +151,7 @@ def remember(
     In a git repository it belongs to that project, elsewhere to all your projects. Secrets and <private> blocks are not stored.
     If the same text is remembered already, your options are added to that memory. Memories that say
     nearly the same, or that contradict it, are shown; on a terminal you are asked first. An agent's memory is marked as one.
-    A prompt that is like one of its questions finds a memory whose own words are others.
+    A prompt that is like one of its questions finds the memory, in other words too.
 
     Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
     """

@@ -37,7 +37,7 @@ def replay(
         str | None,
         typer.Argument(
             metavar="DECISION",
-            help="The id of a decision, or its beginning; without it, that of the latest prompt.",
+            help="The id of a decision, or its beginning; without it, the latest prompt's.",
             autocompletion=completion.decisions,
         ),
     ] = None,
@@ -45,7 +45,7 @@ def replay(
         bool, typer.Option("--json", help="Print one JSON object with both decisions and their differences.")
     ] = False,
 ) -> None:
-    """Decide about an earlier prompt again, as the hook would today, and show what has changed. Nothing is stored.
+    """Decide about an earlier prompt again, as the hook would today, and show the changes. Nothing is stored.
 
     Example: subcog replay
     """

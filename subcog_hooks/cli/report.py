@@ -34,7 +34,7 @@ def report(
         str | None, typer.Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")
     ] = None,
 ) -> None:
-    """Show the store: memories by project and namespace, its growth, what is handed over how often, what is stale, what waits.
+    """Show the store: memories by project and namespace, its growth, and used, stale and waiting memories.
 
     Handed over counts sessions, as far back as they are known.
 

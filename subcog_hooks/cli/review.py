@@ -39,29 +39,29 @@ def register(app: typer.Typer) -> None:
 
 
 def review(
-    as_list: Annotated[bool, typer.Option("--list", help="List what waits, a line each.")] = False,
+    as_list: Annotated[bool, typer.Option("--list", help="List the waiting memories, a line each.")] = False,
     as_jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="Print what waits as JSON, a line each, with what is nearly the same.")
+        bool, typer.Option("--jsonl", help="Print the waiting memories as JSON, a line each, with similar memories.")
     ] = False,
     accept: Annotated[
         list[str] | None,
         typer.Option(
-            "--accept", metavar="ID", help="Keep this one; may be given several times.", autocompletion=completion.ids
+            "--accept", metavar="ID", help="Keep this memory; may be given several times.", autocompletion=completion.ids
         ),
     ] = None,
     reject: Annotated[
         list[str] | None,
         typer.Option(
-            "--reject", metavar="ID", help="Drop this one; may be given several times.", autocompletion=completion.ids
+            "--reject", metavar="ID", help="Drop this memory; may be given several times.", autocompletion=completion.ids
         ),
     ] = None,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Ask about each memory that waits for your word: keep, edit, drop or merge it. Until then none is given to the agent.
 
-    Shown are where each comes from, what is nearly the same, and to which of your last hundred prompts it would have come.
-    Then come changes of memories that are suggested: questions out of your prompts, and what `subcog enrich` proposes.
-    What is dropped is forgotten; `u` undoes the last step. The exit code is 1 when nothing waits.
+    Each is shown with its source, similar memories, and those of your last hundred prompts to which it would have come.
+    Suggested changes of memories follow: questions from your prompts, and proposals of `subcog enrich`.
+    A dropped memory is forgotten; `u` undoes the last step. The exit code is 1 when nothing waits.
 
     Example: subcog review --list
     """

@@ -50,7 +50,7 @@ def init(
         typer.Option(
             "--project",
             metavar="NAME",
-            help="A project to share, given several times for several; without it, that of this folder.",
+            help="A project to share, given several times for several; without it, this folder's.",
             autocompletion=completion.projects,
         ),
     ] = None,
@@ -62,12 +62,12 @@ def init(
     ] = None,
     by_project: Annotated[
         bool,
-        typer.Option("--by-project", help="Keep projects apart by row-level security: each role has those it is given."),
+        typer.Option("--by-project", help="Keep projects apart by row-level security: each role has only its projects."),
     ] = False,
     yes: _Yes = False,
     as_user: _AsUser = False,
 ) -> None:
-    """Make or check the team's tables on a server, and share projects there. It says first what it will make, and asks.
+    """Make or check the team's tables on a server, and share projects there. It shows its changes first, and asks.
 
     Example: subcog share init postgresql://ada@db.example.com/team --grant backend
     """
@@ -113,13 +113,13 @@ def init(
 
 @commands.command()
 def sync(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would leave, and send and fetch nothing.")] = False,
-    whole: Annotated[bool, typer.Option("--all", help="With --dry-run: show all of it, not the first five.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the memories that would leave. Send nothing.")] = False,
+    whole: Annotated[bool, typer.Option("--all", help="With --dry-run: show all, not the first five.")] = False,
     yes: _Yes = False,
     as_user: _AsUser = False,
 ) -> None:
-    """Send what changed here to the team, and fetch what changed there. Before the first time it shows what would leave,
-    and asks. --yes is no answer where another server was agreed to before: `subcog share init URL` chooses the new one.
+    """Send changes of memories to the team, and fetch the team's. The first time it shows the memories that would leave, and
+    asks. --yes does not accept another server than before: `subcog share init URL` chooses a new server.
 
     Example: subcog share sync --dry-run
     """
@@ -185,9 +185,9 @@ def _synchronise(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
 
 @commands.command()
 def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """Show what is shared, when it was last synchronised, and versions of memories that lost to a later one.
+    """Show the shared projects, the last synchronisation, and versions of memories that lost to a later one.
 
-    It reads what is on this machine alone: the server may be away. The exit code is 1 where nothing is shared.
+    It reads this machine alone: the server may be away. The exit code is 1 when nothing is shared.
 
     Example: subcog share status
     """

@@ -38,7 +38,7 @@ def why(
             autocompletion=completion.decisions,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all that is kept of it as one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print its whole record as one JSON object.")] = False,
     as_list: Annotated[bool, typer.Option("--list", "-l", help="List the latest decisions, one per line.")] = False,
     limit: Annotated[
         int | None,
@@ -55,29 +55,27 @@ def why(
             autocompletion=completion.ids,
         ),
     ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show how the relevance of the best memories was worked out, to be recomputed.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the arithmetic of the best memories' relevance.")] = False,
     missed: Annotated[
         str | None,
         typer.Option(
             "--missed",
             metavar="ID",
-            help="Say that this memory was wanted there: what was asked becomes a question that it answers, if that brings it.",
+            help="Say that this memory was wanted there: the prompt becomes a question that it answers, if that brings it.",
             autocompletion=completion.ids,
         ),
     ] = None,
     tool: Annotated[
         bool, typer.Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="With --bad or --missed: take that back.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="With --bad or --missed: take it back.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --missed: say what kept it away and what would bring it, and store nothing.")
+        bool, typer.Option("--dry-run", help="With --missed: show why it was rejected and what would bring it. Store nothing.")
     ] = False,
 ) -> None:
     """Show why the hook gave memories to the agent, or why it was silent.
 
-    It shows the latest decision or the one that you name: at a prompt, at a tool's call, or at a session's start. The exit
+    It shows the latest decision or another by its id: at a prompt, at a tool's call, or at a session's start. The exit
     code is 1 when there is none.
 
     Example: subcog why --list

@@ -16,7 +16,7 @@ SESSION = "CLAUDE_CODE_SESSION_ID"  # the client sets it for the commands of its
 # 1 where a person sits at the session, 0 as in print mode; a client that does not say so (2.1.197) tells how it was started
 ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT", "cli"
 STATE_WAIT_MS = 1_000.0
-AS_USER_HELP = "For an agent: the person has allowed to change what is the person's own."
+AS_USER_HELP = "For an agent: the person has allowed a change of the person's own memories and settings."
 
 
 def is_agent() -> bool:

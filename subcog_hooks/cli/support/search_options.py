@@ -56,7 +56,7 @@ OPTIONS = (
     Option(
         "json",
         SHAPE,
-        "Print one JSON object with the results and all that is known about them. `total` counts the results of all "
+        "Print one JSON object with the results and all their details. `total` counts the results of all "
         "pages, as far as the search has looked. A score is the sum of its `contributions` times its `factors`.",
     ),
     Option("jsonl", SHAPE, "Print one JSON object per line, one for each result."),
@@ -87,7 +87,7 @@ OPTIONS = (
         completion="tags",
     ),
     Option("path", LIST, "Only memories whose globs match this file.", metavar="FILE"),
-    Option("project", STRING, "Search another project than that of this folder.", metavar="NAME", completion="projects"),
+    Option("project", STRING, "Search another project than this folder's.", metavar="NAME", completion="projects"),
     Option("all_projects", SWITCH, "Search the memories of all projects."),
     Option("since", STRING, "Only memories created on this date or later.", metavar="DATE"),
     Option(
@@ -109,13 +109,13 @@ OPTIONS = (
     Option(
         "progressive",
         SWITCH,
-        "With --jsonl: print two lines, first what words find (`preliminary`), then the answer (`final`).",
+        "With --jsonl: print two lines, first the results by words (`preliminary`), then the answer (`final`).",
     ),
     Option(
         "state",
         LIST,
-        "Judge the conditions of memories by this fact or flag, and by those of `subcog state get`: those that hold "
-        "bring their memories, the others hold theirs back. Without it conditions do not count.",
+        "Judge the conditions of memories by this fact or flag, and by `subcog state get`. Conditions that hold bring "
+        "their memory; others hold it back. Without this option conditions do not count.",
         metavar="NAME=VALUE",
     ),
     Option("no_tags", SWITCH, "Give no bonus for tags that the query names."),
@@ -124,12 +124,12 @@ OPTIONS = (
         SWITCH,
         "Let the language model of llm.at_rest order the first 15 results. It is sent the query and their texts.",
     ),
-    Option("explain", SWITCH, "Say for each result how it got its place."),
+    Option("explain", SWITCH, "Explain the rank of each result."),
     Option(
         ONLY_TERMINAL,
         SWITCH,
-        "Search on the team's server (`subcog help sharing`): this folder's project, the one of --project, or all "
-        "shared ones with --all-projects.",
+        "Search on the team's server (`subcog help sharing`): this folder's project, the project of "
+        "--project, or all shared projects with --all-projects.",
     ),
     Option(
         "batch",
