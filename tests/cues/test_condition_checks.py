@@ -9,9 +9,8 @@ from subcog_hooks.cues.tools import TOOLS
 from subcog_hooks.errors import InvalidMemory
 
 
-@pytest.mark.parametrize(
-    ("when", "said"),
-    [
+def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, object], str]] = [
         ({"branch": 7}, "when has 'branch': 7; expected a text"),
         ({"branch": True}, "when has 'branch': True; expected a text"),
         ({"branch": ""}, "when has 'branch': ''; a text has 1 to 1,000 characters"),
@@ -49,12 +48,12 @@ from subcog_hooks.errors import InvalidMemory
             {"cwd": {"glob": "src/*"}},
             "when has 'cwd': glob 'src/*'; expected the full path, beginning with / or ~/",
         ),
-    ],
-)
-def test_a_refusal_names_the_condition_and_what_is_expected(when: dict[str, object], said: str) -> None:
-    with pytest.raises(InvalidMemory) as raised:
-        condition_checks.check(when)
-    assert str(raised.value) == said
+    ]
+    for when, said in cases:
+        with subtests.test(when=when):
+            with pytest.raises(InvalidMemory) as raised:
+                condition_checks.check(when)
+            assert str(raised.value) == said
 
 
 @pytest.mark.parametrize(
@@ -73,10 +72,10 @@ def test_what_can_hold_is_taken(when: dict[str, object]) -> None:
     condition_checks.check(when)
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "a=b", "7th", "-x", "a>", "x" * 65, "a\nb"])
-def test_a_name_that_nobody_could_set_is_refused(name: str) -> None:
-    with pytest.raises(InvalidMemory, match="a name has 1 to 64 letters"):
-        condition_checks.check({name: True})
+def test_a_name_that_nobody_could_set_is_refused(subtests: pytest.Subtests) -> None:
+    for name in ["", " ", "a b", "a=b", "7th", "-x", "a>", "x" * 65, "a\nb"]:
+        with subtests.test(name=name), pytest.raises(InvalidMemory, match="a name has 1 to 64 letters"):
+            condition_checks.check({name: True})
 
 
 def test_a_glob_that_no_path_can_match_is_refused_with_its_fault() -> None:

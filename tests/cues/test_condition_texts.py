@@ -9,9 +9,8 @@ from subcog_hooks.cues.conditions import MAX_TEXT
 from subcog_hooks.errors import InvalidMemory, UsageError
 
 
-@pytest.mark.parametrize(
-    ("text", "condition"),
-    [
+def test_a_condition_can_be_written_in_a_word(subtests: pytest.Subtests) -> None:
+    cases = [
         ("branch=main", ("branch", "main")),
         (" branch = main ", ("branch", "main")),
         ("branch=7", ("branch", "7")),
@@ -34,16 +33,15 @@ from subcog_hooks.errors import InvalidMemory, UsageError
         ("level=007", ("level", "007")),
         ("note=a=b", ("note", "a=b")),
         ("mood=", ("mood", "")),
-    ],
-)
-def test_a_condition_can_be_written_in_a_word(text: str, condition: tuple[str, object]) -> None:
-    name, found = condition_texts.from_text(text)
-    assert (name, found, type(found)) == (*condition, type(condition[1]))
+    ]
+    for text, condition in cases:
+        with subtests.test(text=text):
+            name, found = condition_texts.from_text(text)
+            assert (name, found, type(found)) == (*condition, type(condition[1]))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_a_text_that_is_no_condition_is_refused(subtests: pytest.Subtests) -> None:
+    cases = [
         ("", "when has ''"),
         ("=main", "when has ''"),
         ("two words=1", "when has 'two words'"),
@@ -58,12 +56,12 @@ def test_a_condition_can_be_written_in_a_word(text: str, condition: tuple[str, o
         ("prompts=many", "when has 'prompts': 'many'; expected a whole number"),
         ("first_prompt=yes", "when has 'first_prompt': 'yes'; expected true or false"),
         ("prompts~3*", "when has 'prompts': glob; it is a whole number"),
-    ],
-)
-def test_a_text_that_is_no_condition_is_refused(text: str, said: str) -> None:
-    with pytest.raises(InvalidMemory) as raised:
-        condition_texts.from_text(text)
-    assert said in str(raised.value)
+    ]
+    for text, said in cases:
+        with subtests.test(text=text):
+            with pytest.raises(InvalidMemory) as raised:
+                condition_texts.from_text(text)
+            assert said in str(raised.value)
 
 
 @given(st.text(max_size=20) | st.from_regex(r"(branch|prompts|x)(=|~|!=|>=)[a-z0-9,\"/*]{0,9}", fullmatch=True))
@@ -126,9 +124,8 @@ def test_a_flag_is_a_truth_a_number_or_a_text(text: str, flag: tuple[str, object
     assert (name, value, type(value)) == (*flag, type(flag[1]))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_what_is_no_flag_is_refused(subtests: pytest.Subtests) -> None:
+    cases = [
         ("branch=main", "branch is known without being set"),
         ("first_prompt", "first_prompt is known without being set"),
         ("two words=1", "'two words' is no name of a flag"),
@@ -138,17 +135,16 @@ def test_a_flag_is_a_truth_a_number_or_a_text(text: str, flag: tuple[str, object
         ("mood=a\nb", "mood is 'a\\nb'; a text has at most 1,000 characters, in one line"),
         ("mood=\x1b[31m", "in one line"),
         ("mood=" + "x" * (MAX_TEXT + 1), "a text has at most 1,000 characters"),
-    ],
-)
-def test_what_is_no_flag_is_refused(text: str, said: str) -> None:
-    with pytest.raises(UsageError) as raised:
-        condition_texts.flag_from_text(text)
-    assert said in str(raised.value)
+    ]
+    for text, said in cases:
+        with subtests.test(text=text):
+            with pytest.raises(UsageError) as raised:
+                condition_texts.flag_from_text(text)
+            assert said in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "fact"),
-    [
+def test_a_name_that_is_nearly_a_facts_is_told() -> None:
+    cases = [
         ("brnch", "branch"),
         ("Branch", "branch"),
         ("prompt", "prompts"),
@@ -165,7 +161,6 @@ def test_what_is_no_flag_is_refused(text: str, said: str) -> None:
         ("is_set", None),
         ("brunch", None),
         ("", None),
-    ],
-)
-def test_a_name_that_is_nearly_a_facts_is_told(name: str, fact: str | None) -> None:
-    assert condition_texts.near(name, {"is_set", "brunch"}) == fact
+    ]
+    failures = [(name, actual) for name, fact in cases if (actual := condition_texts.near(name, {"is_set", "brunch"})) != fact]
+    assert failures == []

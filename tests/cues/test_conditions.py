@@ -26,9 +26,8 @@ FACTS: dict[str, bool | int | float | str] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("when", "holds"),
-    [
+def test_all_conditions_must_hold(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, object], bool]] = [
         ({}, True),
         ({"first_prompt": True}, True),
         ({"first_prompt": False}, False),
@@ -55,11 +54,11 @@ FACTS: dict[str, bool | int | float | str] = {
         ({"branch": {"glob": "release/*"}, "tool": "Edit"}, True),
         ({"branch": {"glob": "release/*"}, "tool": "Bash"}, False),
         ({"tool": {"not": {"not": "Edit"}}}, True),
-    ],
-)
-def test_all_conditions_must_hold(when: dict[str, object], holds: bool) -> None:
-    condition_checks.check(when)
-    assert conditions.holds(when, FACTS) is holds
+    ]
+    for when, holds in cases:
+        with subtests.test(when=when):
+            condition_checks.check(when)
+            assert conditions.holds(when, FACTS) is holds
 
 
 @pytest.mark.parametrize("condition", [True, "x", ["x"], {"gte": 1}, {"glob": "*"}, {"not": "x"}, {"not": {"not": "x"}}])
@@ -68,9 +67,8 @@ def test_of_what_is_not_known_nothing_holds_and_not_its_opposite_either(conditio
     assert not conditions.holds({"first_prompt": True, "unheard_of": condition}, FACTS)
 
 
-@pytest.mark.parametrize(
-    ("when", "holds"),
-    [
+def test_a_glob_of_a_path_knows_its_folders(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, object], bool]] = [
         ({"file": {"glob": "src/db/**"}}, True),
         ({"file": {"glob": "src/*"}}, False),
         ({"file": {"glob": "*.py"}}, True),
@@ -81,11 +79,11 @@ def test_of_what_is_not_known_nothing_holds_and_not_its_opposite_either(conditio
         ({"cwd": {"glob": "/srv/shop/src/"}}, True),
         ({"cwd": {"glob": "/srv/shop/src/*"}}, False),
         ({"cwd": {"glob": "/srv/shop/**/"}}, True),
-    ],
-)
-def test_a_glob_of_a_path_knows_its_folders(when: dict[str, object], holds: bool) -> None:
-    condition_checks.check(when)
-    assert conditions.holds(when, FACTS) is holds
+    ]
+    for when, holds in cases:
+        with subtests.test(when=when):
+            condition_checks.check(when)
+            assert conditions.holds(when, FACTS) is holds
 
 
 def test_a_glob_may_begin_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,12 +114,13 @@ SENSELESS: list[object] = [
 ]
 
 
-@pytest.mark.parametrize("condition", SENSELESS, ids=repr)
-def test_what_makes_no_sense_is_refused_at_entry_and_never_holds(condition: object) -> None:
-    with pytest.raises(InvalidMemory):
-        condition_checks.check({"branch": condition})
-    assert not conditions.holds({"branch": condition}, FACTS)
-    assert not conditions.holds({"branch": {"not": condition}}, FACTS)
+def test_what_makes_no_sense_is_refused_at_entry_and_never_holds(subtests: pytest.Subtests) -> None:
+    for condition in SENSELESS:
+        with subtests.test(condition=condition):
+            with pytest.raises(InvalidMemory):
+                condition_checks.check({"branch": condition})
+            assert not conditions.holds({"branch": condition}, FACTS)
+            assert not conditions.holds({"branch": {"not": condition}}, FACTS)
 
 
 def test_true_is_not_one_in_what_an_import_brought_either() -> None:
@@ -168,12 +167,14 @@ def test_what_is_taken_can_be_kept_and_judged(when: dict[str, object]) -> None:
             assert opposite is not conditions.holds({name: condition}, FACTS)
 
 
-@pytest.mark.parametrize("glob", ["", "[", "src/{a", "../x", "src\\\\db", "x" * 600, "\\0", "{a,b}" * 9])
-def test_a_glob_of_a_path_that_is_none_does_not_hold_and_not_its_opposite_either(glob: str) -> None:
-    for condition in ({"glob": glob}, {"not": {"glob": glob}}):
-        with pytest.raises(InvalidMemory):
-            condition_checks.check({"file": condition})
-        assert not conditions.holds({"file": condition}, FACTS)
+def test_a_glob_of_a_path_that_is_none_does_not_hold_and_not_its_opposite_either(subtests: pytest.Subtests) -> None:
+    cases = ["", "[", "src/{a", "../x", "src\\\\db", "x" * 600, "\\0", "{a,b}" * 9]
+    for glob in cases:
+        with subtests.test(glob=glob):
+            for condition in ({"glob": glob}, {"not": {"glob": glob}}):
+                with pytest.raises(InvalidMemory):
+                    condition_checks.check({"file": condition})
+                assert not conditions.holds({"file": condition}, FACTS)
 
 
 def test_a_folder_that_is_not_told_in_full_does_not_hold_and_not_its_opposite_either() -> None:

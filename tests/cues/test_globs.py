@@ -12,9 +12,8 @@ from subcog_hooks.cues import globs
 from subcog_hooks.errors import InvalidMemory
 
 
-@pytest.mark.parametrize(
-    ("glob", "meant", "others"),
-    [
+def test_a_glob_means_some_files_and_no_others(subtests: pytest.Subtests) -> None:
+    cases = [
         ("src/db/pool.py", ["src/db/pool.py"], ["src/db/pool.pyc", "a/src/db/pool.py", "src/db", "src/DB/pool.py"]),
         ("src/db", ["src/db", "src/db/pool.py", "src/db/a/b.py"], ["src/dbx", "src/dbx/a", "x/src/db/a", "src"]),
         ("docs", ["docs", "docs/a.md", "x/docs/a.md", "x/docs/y/z"], ["docsx/a.md", "a/xdocs"]),
@@ -62,12 +61,12 @@ from subcog_hooks.errors import InvalidMemory
         ("/pool.py", ["/pool.py"], ["pool.py", "src/pool.py"]),
         ("C:/work/*.py", ["C:/work/a.py"], ["work/a.py"]),
         ("docs/a b/ü.md", ["docs/a b/ü.md"], ["docs/ab/ü.md"]),
-    ],
-)
-def test_a_glob_means_some_files_and_no_others(glob: str, meant: list[str], others: list[str]) -> None:
-    globs.check(glob)
-    assert [path for path in meant if not globs.matches(glob, path)] == []
-    assert [path for path in others if globs.matches(glob, path)] == []
+    ]
+    for glob, meant, others in cases:
+        with subtests.test(glob=glob):
+            globs.check(glob)
+            assert [path for path in meant if not globs.matches(glob, path)] == []
+            assert [path for path in others if globs.matches(glob, path)] == []
 
 
 @pytest.mark.parametrize("glob", ["", "src\\*.py", "a" * 501, "{a,b}" * 7])
@@ -81,9 +80,8 @@ def test_a_folder_and_an_endless_path_are_no_file(path: str) -> None:
     assert not globs.matches("**", path)
 
 
-@pytest.mark.parametrize(
-    ("glob", "message"),
-    [
+def test_a_fault_is_named_with_its_place(subtests: pytest.Subtests) -> None:
+    cases = [
         ("", "it names no file"),
         (" ", "it names no file"),
         ("/", "it names no file"),
@@ -100,12 +98,12 @@ def test_a_folder_and_an_endless_path_are_no_file(path: str) -> None:
         ("src/{..,b}/a.py", "it goes up by .."),
         ("{a,b}" * 7, "its braces give more than 64 globs"),
         ("{" * 10 + ",".join("ab") + "," * 300 + "}" * 10, "its braces give more than 64 globs"),
-    ],
-)
-def test_a_fault_is_named_with_its_place(glob: str, message: str) -> None:
-    with pytest.raises(InvalidMemory) as refused:
-        globs.check(glob)
-    assert message in str(refused.value)
+    ]
+    for glob, message in cases:
+        with subtests.test(glob=glob):
+            with pytest.raises(InvalidMemory) as refused:
+                globs.check(glob)
+            assert message in str(refused.value)
 
 
 def test_globs_at_the_bounds_are_taken() -> None:
@@ -115,9 +113,8 @@ def test_globs_at_the_bounds_are_taken() -> None:
     assert globs.matches("{a,b}" * 6, "abbaba")
 
 
-@pytest.mark.parametrize(
-    ("glob", "key"),
-    [
+def test_a_glob_has_the_longest_key() -> None:
+    cases = [
         ("src/db/pool.py", "pool.py"),
         ("src/db/**", "src"),
         ("src/database/*.py", "database"),
@@ -138,10 +135,9 @@ def test_globs_at_the_bounds_are_taken() -> None:
         ("**", ""),
         ("src*/a?", ""),
         ("/etc/**", "etc"),
-    ],
-)
-def test_a_glob_has_the_longest_key(glob: str, key: str) -> None:
-    assert globs.key_of(glob) == key
+    ]
+    failures = [(glob, actual) for glob, key in cases if (actual := globs.key_of(glob)) != key]
+    assert failures == []
 
 
 def test_the_keys_of_a_path_are_its_parts_and_endings() -> None:
@@ -239,9 +235,8 @@ def test_the_home_folder_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> No
     assert globs.matches(globs.absolute("~/[x]/*", "/home/[x]*"), "/home/[x]*/x/a")
 
 
-@pytest.mark.parametrize(
-    ("path", "root", "found"),
-    [
+def test_a_path_from_the_projects_root() -> None:
+    cases = [
         ("/w/shop/a.py", "/w/shop", "a.py"),
         ("/w/shop/a.py", "/w/shop/", "a.py"),
         ("/w/shop/x/../a.py", "/w/./shop", "a.py"),
@@ -260,7 +255,6 @@ def test_the_home_folder_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> No
         ("\\\\srv\\share\\a.py", "//srv/share", None),
         ("\\\\srv\\share\\x\\a.py", "\\\\srv\\share", "x/a.py"),
         ("src\\a.py", "C:/w", None),
-    ],
-)
-def test_a_path_from_the_projects_root(path: str, root: str, found: str | None) -> None:
-    assert globs.relative(path, root) == found
+    ]
+    failures = [(path, root, actual) for path, root, found in cases if (actual := globs.relative(path, root)) != found]
+    assert failures == []

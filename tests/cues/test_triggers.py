@@ -14,9 +14,8 @@ from subcog_hooks.cues import literals, re2_syntax, triggers
 from subcog_hooks.errors import InvalidMemory
 
 
-@pytest.mark.parametrize(
-    ("pattern", "message"),
-    [
+def test_a_fault_is_named_with_its_place(subtests: pytest.Subtests) -> None:
+    cases = [
         ("foo(bar", "missing ) at character 4"),
         ("x(a(b)(", "missing ) at character 7"),
         ("(a[(]b", "missing ) at character 1"),
@@ -65,22 +64,21 @@ from subcog_hooks.errors import InvalidMemory
         ("a\\Cb", "\\C at character 2 is a byte, which may be part of a letter"),
         ("\\pL\\pL", "steps when it is compiled"),
         ("((\\pL{10}){10}){9}", "it is too large when it is compiled"),
-    ],
-)
-def test_a_fault_is_named_with_its_place(pattern: str, message: str) -> None:
-    with pytest.raises(InvalidMemory) as refused:
-        triggers.check(pattern)
-    assert str(refused.value).startswith("triggers has ")
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    ]
+    for pattern, message in cases:
+        with subtests.test(pattern=pattern):
+            with pytest.raises(InvalidMemory) as refused:
+                triggers.check(pattern)
+            assert str(refused.value).startswith("triggers has ")
+            assert message in str(refused.value)
+            assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    ["x" * 500, "(a*)*bc", "((a+)+)+b", "\\pL+!", "(?P<n>a)b", "(?<n>a)b", "日本", "\\bcafé", "ü\\\\b", "\\Qü\\b\\E"],
-)
-def test_a_trigger_is_taken(pattern: str) -> None:
-    triggers.check(pattern)
+def test_a_trigger_is_taken(subtests: pytest.Subtests) -> None:
+    cases = ["x" * 500, "(a*)*bc", "((a+)+)+b", "\\pL+!", "(?P<n>a)b", "(?<n>a)b", "日本", "\\bcafé", "ü\\\\b", "\\Qü\\b\\E"]
+    for pattern in cases:
+        with subtests.test(pattern=pattern):
+            triggers.check(pattern)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +89,8 @@ def test_a_hostile_trigger_is_linear(pattern: str) -> None:
     assert not triggers.compiled(pattern).search("a" * 65_536)  # others would not end
 
 
-@pytest.mark.parametrize(
-    ("pattern", "char"),
-    [
+def test_what_nearly_every_text_has_is_refused(subtests: pytest.Subtests) -> None:
+    cases = [
         ("a", "a"),
         ("A", "a"),
         (".", "a"),
@@ -107,12 +104,12 @@ def test_a_hostile_trigger_is_linear(pattern: str) -> None:
         ("[?!]$", "!"),
         ("\\p{Han}", "\u7684"),
         ("\\p{Cyrillic}+", "\u0438"),
-    ],
-)
-def test_what_nearly_every_text_has_is_refused(pattern: str, char: str) -> None:
-    with pytest.raises(InvalidMemory) as refused:
-        triggers.check(pattern)
-    assert f"it matches the single character {char!r}: nearly every text has it" in str(refused.value)
+    ]
+    for pattern, char in cases:
+        with subtests.test(pattern=pattern):
+            with pytest.raises(InvalidMemory) as refused:
+                triggers.check(pattern)
+            assert f"it matches the single character {char!r}: nearly every text has it" in str(refused.value)
 
 
 @pytest.mark.parametrize("pattern", ["^y$", "\\A[12]\\z", "ab", "\\d\\d", "c\\+\\+", "東"])
@@ -120,9 +117,8 @@ def test_a_short_trigger_is_taken_where_few_texts_have_it(pattern: str) -> None:
     triggers.check(pattern)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
+def test_quotes_blanks_and_accents_match_however_they_are_written(subtests: pytest.Subtests) -> None:
+    cases = [
         ("can\u2019t go on", "I can't go on"),
         ("can't go on", "I can\u2019t go on"),
         ("can[\u2019']t", "can\u02bct"),
@@ -131,13 +127,13 @@ def test_a_short_trigger_is_taken_where_few_texts_have_it(pattern: str) -> None:
         ("cafe\u0301", "CAF\u00c9"),
         ("caf\u00e9", "cafe\u0301"),
         ("\u2018quoted\u2019", "'quoted'"),
-    ],
-)
-def test_quotes_blanks_and_accents_match_however_they_are_written(pattern: str, text: str) -> None:
-    plain = triggers.plain(text)
-    triggers.check(pattern)
-    assert triggers.search(pattern, plain.encode())
-    assert {triggers.key_of(literal) for literal in triggers.literals(pattern)} <= set(triggers.keys_in(plain))
+    ]
+    for pattern, text in cases:
+        with subtests.test(pattern=pattern):
+            plain = triggers.plain(text)
+            triggers.check(pattern)
+            assert triggers.search(pattern, plain.encode())
+            assert {triggers.key_of(literal) for literal in triggers.literals(pattern)} <= set(triggers.keys_in(plain))
 
 
 @given(st.text("a\r\n\u2019\u201c\u00a0e\u0301\ud800\u212a", max_size=12))
@@ -147,9 +143,8 @@ def test_plain_text_stays_what_it_is(text: str) -> None:
     assert not set(plain) & set("\r\u2019\u201c\u00a0")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
+def test_a_prompt_may_wrap_where_a_trigger_has_a_blank(subtests: pytest.Subtests) -> None:
+    cases = [
         ("rotate the keys", "please rotate\nthe keys"),
         ("rotate the keys", "ROTATE THE\r\nKEYS now"),
         ("force[- ]?push", "then force\npush it"),
@@ -160,13 +155,13 @@ def test_plain_text_stays_what_it_is(text: str) -> None:
         ("[\\] ]x", "a\nx"),
         ("one {1,2}two", "one \ntwo"),
         ("^ship it$", "ship\nit"),
-    ],
-)
-def test_a_prompt_may_wrap_where_a_trigger_has_a_blank(pattern: str, text: str) -> None:
-    triggers.check(pattern)
-    plain = triggers.plain(text)
-    assert triggers.compiled(pattern).search(plain)
-    assert triggers.search(pattern, plain.encode())
+    ]
+    for pattern, text in cases:
+        with subtests.test(pattern=pattern):
+            triggers.check(pattern)
+            plain = triggers.plain(text)
+            assert triggers.compiled(pattern).search(plain)
+            assert triggers.search(pattern, plain.encode())
 
 
 @pytest.mark.parametrize(
@@ -247,9 +242,8 @@ def test_a_trigger_takes_no_notice_of_case() -> None:
     assert triggers.compiled("a.c").search(b"xABC")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "found"),
-    [
+def test_a_trigger_is_found_by_literals(subtests: pytest.Subtests) -> None:
+    cases = [
         ("kubectl", {"kubectl"}),
         ("Kubectl Apply", {"kubectl"}),
         ("kubectl (apply|delete)", {"kubectl"}),
@@ -288,17 +282,16 @@ def test_a_trigger_takes_no_notice_of_case() -> None:
         ("(abc|.*)def", {"def"}),
         ("(a|b|c|d)(a|b|c|d)(a|b|c|d)tail", {"atail", "btail", "ctail", "dtail"}),
         ("".join(f"(a{i}|b{i})" for i in range(9)) + "word", None),  # some
-    ],
-)
-def test_a_trigger_is_found_by_literals(pattern: str, found: set[str] | None) -> None:
-    literals = triggers.literals(pattern)
-    assert len(literals) == len(set(literals))
-    assert set(literals) == found if found else literals
+    ]
+    for pattern, found in cases:
+        with subtests.test(pattern=pattern):
+            literals = triggers.literals(pattern)
+            assert len(literals) == len(set(literals))
+            assert set(literals) == found if found else literals
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
+def test_a_trigger_without_a_certain_literal_has_none() -> None:
+    cases = [
         ".*",
         "ab",
         "c\\+\\+",
@@ -324,10 +317,9 @@ def test_a_trigger_is_found_by_literals(pattern: str, found: set[str] | None) ->
         "foo\\x{110000}",
         "foo\\p{",
         "foo(?P<n",
-    ],
-)
-def test_a_trigger_without_a_certain_literal_has_none(pattern: str) -> None:
-    assert triggers.literals(pattern) == ()
+    ]
+    failures = [(pattern, actual) for pattern in cases if (actual := triggers.literals(pattern)) != ()]
+    assert failures == []
 
 
 def test_literals_are_bounded_whatever_the_pattern() -> None:
@@ -442,9 +434,8 @@ def _assert_found(pattern: str, text: str) -> None:
         assert all(any(one in text.casefold() for one in wanted.split("|")) for wanted in required)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "required"),
-    [
+def test_a_trigger_is_tried_only_where_all_of_its_words_stand() -> None:
+    cases = [
         ("one.{0,20}other", ("other", "one")),
         ("(alpha|beta) gamma", ("gamma", "alpha|beta")),
         ("\\bdeploy(ing|ed)? (the )?app", ("deploy", "app")),
@@ -453,10 +444,9 @@ def _assert_found(pattern: str, text: str) -> None:
         ("(foo)?.*", ()),
         ("foo(", ()),
         (" ".join(f"word{i}" for i in range(9)), tuple(f"word{i}" for i in range(8))),
-    ],
-)
-def test_a_trigger_is_tried_only_where_all_of_its_words_stand(pattern: str, required: tuple[str, ...]) -> None:
-    assert triggers.required(pattern) == required
+    ]
+    failures = [(pattern, actual) for pattern, required in cases if (actual := triggers.required(pattern)) != required]
+    assert failures == []
 
 
 @given(PATTERNS, st.text(LETTERS, max_size=12))
