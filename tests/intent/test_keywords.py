@@ -36,9 +36,8 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "app.py", line 3, in run
 anything = st.text(st.characters(exclude_categories=()))
 
 
-@pytest.mark.parametrize(
-    ("prompt", "kind"),
-    [
+def test_a_prompt_that_asks_for_something_has_its_type(subtests: pytest.Subtests) -> None:
+    cases = [
         ("tests are failing with exit code 101", TROUBLESHOOT),
         ("I'm stuck on this async code", TROUBLESHOOT),
         (TRACEBACK, TROUBLESHOOT),
@@ -59,11 +58,11 @@ anything = st.text(st.characters(exclude_categories=()))
         ("why did we choose sqlite for the sessions?", EXPLANATION),
         ("refactor the allocation service into two modules with tests for each", GENERAL),
         ("let's implement the importer, users should be able to upload a csv", GENERAL),
-    ],
-)
-def test_a_prompt_that_asks_for_something_has_its_type(prompt: str, kind: str) -> None:
-    intent = read(prompt).intent
-    assert (intent.type, intent.confidence >= keywords.NEEDED) == (kind, True)
+    ]
+    for prompt, kind in cases:
+        with subtests.test(prompt=prompt):
+            intent = read(prompt).intent
+            assert (intent.type, intent.confidence >= keywords.NEEDED) == (kind, True)
 
 
 FLOOR = (  # the forms that the seeds name, and their short siblings
@@ -117,37 +116,35 @@ FLOOR = (  # the forms that the seeds name, and their short siblings
 )
 
 
-@pytest.mark.parametrize(("kind", "prompt"), [(kind, prompt) for kind, *prompts in FLOOR for prompt in prompts])
-def test_a_short_form_has_its_type(kind: str, prompt: str) -> None:
-    assert read(prompt).intent.type == kind
+def test_a_short_form_has_its_type() -> None:
+    cases = [(kind, prompt) for kind, *prompts in FLOOR for prompt in prompts]
+    failures = [(prompt, actual) for kind, prompt in cases if (actual := read(prompt).intent.type) != kind]
+    assert failures == []
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
+def test_a_prompt_that_asks_for_nothing_has_none() -> None:
+    cases = [
         *("make it blue", "fix the typo", "commit this", "commit this and push the branch", "rename foo to bar"),
         *("ok", "Thanks!", "yes, please", "go on", "hm", "ok thanks, now commit and push everything", "please run the tests"),
         *("yes do that", "option 2", "the second one", "stop", "try again", "continue", "\u597d\u7684", "npm run build", "k"),
-    ],
-)
-def test_a_prompt_that_asks_for_nothing_has_none(prompt: str) -> None:
-    assert read(prompt).intent.type == NONE
+    ]
+    failures = [(prompt, actual) for prompt in cases if (actual := read(prompt).intent.type) != NONE]
+    assert failures == []
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
+def test_what_nobody_has_typed_is_not_read(subtests: pytest.Subtests) -> None:
+    cases = [
         *("", " \n", "/clear", "/compact keep the names", "!ls -la", "# remember this"),
         "<task-notification>\n<task-id>b1</task-id> why did it fail with an error?",
         "<command-name>/cost</command-name>",
         "[Request interrupted by user]",
         "This session is being continued from a previous conversation that ran out of context. How do we deploy?",
-    ],
-)
-def test_what_nobody_has_typed_is_not_read(prompt: str) -> None:
-    reading = read(prompt)
-    assert (reading.intent.type, reading.intent.confidence, reading.prompt) == (NONE, 0.0, None)
-    assert (reading.fired, reading.words()) == ([], [])
+    ]
+    for prompt in cases:
+        with subtests.test(prompt=prompt):
+            reading = read(prompt)
+            assert (reading.intent.type, reading.intent.confidence, reading.prompt) == (NONE, 0.0, None)
+            assert (reading.fired, reading.words()) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -210,19 +207,25 @@ ORDERS = ("make it blue", "commit this", "push it", "rename foo to bar", "run th
 FILLERS = ("i have a cat.", "the weather is nice.", "my coffee is cold.", "it is late.", "you are very kind.")
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("times", [2, 5, 20, 100])
-def test_an_order_says_no_more_for_being_repeated(order: str, times: int) -> None:
-    once = read(order).intent.confidence
-    assert read(". ".join([order] * times)).intent.confidence == once
-    assert read("\n".join([order] * times)).intent.confidence == once
-    assert read(" ".join([order] * times)).intent.type == NONE
+def test_an_order_says_no_more_for_being_repeated(subtests: pytest.Subtests) -> None:
+    for order in ORDERS:
+        for times in [2, 5, 20, 100]:
+            with subtests.test(order=order, times=times):
+                once = read(order).intent.confidence
+                assert read(". ".join([order] * times)).intent.confidence == once
+                assert read("\n".join([order] * times)).intent.confidence == once
+                assert read(" ".join([order] * times)).intent.type == NONE
 
 
-@pytest.mark.parametrize("order", ["make it blue", "commit this", "push it", "rename foo to bar"])
-@pytest.mark.parametrize("count", range(1, len(FILLERS) + 1))
-def test_an_order_is_no_request_for_idle_talk_behind_it(order: str, count: int) -> None:
-    assert read(" ".join([f"{order}.", *FILLERS[:count]])).intent.type == NONE
+def test_an_order_is_no_request_for_idle_talk_behind_it() -> None:
+    orders = ["make it blue", "commit this", "push it", "rename foo to bar"]
+    failures = [
+        (order, count, actual)
+        for order in orders
+        for count in range(1, len(FILLERS) + 1)
+        if (actual := read(" ".join([f"{order}.", *FILLERS[:count]])).intent.type) != NONE
+    ]
+    assert failures == []
 
 
 @pytest.mark.parametrize("order", ["make it blue", "commit this", "push it to origin", "rename foo to bar"])

@@ -20,9 +20,8 @@ def found(pattern: str, text: str) -> str | None:
     return Matcher([pattern], CLASSES, OPENERS).find(words_of(text)).get(0)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "fit"),
-    [
+def test_elements() -> None:
+    cases = [
         ("retry", "does it retry now", "retry"),
         ("retry", "retries and retrying", None),
         ("how do|can i|we", "so how can we know", "how can we"),
@@ -42,15 +41,13 @@ def found(pattern: str, text: str) -> str | None:
         ("no .", "no!", "no ."),
         ("no .", "no, never", None),
         ("no .", "no? ok", None),
-    ],
-)
-def test_elements(pattern: str, text: str, fit: str | None) -> None:
-    assert found(pattern, text) == fit
+    ]
+    failures = [(pattern, text, actual) for pattern, text, fit in cases if (actual := found(pattern, text)) != fit]
+    assert failures == []
 
 
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
+def test_a_contracted_question_is_two_words_with_an_apostrophe_or_without(subtests: pytest.Subtests) -> None:
+    cases = [
         ("where's", ["where", "is"]),
         ("What's", ["What", "is"]),
         ("HOW'S", ["HOW", "is"]),
@@ -58,12 +55,12 @@ def test_elements(pattern: str, text: str, fit: str | None) -> None:
         *((f"{asking}'d", [asking, "did"]) for asking in ("where", "why", "how", "what")),
         ("that's", ["thats"]),
         ("it'd", ["itd"]),
-    ],
-)
-def test_a_contracted_question_is_two_words_with_an_apostrophe_or_without(asked: str, words: list[str]) -> None:
-    assert words_of(asked) == [*words, "."]
-    assert words_of(asked.replace("'", "")) == [*words, "."]
-    assert words_of(f"**{asked}**, x") == [*words, "x", "."]
+    ]
+    for asked, words in cases:
+        with subtests.test(asked=asked):
+            assert words_of(asked) == [*words, "."]
+            assert words_of(asked.replace("'", "")) == [*words, "."]
+            assert words_of(f"**{asked}**, x") == [*words, "x", "."]
 
 
 def test_a_pattern_fits_a_contracted_question() -> None:
@@ -76,10 +73,11 @@ def test_a_gap_has_room_for_so_many_words(between: int) -> None:
     assert found("not .. @fault", text) == (text if between <= MAX_GAP else None)
 
 
-@pytest.mark.parametrize("end", [".", "!", "?", ":", ";", "\n", '."', "?)", ".**"])
-def test_a_gap_does_not_cross_the_end_of_a_sentence(end: str) -> None:
-    assert found("not .. @fault", f"not here{end} error") is None
-    assert found("not @fault", f"not{end} error") is None
+def test_a_gap_does_not_cross_the_end_of_a_sentence(subtests: pytest.Subtests) -> None:
+    for end in [".", "!", "?", ":", ";", "\n", '."', "?)", ".**"]:
+        with subtests.test(end=end):
+            assert found("not .. @fault", f"not here{end} error") is None
+            assert found("not @fault", f"not{end} error") is None
 
 
 def test_a_gap_may_reach_the_end_of_a_sentence_that_is_looked_for() -> None:
@@ -136,9 +134,8 @@ def test_a_matcher_keeps_nothing_of_what_it_has_read() -> None:
     assert [matcher.find(words_of(text)) for text in ("a b", "b a", "a b")] == [{0: "a b"}, {}, {0: "a b"}]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_words() -> None:
+    cases = [
         ("", []),
         (" \n\n ", []),
         ("ok", ["ok", "."]),
@@ -159,10 +156,9 @@ def test_a_matcher_keeps_nothing_of_what_it_has_read() -> None:
         ("\u8a8d\u8a3c\u306e\u4ed5\u7d44\u307f", ["\u8a8d\u8a3c\u306e\u4ed5\u7d44\u307f", "."]),
         ("\u8a8d\u8a3c\u306f? \u306f\u3044.", ["\u8a8d\u8a3c\u306f", "?", "\u306f\u3044", "."]),
         ("\U0001f680 ship", ["\U0001f680", "ship", "."]),
-    ],
-)
-def test_words(text: str, words: list[str]) -> None:
-    assert words_of(text) == words
+    ]
+    failures = [(text, actual) for text, words in cases if (actual := words_of(text)) != words]
+    assert failures == []
 
 
 def test_different_words_are_counted_and_ends_of_sentences_are_not() -> None:

@@ -104,12 +104,15 @@ def test_nothing_is_surer_than_the_cap() -> None:
     assert (both.intent.confidence, alone.intent.confidence) == (MAX_CONFIDENCE, MAX_CONFIDENCE)
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(0.95, 0.95), (0.8, 0.8), (0.79, 0.69), (0.6, 0.5), (0.55, 0.5), (0.5, 0.5), (0.49, 0.39), (0.05, 0.0)],
-)
-def test_a_failed_llm_costs_a_tenth_but_never_the_threshold(before: float, after: float) -> None:
-    assert merged(Intent(HOWTO, before, ("a",)), None, attempted=True, min_confidence=MIN).intent.confidence == after
+def test_a_failed_llm_costs_a_tenth_but_never_the_threshold() -> None:
+    cases = [(0.95, 0.95), (0.8, 0.8), (0.79, 0.69), (0.6, 0.5), (0.55, 0.5), (0.5, 0.5), (0.49, 0.39), (0.05, 0.0)]
+    failures = [
+        (before, actual)
+        for before, after in cases
+        if (actual := merged(Intent(HOWTO, before, ("a",)), None, attempted=True, min_confidence=MIN).intent.confidence)
+        != after
+    ]
+    assert failures == []
 
 
 def test_an_llm_that_was_not_asked_costs_nothing() -> None:
@@ -153,15 +156,14 @@ def test_a_weak_yes_of_the_llm_does_not() -> None:
 # the veto, and what a failure costs
 
 
-@pytest.mark.parametrize(
-    ("kind", "confidence", "is_vetoed"), [(NONE, 0.9, True), (NONE, MIN, True), (NONE, 0.49, False), (HOWTO, 0.9, False)]
-)
-@pytest.mark.parametrize("keyword", [None, Intent(HOWTO, 0.9, ("a",)), Intent(NONE, 0.6, ("a",))])
-def test_a_veto_is_a_none_that_the_llm_is_sure_of(
-    keyword: Intent | None, kind: str, confidence: float, is_vetoed: bool
-) -> None:
-    result = merged(keyword, Classification(kind, confidence, ("a",)), attempted=True, min_confidence=MIN)
-    assert result.is_vetoed is is_vetoed
+def test_a_veto_is_a_none_that_the_llm_is_sure_of(subtests: pytest.Subtests) -> None:
+    kinds = [(NONE, 0.9, True), (NONE, MIN, True), (NONE, 0.49, False), (HOWTO, 0.9, False)]
+    keywords = [None, Intent(HOWTO, 0.9, ("a",)), Intent(NONE, 0.6, ("a",))]
+    for kind, confidence, is_vetoed in kinds:
+        for keyword in keywords:
+            with subtests.test(kind=kind, confidence=confidence):
+                result = merged(keyword, Classification(kind, confidence, ("a",)), attempted=True, min_confidence=MIN)
+                assert result.is_vetoed is is_vetoed
 
 
 def test_keywords_that_found_no_type_are_no_veto() -> None:

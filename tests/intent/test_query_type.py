@@ -187,14 +187,14 @@ OTHER = [
 ROWS = QUOTED + NAMED + CODE + UNDERSTANDING + VALUES + OTHER
 
 
-@pytest.mark.parametrize(("text", "type_", "why"), ROWS, ids=[f"{why}: {text[:40]}" for text, _, why in ROWS])
-def test_the_type_of_a_query(text: str, type_: str, why: str) -> None:
-    assert classify(text) == type_, why
+def test_the_type_of_a_query(subtests: pytest.Subtests) -> None:
+    for text, type_, why in ROWS:
+        with subtests.test(text=text):
+            assert classify(text) == type_, why
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_phrases_are_what_stands_in_balanced_double_quotes() -> None:
+    cases = [
         ('"first one" and "second one"', ["first one", "second one"]),
         ("“first one” and „zweites“ and « le troisième »", ["first one", "zweites", "le troisième"]),
         ('“he said "no way" to us”', ['he said "no way" to us']),
@@ -214,10 +214,9 @@ def test_the_type_of_a_query(text: str, type_: str, why: str) -> None:
         ('```say "not this"```\nbut "this one"', ["this one"]),
         ('an escaped \\"not this\\" mark', []),
         ("it's the users' 'own' word", []),
-    ],
-)
-def test_phrases_are_what_stands_in_balanced_double_quotes(text: str, found: list[str]) -> None:
-    assert phrases(text) == found
+    ]
+    failures = [(text, actual) for text, found in cases if (actual := phrases(text)) != found]
+    assert failures == []
 
 
 BITS = st.lists(
@@ -271,9 +270,8 @@ def _steps(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
+def test_the_work_grows_no_faster_than_the_text(subtests: pytest.Subtests) -> None:
+    cases = [
         *(
             "the build is slow ",
             "Oak ",
@@ -295,11 +293,11 @@ def _steps(text: str) -> int:
         ),
         *(":", '":', '"":', "-", "--a", ".", "a.", "a:", "/", "\\", "7", "7 ", "7.", "a7", "(", "()", "what is the ", "what, "),
         *("hey ", "```", "```\n", "\n", "\r\n", "- ", "der ", "I'm ", "認証"),
-    ],
-)
-def test_the_work_grows_no_faster_than_the_text(piece: str) -> None:
-    short, long = (_steps(piece * (length // len(piece))) for length in (2_500, 10_000))
-    assert long <= 4.2 * short + 100
+    ]
+    for piece in cases:
+        with subtests.test(piece=piece):
+            short, long = (_steps(piece * (length // len(piece))) for length in (2_500, 10_000))
+            assert long <= 4.2 * short + 100
 
 
 def test_a_hundred_thousand_characters_have_a_type() -> None:

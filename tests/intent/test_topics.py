@@ -30,17 +30,18 @@ def test_the_telling_words_of_a_prompt(prompt: str, found: tuple[str, ...]) -> N
     assert of(prompt) == found
 
 
-@pytest.mark.parametrize(
-    "word", ["parse_args", "MAX_READ", "useEffect", "XMLParser", "src/db.py", "Cargo.toml", "a::b", "OAuth2"]
-)
-def test_an_identifier_stays_whole_and_as_it_is_written(word: str) -> None:
-    assert of(f"where is {word} used by the importer?")[0] == word
+def test_an_identifier_stays_whole_and_as_it_is_written() -> None:
+    cases = ["parse_args", "MAX_READ", "useEffect", "XMLParser", "src/db.py", "Cargo.toml", "a::b", "OAuth2"]
+    failures = [actual for word in cases if (actual := of(f"where is {word} used by the importer?")[0]) != word]
+    assert failures == []
 
 
-@pytest.mark.parametrize("word", ["C++", "C#", "F#", ".NET", "Node.js", ".env", ".github", ".github/workflows", "C", "R"])
-def test_a_name_with_signs_stays_as_it_is_written(word: str) -> None:
-    assert of(f"how do we build the importer with {word}?")[0] == word
-    assert of(f"the {word}, please")[0] == word
+def test_a_name_with_signs_stays_as_it_is_written(subtests: pytest.Subtests) -> None:
+    cases = ["C++", "C#", "F#", ".NET", "Node.js", ".env", ".github", ".github/workflows", "C", "R"]
+    for word in cases:
+        with subtests.test(word=word):
+            assert of(f"how do we build the importer with {word}?")[0] == word
+            assert of(f"the {word}, please")[0] == word
 
 
 @pytest.mark.parametrize(
@@ -109,15 +110,13 @@ def test_what_was_pasted_besides_has_none() -> None:
     assert of("why is it slow\n```\nlighthouse = Tide()\n```") == ("slow",)
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
+def test_an_acknowledgement_has_none() -> None:
+    cases = [
         *("ok", "Ok!", "thanks", "yes please", "go ahead", "perfect, thank you so much", "looks good to me", "sounds good"),
         *("do it", "lgtm", "continue", "\u597d\u7684", "\u306f\u3044", "", "?!", "/compact keep the names", "..."),
-    ],
-)
-def test_an_acknowledgement_has_none(prompt: str) -> None:
-    assert of(prompt) == ()
+    ]
+    failures = [(prompt, actual) for prompt in cases if (actual := of(prompt)) != ()]
+    assert failures == []
 
 
 @pytest.mark.parametrize("prompt", ["the first 20 rows", "50% of the rows"])
