@@ -217,29 +217,30 @@ TYPED = (  # prompts that only look like code, a log or a quotation
 )
 
 
-@pytest.mark.parametrize("kind", PASTED)
-def test_what_is_pasted_goes_and_its_telling_line_is_kept(kind: str) -> None:
-    log, error = PASTED[kind]
-    read = prepare(f"{ASK}\n{log}\n\n{ASK}")
-    assert (read.text, read.error) == (f"{ASK}\n{ASK}", error)
+def test_what_is_pasted_goes_and_its_telling_line_is_kept(subtests: pytest.Subtests) -> None:
+    for kind, (log, error) in PASTED.items():
+        with subtests.test(kind=kind):
+            read = prepare(f"{ASK}\n{log}\n\n{ASK}")
+            assert (read.text, read.error) == (f"{ASK}\n{ASK}", error)
 
 
-@pytest.mark.parametrize("kind", PASTED)
-def test_a_question_may_stand_directly_below_a_log(kind: str) -> None:
-    assert prepare(f"{PASTED[kind][0]}\n{ASK}").text == ASK
+def test_a_question_may_stand_directly_below_a_log() -> None:
+    failures = [(kind, actual) for kind in PASTED if (actual := prepare(f"{PASTED[kind][0]}\n{ASK}").text) != ASK]
+    assert failures == []
 
 
-@pytest.mark.parametrize("kind", PASTED)
-def test_lines_may_end_as_on_windows(kind: str) -> None:
-    log, error = PASTED[kind]
-    read = prepare(f"{ASK}\n{log}".replace("\n", "\r\n"))
-    assert (read.text, read.error) == (ASK, error)
+def test_lines_may_end_as_on_windows(subtests: pytest.Subtests) -> None:
+    for kind, (log, error) in PASTED.items():
+        with subtests.test(kind=kind):
+            read = prepare(f"{ASK}\n{log}".replace("\n", "\r\n"))
+            assert (read.text, read.error) == (ASK, error)
 
 
-@pytest.mark.parametrize("prompt", TYPED)
-def test_what_only_looks_like_code_or_a_log_stays(prompt: str) -> None:
-    read = prepare(prompt)
-    assert (read.text, read.error, read.pasted, is_typed(prompt)) == (prompt, "", 0, True)
+def test_what_only_looks_like_code_or_a_log_stays(subtests: pytest.Subtests) -> None:
+    for prompt in TYPED:
+        with subtests.test(prompt=prompt):
+            read = prepare(prompt)
+            assert (read.text, read.error, read.pasted, is_typed(prompt)) == (prompt, "", 0, True)
 
 
 @given(st.lists(st.sampled_from(TYPED), min_size=1, max_size=12))
@@ -290,9 +291,8 @@ def test_an_order_directly_below_an_announced_error_stays() -> None:
     assert (read.text, read.error) == ("add the missing types to core", "error: the build fails:")
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
+def test_the_only_line_of_a_prompt_was_typed_unless_it_tells_an_error(subtests: pytest.Subtests) -> None:
+    cases = [
         *(
             "hint: the bug is in parser.py",
             "$ npm test",
@@ -303,11 +303,11 @@ def test_an_order_directly_below_an_announced_error_stays() -> None:
             "12:00:01 backup",
         ),
         "gateway             12/12   12           12          203d",
-    ],
-)
-def test_the_only_line_of_a_prompt_was_typed_unless_it_tells_an_error(prompt: str) -> None:
-    read = prepare(f"\n{prompt}\n")
-    assert (read.text, read.error, read.pasted) == (prompt, "", 0)
+    ]
+    for prompt in cases:
+        with subtests.test(prompt=prompt):
+            read = prepare(f"\n{prompt}\n")
+            assert (read.text, read.error, read.pasted) == (prompt, "", 0)
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,8 @@ def test_typographic_signs_become_plain(written: str, plain: str) -> None:
     assert prepare(written).text == plain
 
 
-@pytest.mark.parametrize(
-    ("prompt", "typed", "pasted"),
-    [
+def test_fenced_lines_go(subtests: pytest.Subtests) -> None:
+    cases = [
         ("a\n```\nlet x\n```\nb", "a\nb", 1),
         ("a\n```python\nx\ny\n```\nb", "a\nb", 2),
         ("a\n~~~\nwhy\n~~~\nb", "a\nb", 1),
@@ -46,12 +45,12 @@ def test_typographic_signs_become_plain(written: str, plain: str) -> None:
         ("a\n```\nwhy does it\nfail", "a", 2),
         ("a\n```one line```\nb", "a\nb", 0),
         ("look at `x` and ```y```", "look at `x` and ```y```", 0),
-    ],
-)
-def test_fenced_lines_go(prompt: str, typed: str, pasted: int) -> None:
-    read = prepare(prompt)
-    assert read.text == typed
-    assert read.pasted >= pasted
+    ]
+    for prompt, typed, pasted in cases:
+        with subtests.test(prompt=prompt):
+            read = prepare(prompt)
+            assert read.text == typed
+            assert read.pasted >= pasted
 
 
 def test_marks_of_a_trace_open_no_fence() -> None:
@@ -93,18 +92,16 @@ def test_an_element_of_an_editor_that_is_not_closed_is_left() -> None:
     assert prepare(f"{ASK} <ide_selection>why").text == f"{ASK} <ide_selection>why"
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
+def test_what_nobody_asks_of_the_model_is_not_typed() -> None:
+    cases = [
         *("", " \n", "/clear", "/compact keep the names", "!ls -la", "# remember this", "  # use tabs  "),
         "<task-notification>\n<task-id>b1</task-id> failed with an error",
         "<command-name>/cost</command-name>",
         "[Request interrupted by user]",
         "This session is being continued from a previous conversation that ran out of context.",
-    ],
-)
-def test_what_nobody_asks_of_the_model_is_not_typed(prompt: str) -> None:
-    assert not is_typed(prompt)
+    ]
+    failures = [prompt for prompt in cases if is_typed(prompt)]
+    assert failures == []
 
 
 @pytest.mark.parametrize(
@@ -170,13 +167,13 @@ HARD = {  # what could take a superlinear reader's time
 }
 
 
-@pytest.mark.parametrize("shape", HARD)
-def test_however_long_a_prompt_is_no_more_than_its_ends_are_taken_apart(shape: str) -> None:
-    prompt = HARD[shape]
-    read = prepare(prompt)
-    assert len(ends_of(prompt)) <= 2 * MAX_TYPED_END + 1
-    assert len(read.text) + len(read.error) <= 3 * len(ends_of(prompt))  # three dots for one sign at most
-    assert read.pasted <= len(ends_of(prompt))
+def test_however_long_a_prompt_is_no_more_than_its_ends_are_taken_apart(subtests: pytest.Subtests) -> None:
+    for shape, prompt in HARD.items():
+        with subtests.test(shape=shape):
+            read = prepare(prompt)
+            assert len(ends_of(prompt)) <= 2 * MAX_TYPED_END + 1
+            assert len(read.text) + len(read.error) <= 3 * len(ends_of(prompt))  # three dots for one sign at most
+            assert read.pasted <= len(ends_of(prompt))
 
 
 anything = st.text(st.characters(exclude_categories=()))  # surrogates and NUL too
@@ -218,9 +215,8 @@ def test_prose_behind_an_open_fence_was_typed_when_nothing_else_was(prompt: str,
     assert prepare(prompt).text == typed
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
+def test_the_parts_of_a_text_stand_between_its_signs() -> None:
+    cases = [
         ("\u0414\u0430", ["\u0434\u0430"]),
         ("\u0421\u043f\u0430\u0441\u0438\u0431\u043e!", ["\u0441\u043f\u0430\u0441\u0438\u0431\u043e"]),
         ("\u597d\u7684\uff0c\u7ee7\u7eed", ["\u597d\u7684", "\u7ee7\u7eed"]),
@@ -232,10 +228,9 @@ def test_prose_behind_an_open_fence_was_typed_when_nothing_else_was(prompt: str,
         ("\u2764\ufe0f OK then...", ["ok then"]),
         ("\ud83d", []),
         ("", []),
-    ],
-)
-def test_the_parts_of_a_text_stand_between_its_signs(text: str, parts: list[str]) -> None:
-    assert runs_between_signs(text) == parts
+    ]
+    failures = [(text, actual) for text, parts in cases if (actual := runs_between_signs(text)) != parts]
+    assert failures == []
 
 
 @given(anything)
