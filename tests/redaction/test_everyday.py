@@ -78,9 +78,9 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("text", ORDINARY)
-def test_a_word_that_describes_a_secret_is_none(text: str) -> None:
-    assert redact(text).removed == ()
+def test_a_word_that_describes_a_secret_is_none() -> None:
+    failures = [(text, actual) for text in ORDINARY if (actual := redact(text).removed) != ()]
+    assert failures == []
 
 
 PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"

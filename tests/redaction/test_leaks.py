@@ -28,9 +28,9 @@ SECRETS = {
 }
 
 
-@pytest.mark.parametrize("name", SECRETS)
-def test_an_unmistakable_secret_is_masked_and_the_rest_stays(name: str) -> None:
-    assert mask(f"use {SECRETS[name]} here") == "use [redacted] here"
+def test_an_unmistakable_secret_is_masked_and_the_rest_stays() -> None:
+    failures = [(name, actual) for name in SECRETS if (actual := mask(f"use {SECRETS[name]} here")) != "use [redacted] here"]
+    assert failures == []
 
 
 def test_a_private_key_header_is_masked_with_what_follows_on_its_line() -> None:
@@ -57,9 +57,8 @@ def test_only_the_password_of_a_url_is_masked(text: str, expected: str) -> None:
     assert mask(text) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_text_without_secrets_is_the_same_object() -> None:
+    cases = [
         "The token refresh test is flaky below 2 s of clock skew.",
         "task-runner, disk-usage and risk-register use npm_config_cache",
         "see https://example.com:8080/a and mail me@example.com",
@@ -68,10 +67,9 @@ def test_only_the_password_of_a_url_is_masked(text: str, expected: str) -> None:
         "a PRIVATE KEY belongs in the vault",
         "List<privateKey> is a type",
         "",
-    ],
-)
-def test_a_text_without_secrets_is_the_same_object(text: str) -> None:
-    assert mask(text) is text
+    ]
+    failures = [actual for text in cases if (actual := mask(text)) is not text]
+    assert failures == []
 
 
 def test_private_spans_are_dropped_on_the_way_out() -> None:

@@ -1,7 +1,5 @@
 """Public keys, certificates, fingerprints, identifiers and names of classes: they look drawn by lot and are no secrets."""
 
-import pytest
-
 from subcog_hooks.redaction.redact import redact
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 4
@@ -18,9 +16,9 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize("text", PUBLIC)
-def test_what_everybody_may_know_stays(text: str) -> None:
-    assert redact(text).removed == ()
+def test_what_everybody_may_know_stays() -> None:
+    failures = [(text, actual) for text in PUBLIC if (actual := redact(text).removed) != ()]
+    assert failures == []
 
 
 def test_a_private_part_of_a_key_goes_with_the_public_one() -> None:
