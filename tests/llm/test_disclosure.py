@@ -47,25 +47,28 @@ def secret_in(text: str, redacted: str) -> str:
     return text[len(before) : len(text) - len(behind.partition("]")[2])]
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", TOKENS)
-def test_a_known_token_is_not_shown(name: str, place: str) -> None:
-    seen = shown(place.format(TOKENS[name]))
-    assert seen is None or TOKENS[name] not in seen
+def test_a_known_token_is_not_shown(subtests: pytest.Subtests) -> None:
+    for place in PLACES:
+        for name, token in TOKENS.items():
+            with subtests.test(place=place, name=name):
+                seen = shown(place.format(token))
+                assert seen is None or token not in seen
 
 
-@pytest.mark.parametrize(("text", "redacted"), ASSIGNED)
-def test_what_is_assigned_to_a_secret_name_is_not_shown(text: str, redacted: str) -> None:
-    for prompt in (text, f"Why does this fail?\n{text}\nIt worked."):
-        seen = shown(prompt)
-        assert seen is None or secret_in(text, redacted) not in seen
+def test_what_is_assigned_to_a_secret_name_is_not_shown(subtests: pytest.Subtests) -> None:
+    for text, redacted in ASSIGNED:
+        with subtests.test(text=text):
+            for prompt in (text, f"Why does this fail?\n{text}\nIt worked."):
+                seen = shown(prompt)
+                assert seen is None or secret_in(text, redacted) not in seen
 
 
-@pytest.mark.parametrize("text", OTHERS)
-def test_what_people_paste_is_not_shown(text: str) -> None:
-    for prompt in (text, f"How do we rotate this? {text}, say."):
-        seen = shown(prompt)
-        assert seen is None or (MASK in seen and redact(seen).removed == () and text not in seen)
+def test_what_people_paste_is_not_shown(subtests: pytest.Subtests) -> None:
+    for text in OTHERS:
+        with subtests.test(text=text):
+            for prompt in (text, f"How do we rotate this? {text}, say."):
+                seen = shown(prompt)
+                assert seen is None or (MASK in seen and redact(seen).removed == () and text not in seen)
 
 
 @pytest.mark.parametrize("kind", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "PRIVATE KEY"])
@@ -75,10 +78,11 @@ def test_a_private_key_is_not_shown(kind: str) -> None:
         assert seen is None or MIXED[:40] not in seen
 
 
-@pytest.mark.parametrize("text", secrets.HARMLESS)
-def test_whatever_is_shown_holds_nothing_that_redact_would_take_out(text: str) -> None:
-    seen = shown(text)
-    assert seen is None or redact(seen).removed == ()
+def test_whatever_is_shown_holds_nothing_that_redact_would_take_out(subtests: pytest.Subtests) -> None:
+    for text in secrets.HARMLESS:
+        with subtests.test(text=text):
+            seen = shown(text)
+            assert seen is None or redact(seen).removed == ()
 
 
 @settings(max_examples=400, deadline=None)
@@ -98,9 +102,8 @@ def test_nothing_is_shown_that_detect_secrets_matches(kind: str, pattern: re.Pat
     assert seen is None or redact(seen).removed == ()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_ordinary_prompts_are_shown_as_they_are() -> None:
+    cases = [
         "How do we store the session token in the browser, and why not in localStorage?",
         "Why is the password refused on login? The token was expired, the secret is not set.",
         "rename the cookie of the session token",
@@ -111,10 +114,9 @@ def test_nothing_is_shown_that_detect_secrets_matches(kind: str, pattern: re.Pat
         "commit da39a3e of 3fa85f64-5717-4562-b3fc-2c963f66afa6 at https://example.com:8080/a?b=c, mail me@example.com",
         "task-runner, disk-usage and risk-register",
         "",
-    ],
-)
-def test_ordinary_prompts_are_shown_as_they_are(text: str) -> None:
-    assert shown(text) is text
+    ]
+    failures = [actual for text in cases if (actual := shown(text)) is not text]
+    assert failures == []
 
 
 def test_what_is_masked_does_not_keep_the_rest_from_being_shown() -> None:
@@ -130,9 +132,14 @@ def test_a_url_that_names_a_variable_is_shown(variable: str) -> None:
     assert shown(text) == text
 
 
-@pytest.mark.parametrize("password", ["%01", "%21hunter2", "$1", "$a}", "${a", "$B.7", "{9}", "%a-b%"])
-def test_a_url_whose_password_only_begins_like_a_variable_is_not(password: str) -> None:
-    assert shown(f"Why does postgres://0:{password}@db/shop time out?") is None
+def test_a_url_whose_password_only_begins_like_a_variable_is_not() -> None:
+    cases = ["%01", "%21hunter2", "$1", "$a}", "${a", "$B.7", "{9}", "%a-b%"]
+    failures = [
+        (password, actual)
+        for password in cases
+        if (actual := shown(f"Why does postgres://0:{password}@db/shop time out?")) is not None
+    ]
+    assert failures == []
 
 
 @settings(deadline=None)

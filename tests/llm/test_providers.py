@@ -261,10 +261,8 @@ def test_texts_in_parts_are_joined() -> None:
         assert ask(provider_at(server), question(""), SECONDS) == "ab"
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_an_answer_of_another_shape_is_an_error(subtests: pytest.Subtests) -> None:
+    bodys = [
         b"",
         b"not json",
         b"null",
@@ -278,18 +276,20 @@ def test_texts_in_parts_are_joined() -> None:
         b'{"content": [{"type": "text"}], "choices": [{"message": {"content": [{"type": "image"}]}}]}',
         b"\xff\xfe\x00",
         b"[" * 60_000,
-    ],
-)
-def test_an_answer_of_another_shape_is_an_error(name: str, body: bytes) -> None:
-    with LlmServer(says_raw(body)) as server, pytest.raises(ProviderError, match="without a text that can be read") as raised:
-        ask(provider_at(server, name), question(""), SECONDS)
-    assert type(raised.value) is ProviderError
+    ]
+    for name in ["anthropic", "openai"]:
+        for body in bodys:
+            with subtests.test(name=name, body=body):
+                with (
+                    LlmServer(says_raw(body)) as server,
+                    pytest.raises(ProviderError, match="without a text that can be read") as raised,
+                ):
+                    ask(provider_at(server, name), question(""), SECONDS)
+                assert type(raised.value) is ProviderError
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
-@pytest.mark.parametrize(
-    ("status", "reason"),
-    [
+def test_a_status_is_told_in_a_few_words(subtests: pytest.Subtests) -> None:
+    status_cases = [
         (400, "400: the request is refused (an_error)"),
         (401, "401: the key is refused (an_error)"),
         (404, "404: no such model or address (an_error)"),
@@ -297,13 +297,14 @@ def test_an_answer_of_another_shape_is_an_error(name: str, body: bytes) -> None:
         (429, "429: too many requests, or no credit (an_error)"),
         (500, "500: its own failure (an_error)"),
         (529, "529: overloaded (an_error)"),
-    ],
-)
-def test_a_status_is_told_in_a_few_words(name: str, status: int, reason: str) -> None:
-    with LlmServer(llm_server.fails(status)) as server, pytest.raises(ProviderError) as raised:
-        ask(provider_at(server, name), question(""), SECONDS)
-    assert raised.value.message.endswith(f" answered {reason}")
-    assert raised.value.exit_code == 5
+    ]
+    for name in ["anthropic", "openai"]:
+        for status, reason in status_cases:
+            with subtests.test(name=name, status=status):
+                with LlmServer(llm_server.fails(status)) as server, pytest.raises(ProviderError) as raised:
+                    ask(provider_at(server, name), question(""), SECONDS)
+                assert raised.value.message.endswith(f" answered {reason}")
+                assert raised.value.exit_code == 5
 
 
 @pytest.mark.parametrize(
