@@ -87,9 +87,8 @@ def test_only_who_is_vouched_for_has_a_priority_that_pins(
     assert (memory.trust, memory.priority) == kept
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
+def test_a_field_that_does_not_hold_is_named_in_one_line(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, object], str]] = [
         ({"triggers": "deploy"}, 'triggers is "deploy"; expected a list of texts'),
         ({"triggers": [7]}, "triggers is [7]"),
         ({"triggers": ["ok", "("]}, "triggers has '('"),
@@ -106,13 +105,13 @@ def test_only_who_is_vouched_for_has_a_priority_that_pins(
         ({"when": {"branch": 7}}, "when has 'branch'"),
         ({"when": {"branch": {"like": "main"}}}, "when has 'branch'"),
         ({"when": {"source": "reboot"}}, "when has 'source'"),
-    ],
-)
-def test_a_field_that_does_not_hold_is_named_in_one_line(fields: dict[str, object], said: str) -> None:
-    with pytest.raises(InvalidMemory) as raised:
-        cleaned(parsed({"content": "x", **fields}))
-    assert said in str(raised.value)
-    assert "\n" not in str(raised.value)
+    ]
+    for fields, said in cases:
+        with subtests.test(fields=fields):
+            with pytest.raises(InvalidMemory) as raised:
+                cleaned(parsed({"content": "x", **fields}))
+            assert said in str(raised.value)
+            assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("field", ["triggers", "keywords", "paths", "priority", "when"])

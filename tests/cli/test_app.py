@@ -12,14 +12,15 @@ from subcog_hooks import cli
 from subcog_hooks.cli.commands import MODULES
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_the_list_names_the_commands_of_each_module(module: str) -> None:
-    alone = typer.Typer()
-    importlib.import_module(f"subcog_hooks.cli.{module}").register(alone)
-    alone.callback()(lambda: None)
-    group = typer.main.get_command(alone)
-    assert isinstance(group, typer.core.TyperGroup)
-    assert sorted(group.commands) == sorted(MODULES[module])
+def test_the_list_names_the_commands_of_each_module(subtests: pytest.Subtests) -> None:
+    for module in MODULES:
+        with subtests.test(module=module):
+            alone = typer.Typer()
+            importlib.import_module(f"subcog_hooks.cli.{module}").register(alone)
+            alone.callback()(lambda: None)
+            group = typer.main.get_command(alone)
+            assert isinstance(group, typer.core.TyperGroup)
+            assert sorted(group.commands) == sorted(MODULES[module])
 
 
 def test_the_list_has_every_module_with_commands() -> None:

@@ -83,37 +83,44 @@ def test_figures_stand_in_one_marked_place(document: Path) -> None:
     assert text.count("<!-- figures: begin -->\n|") == text.count("|\n<!-- figures: end -->\n") == 1
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
-def test_commands_inside_sentences_exist_with_their_options(document: Path) -> None:
-    group = typer.main.get_command(app.application())
-    for code in code_in_sentences(document):
-        words = code.split()
-        if words[0] != "subcog" or len(words) == 1:
-            continue
-        command, known = group, {"--debug", "--quiet"}
-        while isinstance(command, typer.core.TyperGroup) and len(words) > 1 and words[1] in command.commands:
-            command = command.commands[words.pop(1)]
-        known |= {name for parameter in command.params for name in parameter.opts} | {"--help"}
-        if words[1:] and words[1] == "COMMAND":
-            continue
-        assert command is not group or words[1].startswith("--"), f"{code}: there is no such command"
-        assert {word for word in words if re.match(r"--?[a-z]", word)} <= known, f"{code}: there is no such option"
+def test_commands_inside_sentences_exist_with_their_options(subtests: pytest.Subtests) -> None:
+    for document in DOCUMENTS:
+        with subtests.test(document=document):
+            group = typer.main.get_command(app.application())
+            for code in code_in_sentences(document):
+                words = code.split()
+                if words[0] != "subcog" or len(words) == 1:
+                    continue
+                command, known = group, {"--debug", "--quiet"}
+                while isinstance(command, typer.core.TyperGroup) and len(words) > 1 and words[1] in command.commands:
+                    command = command.commands[words.pop(1)]
+                known |= {name for parameter in command.params for name in parameter.opts} | {"--help"}
+                if words[1:] and words[1] == "COMMAND":
+                    continue
+                assert command is not group or words[1].startswith("--"), f"{code}: there is no such command"
+                assert {word for word in words if re.match(r"--?[a-z]", word)} <= known, f"{code}: there is no such option"
 
 
-@pytest.mark.parametrize("document", TOPICS, ids=lambda path: path.stem)
-def test_commands_of_a_topic_fit_its_width(document: Path) -> None:
-    assert max(len(line) for block in blocks(document) if block.language == "sh" for line in block.lines) <= LONGEST
+def test_commands_of_a_topic_fit_its_width() -> None:
+    failures = [
+        document
+        for document in TOPICS
+        if max(len(line) for block in blocks(document) if block.language == "sh" for line in block.lines) > LONGEST
+    ]
+    assert failures == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
-def test_topics_and_settings_that_are_named_exist(document: Path) -> None:
-    text = document.read_text(encoding="utf-8")
-    assert set(re.findall(r"subcog help ([a-z]+)", text)) <= set(NAMES)
-    named = {found[1] for code in code_in_sentences(document) if (found := SETTING.fullmatch(code))}
-    assert named <= set(KEYS)
+def test_topics_and_settings_that_are_named_exist(subtests: pytest.Subtests) -> None:
+    for document in DOCUMENTS:
+        with subtests.test(document=document):
+            text = document.read_text(encoding="utf-8")
+            assert set(re.findall(r"subcog help ([a-z]+)", text)) <= set(NAMES)
+            named = {found[1] for code in code_in_sentences(document) if (found := SETTING.fullmatch(code))}
+            assert named <= set(KEYS)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
-def test_links_within_the_repository_lead_to_files(document: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
-        assert link.startswith("https://") or (document.parent / link).is_file(), link
+def test_links_within_the_repository_lead_to_files(subtests: pytest.Subtests) -> None:
+    for document in DOCUMENTS:
+        with subtests.test(document=document):
+            for link in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
+                assert link.startswith("https://") or (document.parent / link).is_file(), link

@@ -44,31 +44,36 @@ FILES = {
 EARLIER = [{"UserPromptSubmit": ""}, {"UserPromptSubmit": "", "SessionStart": "compact"}]  # what init has registered before
 
 
-@pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
-def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(text: str) -> None:
-    registered = hook_entries.registered(text, COMMAND)
-    data = json.loads(registered.removeprefix("\ufeff"))
-    hook = {"type": "command", "command": "/opt/bin/subcog", "args": ["hook"], "timeout": 5}
-    assert data["hooks"]["UserPromptSubmit"][-1] == {"hooks": [hook]}
-    tools = "Edit|Write|MultiEdit|NotebookEdit|Read|Bash|Grep|Glob"
-    assert data["hooks"]["PreToolUse"][-1] == {"matcher": tools, "hooks": [hook]}
-    for event in ("SessionStart", "Stop", "PreCompact", "SessionEnd"):  # of any source, trigger and reason
-        assert data["hooks"][event][-1] == {"hooks": [hook]}
-    assert hook_entries.unregistered(registered) == text
+def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(subtests: pytest.Subtests) -> None:
+    for text in FILES.values():
+        with subtests.test(text=text):
+            registered = hook_entries.registered(text, COMMAND)
+            data = json.loads(registered.removeprefix("\ufeff"))
+            hook = {"type": "command", "command": "/opt/bin/subcog", "args": ["hook"], "timeout": 5}
+            assert data["hooks"]["UserPromptSubmit"][-1] == {"hooks": [hook]}
+            tools = "Edit|Write|MultiEdit|NotebookEdit|Read|Bash|Grep|Glob"
+            assert data["hooks"]["PreToolUse"][-1] == {"matcher": tools, "hooks": [hook]}
+            for event in ("SessionStart", "Stop", "PreCompact", "SessionEnd"):  # of any source, trigger and reason
+                assert data["hooks"][event][-1] == {"hooks": [hook]}
+            assert hook_entries.unregistered(registered) == text
 
 
-@pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
-def test_everything_else_stays_in_its_order(text: str) -> None:
-    before = json.loads(text.removeprefix("\ufeff"))
-    after = json.loads(hook_entries.registered(text, COMMAND).removeprefix("\ufeff"))
-    assert [key for key in after if key in before] == list(before)
-    assert {key: after[key] for key in before if key != "hooks"} == {key: before[key] for key in before if key != "hooks"}
+def test_everything_else_stays_in_its_order(subtests: pytest.Subtests) -> None:
+    for text in FILES.values():
+        with subtests.test(text=text):
+            before = json.loads(text.removeprefix("\ufeff"))
+            after = json.loads(hook_entries.registered(text, COMMAND).removeprefix("\ufeff"))
+            assert [key for key in after if key in before] == list(before)
+            assert {key: after[key] for key in before if key != "hooks"} == {
+                key: before[key] for key in before if key != "hooks"
+            }
 
 
-@pytest.mark.parametrize("text", [None, *FILES.values()])
-def test_registering_twice_changes_nothing_more(text: str | None) -> None:
-    once = hook_entries.registered(text, COMMAND)
-    assert hook_entries.registered(once, COMMAND) == once
+def test_registering_twice_changes_nothing_more(subtests: pytest.Subtests) -> None:
+    for text in [None, *FILES.values()]:
+        with subtests.test(text=text):
+            once = hook_entries.registered(text, COMMAND)
+            assert hook_entries.registered(once, COMMAND) == once
 
 
 def test_an_installation_that_has_moved_is_registered_anew_once() -> None:
@@ -123,9 +128,8 @@ def test_a_matcher_that_somebody_has_changed_serves_if_it_leaves_nothing_out(mat
     assert ("PreToolUse" not in hook_entries.unserved(text)) is serves
 
 
-@pytest.mark.parametrize(
-    ("hook", "ours"),
-    [
+def test_our_hook_is_known_in_every_form() -> None:
+    cases = [
         ({"command": "/x/subcog", "args": ["hook"]}, True),
         ({"command": "C:\\x\\subcog.exe", "args": ["hook"]}, True),
         ({"command": "/usr/bin/python3", "args": ["-m", "subcog_hooks", "hook"]}, True),
@@ -143,10 +147,9 @@ def test_a_matcher_that_somebody_has_changed_serves_if_it_leaves_nothing_out(mat
         ({"command": "/x/not-subcog", "args": ["hook"]}, False),
         ({"command": 3}, False),
         ("subcog hook", False),
-    ],
-)
-def test_our_hook_is_known_in_every_form(hook: object, ours: bool) -> None:
-    assert hook_entries._is_ours(hook) is ours
+    ]
+    failures = [(hook, actual) for hook, ours in cases if (actual := hook_entries._is_ours(hook)) is not ours]
+    assert failures == []
 
 
 def test_a_line_for_the_shell_is_told_as_words() -> None:

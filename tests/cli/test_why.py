@@ -356,9 +356,8 @@ def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tup
 # ---- another threshold ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("outcome", "candidates", "bar", "speaks"),
-    [
+def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:
+    cases = [
         (outcomes.SPOKE, [candidate("a", 0.5)], 0.4, True),
         (outcomes.SPOKE, [candidate("a", 0.5)], 0.6, False),
         (outcomes.BELOW, [candidate("a", 0.2)], 0.1, True),
@@ -367,12 +366,13 @@ def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tup
         (outcomes.BELOW, [candidate("a", 0.0, outcomes.BAD, raw=0.5)], 0.1, False),
         (outcomes.INTENT, [candidate("a", 0.9, outcomes.INTENT)], 0.1, True),
         (outcomes.PAUSED, [], 0.0, False),
-    ],
-)
-def test_whether_it_would_have_spoken_is_told_from_what_was_kept(
-    outcome: str, candidates: list[outcomes.Candidate], bar: float, speaks: bool
-) -> None:
-    assert would_speak(decided("d", outcome, candidates), bar) is speaks
+    ]
+    failures = [
+        (outcome, candidates, bar, actual)
+        for outcome, candidates, bar, speaks in cases
+        if (actual := would_speak(decided("d", outcome, candidates), bar)) is not speaks
+    ]
+    assert failures == []
 
 
 def test_a_prompt_that_needed_more_than_any_memory_has_is_counted_by_its_own_measure() -> None:

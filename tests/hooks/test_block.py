@@ -234,10 +234,11 @@ def test_an_entry_that_would_be_mutilated_is_left_out_and_a_shorter_one_is_not()
     assert block(PKCE, LONG, "short", max_units=frame + 80).ids == ("id0", "id2")
 
 
-@pytest.mark.parametrize("max_units", range(300, 1_000, 7))
-def test_only_the_first_is_ever_cut_to_less_than_the_minimum(max_units: int) -> None:
-    shown = texts(block("x" * 3_000, "y" * 3_000, "z" * 3_000, max_units=max_units))
-    assert all(len(text) >= MIN_TEXT_UNITS for text in shown[1:])
+def test_only_the_first_is_ever_cut_to_less_than_the_minimum(subtests: pytest.Subtests) -> None:
+    for max_units in range(300, 1_000, 7):
+        with subtests.test(max_units=max_units):
+            shown = texts(block("x" * 3_000, "y" * 3_000, "z" * 3_000, max_units=max_units))
+            assert all(len(text) >= MIN_TEXT_UNITS for text in shown[1:])
 
 
 def test_the_first_is_shown_even_if_little_of_it_fits() -> None:

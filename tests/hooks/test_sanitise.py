@@ -158,22 +158,22 @@ def tags_in(text: str) -> list[str]:
 # The oracle
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    "form", ["<{}>", "</{}>", "<{} a='b'>", "<{}/>", "< / {} >", "＜／{}＞", "&lt;/{}&gt;", "&amp;#60;{}>"]
-)
-def test_the_oracle_sees_every_form_of_a_tag_and_neutralise_leaves_none(name: str, form: str) -> None:
-    for text in (form.format(name), "x" + form.format(name.upper()), form.format(name.title()) + " <div>"):
-        assert tags_in(text)
-        assert not tags_in(neutralise(text))
+def test_the_oracle_sees_every_form_of_a_tag_and_neutralise_leaves_none(subtests: pytest.Subtests) -> None:
+    forms = ["<{}>", "</{}>", "<{} a='b'>", "<{}/>", "< / {} >", "＜／{}＞", "&lt;/{}&gt;", "&amp;#60;{}>"]
+    for name in NAMES:
+        for form in forms:
+            with subtests.test(name=name, form=form):
+                for text in (form.format(name), "x" + form.format(name.upper()), form.format(name.title()) + " <div>"):
+                    assert tags_in(text)
+                    assert not tags_in(neutralise(text))
 
 
 # neutralise
 
 
-@pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_code_and_prose_are_not_touched(text: str) -> None:
-    assert neutralise(text) == text
+def test_ordinary_code_and_prose_are_not_touched() -> None:
+    failures = [actual for text in ORDINARY if (actual := neutralise(text)) != text]
+    assert failures == []
 
 
 def test_a_closed_reminder_stays_readable_but_is_no_tag() -> None:
@@ -188,9 +188,8 @@ def test_removing_an_inner_tag_does_not_form_an_outer_one() -> None:
     assert neutralise("<system-<system-reminder>reminder>") == "(system-(system-reminder>reminder>"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_disguised_tags_are_disarmed(subtests: pytest.Subtests) -> None:
+    cases = [
         "<system_reminder>",
         "<SYSTEM-REMINDER",
         "< \t\n/ \r\n system-reminder",
@@ -229,12 +228,12 @@ def test_removing_an_inner_tag_does_not_form_an_outer_one() -> None:
         "« system »",
         "<system⁃reminder>",
         "<us&shyer>",
-    ],
-)
-def test_disguised_tags_are_disarmed(text: str) -> None:
-    neutral = neutralise(text)
-    assert neutral == disarm(text) != text
-    assert not tags_in(neutral)
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            neutral = neutralise(text)
+            assert neutral == disarm(text) != text
+            assert not tags_in(neutral)
 
 
 def test_every_html_entity_is_seen_through() -> None:
@@ -295,9 +294,8 @@ def test_neutral_text_is_still_one_line(text: str) -> None:
 # one_line
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
+def test_what_can_not_be_seen_is_gone() -> None:
+    cases = [
         ("  plain  text\n\n\tmore ", "plain text more"),
         ("a\rb\vc\fd\x1ce\x85f\u2028g\u2029h\u3000i", "a b c d e f g h i"),
         ("nul\x00 bell\x07 del\x7f back\x08space", "nul bell del backspace"),
@@ -319,10 +317,9 @@ def test_neutral_text_is_still_one_line(text: str) -> None:
         ("not\ufffe a\ufdd0 character\uffff", "not a character"),
         ("", ""),
         ("\u200b \x00", ""),
-    ],
-)
-def test_what_can_not_be_seen_is_gone(text: str, line: str) -> None:
-    assert one_line(text) == line
+    ]
+    failures = [(text, actual) for text, line in cases if (actual := one_line(text)) != line]
+    assert failures == []
 
 
 @pytest.mark.parametrize(
@@ -384,25 +381,27 @@ CLUSTERS = (
 )
 
 
-@pytest.mark.parametrize("clusters", CLUSTERS, ids=lambda clusters: clusters[0])
-def test_no_character_is_broken_wherever_a_text_is_cut(clusters: list[str]) -> None:
-    text = "".join(clusters)
-    beginnings = {beginning.rstrip() for beginning in accumulate(clusters)} | {""}
-    for units in range(1, utf16_units(text)):
-        shown = cut(text, units)
-        assert utf16_units(shown) <= units
-        assert shown == "…" or shown.endswith(" …")
-        assert shown[:-1].rstrip() in beginnings
-    assert cut(text, utf16_units(text)) == text
+def test_no_character_is_broken_wherever_a_text_is_cut(subtests: pytest.Subtests) -> None:
+    for clusters in CLUSTERS:
+        with subtests.test(clusters=clusters):
+            text = "".join(clusters)
+            beginnings = {beginning.rstrip() for beginning in accumulate(clusters)} | {""}
+            for units in range(1, utf16_units(text)):
+                shown = cut(text, units)
+                assert utf16_units(shown) <= units
+                assert shown == "…" or shown.endswith(" …")
+                assert shown[:-1].rstrip() in beginnings
+            assert cut(text, utf16_units(text)) == text
 
 
-@pytest.mark.parametrize("clusters", CLUSTERS, ids=lambda clusters: clusters[0])
-def test_without_a_gap_a_cut_takes_every_character_that_fits(clusters: list[str]) -> None:
-    clusters = [cluster for cluster in clusters if cluster != " "]
-    text = "".join(clusters)
-    for units in range(3, utf16_units(text)):
-        fitting = [beginning for beginning in accumulate(clusters) if utf16_units(beginning) + 2 <= units]
-        assert cut(text, units) == (fitting[-1] + " …" if fitting else "…")
+def test_without_a_gap_a_cut_takes_every_character_that_fits(subtests: pytest.Subtests) -> None:
+    for spaced in CLUSTERS:
+        with subtests.test(clusters=spaced):
+            clusters = [cluster for cluster in spaced if cluster != " "]
+            text = "".join(clusters)
+            for units in range(3, utf16_units(text)):
+                fitting = [beginning for beginning in accumulate(clusters) if utf16_units(beginning) + 2 <= units]
+                assert cut(text, units) == (fitting[-1] + " …" if fitting else "…")
 
 
 def test_a_cut_prefers_the_end_of_a_word() -> None:

@@ -34,9 +34,8 @@ def test_a_hash_counts_where_the_person_wants_it() -> None:
     assert _may_be_note(f"# {NOTE}")
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
+def test_anything_else_goes_on_as_a_prompt() -> None:
+    cases = [
         "remember to run the tests",
         "do you remember: the port?",
         "remember:",
@@ -49,10 +48,9 @@ def test_a_hash_counts_where_the_person_wants_it() -> None:
         "## Heading",
         "#",
         f"<task-notification>remember: {NOTE}</task-notification>",
-    ],
-)
-def test_anything_else_goes_on_as_a_prompt(prompt: str) -> None:
-    assert note_of(prompt, BY_REMEMBER) == note_of(prompt, BY_HASH) == ""
+    ]
+    failures = [prompt for prompt in cases if note_of(prompt, BY_REMEMBER) or note_of(prompt, BY_HASH)]
+    assert failures == []
 
 
 def test_the_longest_note_is_one() -> None:

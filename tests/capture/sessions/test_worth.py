@@ -23,9 +23,8 @@ def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> flo
     return found.certainty if found else 0.0
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_about_the_task_at_hand_is_not_proposed(subtests: pytest.Subtests) -> None:
+    cases = [
         "Actually, let's also add tests",
         "Revert the last commit",
         "Stop the dev server",
@@ -38,11 +37,11 @@ def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> flo
         "the login page is broken",
         "I need a button that exports the list",
         "continue",
-    ],
-)
-def test_what_is_about_the_task_at_hand_is_not_proposed(text: str) -> None:
-    assert not is_proposed(text)
-    assert not is_proposed(text, Before("Edit", "/a.py", changed=True))
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert not is_proposed(text)
+            assert not is_proposed(text, Before("Edit", "/a.py", changed=True))
 
 
 def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> None:

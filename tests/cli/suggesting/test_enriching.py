@@ -16,9 +16,8 @@ def answer(*notes: object) -> str:
     return json.dumps({"notes": notes})
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
+def test_what_is_no_plain_short_question_is_left_out(subtests: pytest.Subtests) -> None:
+    cases = [
         "why\x1b[31m is the crane red?",
         "is this \u202e hidden?",
         "what? " * 100,
@@ -27,13 +26,12 @@ def answer(*notes: object) -> str:
         7,
         {"text": "why is it so?"},
         None,
-    ],
-    ids=["colour", "bidi", "long", "short", "a secret", "a number", "an object", "null"],
-)
-def test_what_is_no_plain_short_question_is_left_out(question: object) -> None:
-    found = read_answer(answer({"number": 1, "questions": [question, "Why is the crane red?"]}), 1)
-    assert found is not None
-    assert found[0].questions == ["Why is the crane red?"]
+    ]
+    for question in cases:
+        with subtests.test(question=question):
+            found = read_answer(answer({"number": 1, "questions": [question, "Why is the crane red?"]}), 1)
+            assert found is not None
+            assert found[0].questions == ["Why is the crane red?"]
 
 
 def test_notes_that_were_not_sent_are_nobodys_and_the_first_word_on_one_counts() -> None:
@@ -44,12 +42,12 @@ def test_notes_that_were_not_sent_are_nobodys_and_the_first_word_on_one_counts()
     assert [one.questions for one in found] == [[], ["Is this about note 2?"]]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"notes": 1}', '{"notes": [1]}', '{"notes": [{}]}', "[" * 100_000, "x" * 1_000_000]
-)
-def test_an_answer_of_another_form_is_none(text: str) -> None:
-    assert read_answer(text, 3) is None
-    assert conflicts.read_answer(text, 3) is None
+def test_an_answer_of_another_form_is_none(subtests: pytest.Subtests) -> None:
+    cases = ["", "[]", "{}", '{"notes": 1}', '{"notes": [1]}', '{"notes": [{}]}', "[" * 100_000, "x" * 1_000_000]
+    for text in cases:
+        with subtests.test(text=text):
+            assert read_answer(text, 3) is None
+            assert conflicts.read_answer(text, 3) is None
 
 
 def test_a_thousand_notes_give_no_more_than_were_sent() -> None:

@@ -23,9 +23,8 @@ def test_conditions_are_read_as_short_texts_or_as_json(texts: list[str], when: d
     assert conditions.read(texts) == when
 
 
-@pytest.mark.parametrize(
-    ("texts", "said"),
-    [
+def test_what_is_no_condition_is_named(subtests: pytest.Subtests) -> None:
+    cases = [
         (["{"], "when is '{', which is not JSON; for instance"),
         (['{"a": 1} more'], "which is not JSON"),
         (['{"a": ' + "[" * 100_000], "which is not JSON"),
@@ -34,17 +33,16 @@ def test_conditions_are_read_as_short_texts_or_as_json(texts: list[str], when: d
         (["prompts=many"], "when has 'prompts'"),
         (["=main"], "when has ''"),
         (["branch"], "when has 'branch'"),
-    ],
-)
-def test_what_is_no_condition_is_named(texts: list[str], said: str) -> None:
-    with pytest.raises(InvalidMemory) as raised:
-        conditions.read(texts)
-    assert said in str(raised.value)
+    ]
+    for texts, said in cases:
+        with subtests.test(texts=texts):
+            with pytest.raises(InvalidMemory) as raised:
+                conditions.read(texts)
+            assert said in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("when", "texts"),
-    [
+def test_conditions_are_written_as_short_as_they_can_be(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, object], list[str]]] = [
         ({}, []),
         ({"branch": "main"}, ["branch=main"]),
         ({"branch": ["main", "dev"]}, ["branch=main,dev"]),
@@ -62,11 +60,11 @@ def test_what_is_no_condition_is_named(texts: list[str], said: str) -> None:
         ({"mood": "7"}, ['mood="7"']),
         ({"mood": 'so "so"'}, ['mood=so "so"']),
         ({"mood": '"so"'}, ['{"mood": "\\"so\\""}']),
-    ],
-)
-def test_conditions_are_written_as_short_as_they_can_be(when: dict[str, object], texts: list[str]) -> None:
-    assert conditions.written(when) == texts
-    assert conditions.read(texts) == when
+    ]
+    for when, texts in cases:
+        with subtests.test(when=when):
+            assert conditions.written(when) == texts
+            assert conditions.read(texts) == when
 
 
 VALUES = st.booleans() | st.integers(-10, 10) | st.floats(-10, 10) | st.text(max_size=5) | st.sampled_from(["a,b", '"a"', "7"])
