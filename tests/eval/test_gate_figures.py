@@ -45,9 +45,8 @@ TRIALS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "counted"),
-    [
+def test_a_share_is_what_its_name_says(subtests: pytest.Subtests) -> None:
+    cases = [
         ("answered", 2 / 4, 4),
         ("found", 3 / 4, 4),
         ("answerable: spoke", 3 / 4, 4),
@@ -58,20 +57,21 @@ TRIALS = [
         ("first precision", 1 / 5, 5),
         ("precision", 3 / 8, 5),
         ("memories per speaking prompt", 8 / 5, 5),
-    ],
-)
-def test_a_share_is_what_its_name_says(name: str, value: float, counted: int) -> None:
-    found = shares(TRIALS)[name]
+    ]
+    for name, value, counted in cases:
+        with subtests.test(name=name):
+            found = shares(TRIALS)[name]
 
-    assert found.mean == pytest.approx(value)
-    assert found.queries == counted
+            assert found.mean == pytest.approx(value)
+            assert found.queries == counted
 
 
-@pytest.mark.parametrize("name", list(shares(TRIALS)))
-def test_an_interval_holds_its_figure(name: str) -> None:
-    found = shares(TRIALS)[name]
+def test_an_interval_holds_its_figure(subtests: pytest.Subtests) -> None:
+    for name in list(shares(TRIALS)):
+        with subtests.test(name=name):
+            found = shares(TRIALS)[name]
 
-    assert found.low <= found.mean <= found.high
+            assert found.low <= found.mean <= found.high
 
 
 def test_of_no_trials_every_figure_is_zero() -> None:

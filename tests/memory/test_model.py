@@ -9,9 +9,8 @@ from subcog_hooks.memory.model import IdMaker, Memory, check, hash_content
 from tests.conftest import Maker
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "said"),
-    [
+def test_a_field_that_does_not_hold_is_named_with_its_remedy(make: Maker, subtests: pytest.Subtests) -> None:
+    cases = [
         ("content", "  \n", "content is empty"),
         ("content", "x" * 1_000_001, "content has 1,000,001 characters"),
         ("id", "a/b", "id is 'a/b'"),
@@ -30,12 +29,12 @@ from tests.conftest import Maker
         ("paths", ("x" * 1_001,), "an entry has 1 to 1000 characters"),
         ("superseded_by", "", "superseded_by is ''"),
         ("when", {"branch": None}, "when has 'branch'"),
-    ],
-)
-def test_a_field_that_does_not_hold_is_named_with_its_remedy(make: Maker, field: str, value: object, said: str) -> None:
-    with pytest.raises(InvalidMemory) as raised:
-        check(make(**{field: value}))
-    assert said in str(raised.value)
+    ]
+    for field, value, said in cases:
+        with subtests.test(field=field):
+            with pytest.raises(InvalidMemory) as raised:
+                check(make(**{field: value}))
+            assert said in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -15,22 +15,24 @@ from tests.memory.conftest import SMALL, SMALL_DIMENSION, cosine, put, vector
 # ---- searching ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("audiences", [None, ("project:shop",), ("project:shop", "user", "org"), ("project:nobody",)])
-@pytest.mark.parametrize("statuses", [("active",), ("superseded", "archived"), ()])
 def test_the_nearest_are_those_of_a_comparison_one_by_one(
-    vectors: VectorStore, crowd: list[Memory], audiences: tuple[str, ...] | None, statuses: tuple[str, ...]
+    vectors: VectorStore, crowd: list[Memory], subtests: pytest.Subtests
 ) -> None:
-    query = vector(7_000)
-    wanted = [
-        memory
-        for memory in crowd
-        if (audiences is None or audience_of(memory.scope, memory.project) in audiences)
-        and (not statuses or memory.status in statuses)
-    ]
-    expected = sorted(((cosine(query, vector(memory.seq)), memory.seq) for memory in wanted), reverse=True)
-    found = vectors.nearest(query, 1_000, audiences, statuses)
-    assert [seq for _, seq in found] == [seq for _, seq in expected]
-    assert [score for score, _ in found] == pytest.approx([score for score, _ in expected], abs=1e-6)
+    audiences_cases = [None, ("project:shop",), ("project:shop", "user", "org"), ("project:nobody",)]
+    for audiences in audiences_cases:
+        for statuses in [("active",), ("superseded", "archived"), ()]:
+            with subtests.test(audiences=audiences, statuses=statuses):
+                query = vector(7_000)
+                wanted = [
+                    memory
+                    for memory in crowd
+                    if (audiences is None or audience_of(memory.scope, memory.project) in audiences)
+                    and (not statuses or memory.status in statuses)
+                ]
+                expected = sorted(((cosine(query, vector(memory.seq)), memory.seq) for memory in wanted), reverse=True)
+                found = vectors.nearest(query, 1_000, audiences, statuses)
+                assert [seq for _, seq in found] == [seq for _, seq in expected]
+                assert [score for score, _ in found] == pytest.approx([score for score, _ in expected], abs=1e-6)
 
 
 def test_the_binary_codes_choose_whom_the_exact_comparison_ranks(vectors: VectorStore, crowd: list[Memory]) -> None:

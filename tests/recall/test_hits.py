@@ -25,9 +25,8 @@ def hit(relevance: float, agreement: float = 0.0) -> Hit:
     return Hit(memory("text"), 1.0, relevance, {}, {}, agreement)
 
 
-@pytest.mark.parametrize(
-    ("strategies", "agreed", "relevance", "label"),
-    [
+def test_a_label_says_how_many_agree_and_how_relevant_it_is(subtests: pytest.Subtests) -> None:
+    cases = [
         (ALL, 3, STRONG, VERY_HIGH),
         (BOTH, 2, STRONG, VERY_HIGH),
         (ALL, 3, WEAK, HIGH),
@@ -41,13 +40,11 @@ def hit(relevance: float, agreement: float = 0.0) -> Hit:
         (BOTH, 0, WEAK, LOW),
         ((LEXICAL,), 0, STRONG, MEDIUM),
         ((LEXICAL,), 0, WEAK, LOW),
-    ],
-)
-def test_a_label_says_how_many_agree_and_how_relevant_it_is(
-    strategies: tuple[str, ...], agreed: int, relevance: float, label: str
-) -> None:
-    of = hit(relevance, agreed / len(strategies) if len(strategies) > 1 else 0.0)
-    assert Answer([of], strategies).confidence_of(of) == label
+    ]
+    for strategies, agreed, relevance, label in cases:
+        with subtests.test(strategies=strategies):
+            of = hit(relevance, agreed / len(strategies) if len(strategies) > 1 else 0.0)
+            assert Answer([of], strategies).confidence_of(of) == label
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,8 @@ def found(shelf: Shelf, notes: LexicalIndex) -> Callable[..., list[str]]:
     return listed
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "why"),
-    [
+def test_exact_finds_what_has_all_of_it(found: Callable[..., list[str]], subtests: pytest.Subtests) -> None:
+    cases = [
         ("flushed commit", ["wal"], "all terms"),
         ("flushing commits", ["wal"], "by their stems"),
         ("flushed queue", [], "each term is in another memory"),
@@ -62,10 +61,10 @@ def found(shelf: Shelf, notes: LexicalIndex) -> Callable[..., list[str]]:
         ("http_client.py", ["pump"], "the last part of a path"),
         ("認証サーバー", ["east"], "a script without spaces"),
         ("the of and", [], "words that no memory has, all of them function words"),
-    ],
-)
-def test_exact_finds_what_has_all_of_it(found: Callable[..., list[str]], text: str, expected: list[str], why: str) -> None:
-    assert found(ExactWords, text) == expected, why
+    ]
+    for text, expected, why in cases:
+        with subtests.test(text=text):
+            assert found(ExactWords, text) == expected, why
 
 
 def test_of_a_prompt_nobody_expects_all_terms_in_one_memory(shelf: Shelf) -> None:
@@ -76,9 +75,8 @@ def test_of_a_prompt_nobody_expects_all_terms_in_one_memory(shelf: Shelf) -> Non
         assert len(ExactWords(index).search(query.analyse(text, index), Filter(), 10, ENOUGH)) == count
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "why"),
-    [
+def test_relaxed_finds_what_has_any_of_it(found: Callable[..., list[str]], subtests: pytest.Subtests) -> None:
+    cases = [
         ("flushed queue", {"wal", "pump"}, "any term"),
         ("flushing chromodynamics", {"wal"}, "a term that no memory has is passed over"),
         ("release logs", {"log", "wal"}, "by stems"),
@@ -87,15 +85,14 @@ def test_of_a_prompt_nobody_expects_all_terms_in_one_memory(shelf: Shelf) -> Non
         ("証", {"east"}, "a character inside"),
         ("before the chromodynamics", set(), "function words alone never find anything"),
         ("chromodynamics", set(), "nothing has it"),
-    ],
-)
-def test_relaxed_finds_what_has_any_of_it(found: Callable[..., list[str]], text: str, expected: set[str], why: str) -> None:
-    assert set(found(Relaxed, text)) == expected, why
+    ]
+    for text, expected, why in cases:
+        with subtests.test(text=text):
+            assert set(found(Relaxed, text)) == expected, why
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_beginnings_finds_words_with_another_ending(found: Callable[..., list[str]]) -> None:
+    cases = [
         ("configures", ["base"]),
         ("flusher", ["wal"]),
         ("releasing", ["log"]),
@@ -106,15 +103,13 @@ def test_relaxed_finds_what_has_any_of_it(found: Callable[..., list[str]], text:
         ("co", []),  # too short for a beginning
         ("zonk", []),
         ("", []),
-    ],
-)
-def test_beginnings_finds_words_with_another_ending(found: Callable[..., list[str]], text: str, expected: list[str]) -> None:
-    assert found(Beginnings, text) == expected
+    ]
+    failures = [(text, actual) for text, expected in cases if (actual := found(Beginnings, text)) != expected]
+    assert failures == []
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_pieces_finds_words_inside_words_and_misspelt_ones(found: Callable[..., list[str]]) -> None:
+    cases = [
         ("tabas", ["base"]),
         ("chedul", ["base"]),
         ("tab", ["base"]),
@@ -125,12 +120,9 @@ def test_beginnings_finds_words_with_another_ending(found: Callable[..., list[st
         ("zz", []),
         ("a.*", []),
         ("", []),
-    ],
-)
-def test_pieces_finds_words_inside_words_and_misspelt_ones(
-    found: Callable[..., list[str]], text: str, expected: list[str]
-) -> None:
-    assert found(Pieces, text) == expected
+    ]
+    failures = [(text, actual) for text, expected in cases if (actual := found(Pieces, text)) != expected]
+    assert failures == []
 
 
 @pytest.mark.parametrize("kind", [Beginnings, Pieces])

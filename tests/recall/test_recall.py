@@ -30,9 +30,8 @@ def notes(shelf: Shelf) -> Sources:
     return shelf.by_words(tags=0.1)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_a_memory_is_found_by(notes: Sources) -> None:
+    cases = [
         ("oauth", "pkce"),
         ("http client", "client"),
         ("httpclient", "client"),
@@ -55,10 +54,11 @@ def notes(shelf: Shelf) -> Sources:
         ("Allocator.findBestFit", "dotted"),
         ("money was keeping", "path"),
         ("quantum chromodynamics", None),
-    ],
-)
-def test_a_memory_is_found_by(text: str, found: str | None, notes: Sources) -> None:
-    assert ids(find(notes, text))[:1] == ([found] if found else [])
+    ]
+    failures = [
+        (text, found, actual) for text, found in cases if (actual := ids(find(notes, text))[:1]) != ([found] if found else [])
+    ]
+    assert failures == []
 
 
 def test_what_was_written_to_the_index_on_disk_is_found(shelf: Shelf) -> None:

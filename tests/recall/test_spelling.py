@@ -46,9 +46,8 @@ def words(shelf: Shelf) -> LexicalIndex:
     return shelf.index()
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant", "why"),
-    [
+def test_a_word_is_taken_for(words: LexicalIndex, subtests: pytest.Subtests) -> None:
+    cases = [
         ("kuberentes", "kubernetes", "two letters changed places"),
         ("kuebrnetes", "kubernetes", "the second with the third"),
         ("kubernets", "kubernetes", "one too few"),
@@ -66,10 +65,10 @@ def words(shelf: Shelf) -> LexicalIndex:
         ("kabernetes", None, "so is the second"),
         ("cart5", None, "no word"),
         ("", None, "nothing"),
-    ],
-)
-def test_a_word_is_taken_for(words: LexicalIndex, typed: str, meant: str | None, why: str) -> None:
-    assert nearest(typed, words) == meant, why
+    ]
+    for typed, meant, why in cases:
+        with subtests.test(typed=typed):
+            assert nearest(typed, words) == meant, why
 
 
 def test_two_edits_are_allowed_from_twelve_letters_on(shelf: Shelf) -> None:

@@ -40,18 +40,19 @@ def pinned(python: str, system: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("python", PYTHONS)
-def test_every_dependency_has_one_version_within_its_range(python: str, system: str) -> None:
-    project, versions = PROJECT["project"], pinned(python, system)
-    asked = [*project["dependencies"], *PROJECT["build-system"]["requires"], "pip"]
-    asked += [line for extra in project["optional-dependencies"].values() for line in extra]
-    wrong = {
-        line: versions.get(canonicalize_name(Requirement(line).name))
-        for line in asked
-        if not Requirement(line).specifier.contains(versions.get(canonicalize_name(Requirement(line).name), "0"))
-    }
-    assert wrong == {}
+def test_every_dependency_has_one_version_within_its_range(subtests: pytest.Subtests) -> None:
+    for system in SYSTEMS:
+        for python in PYTHONS:
+            with subtests.test(system=system, python=python):
+                project, versions = PROJECT["project"], pinned(python, system)
+                asked = [*project["dependencies"], *PROJECT["build-system"]["requires"], "pip"]
+                asked += [line for extra in project["optional-dependencies"].values() for line in extra]
+                wrong = {
+                    line: versions.get(canonicalize_name(Requirement(line).name))
+                    for line in asked
+                    if not Requirement(line).specifier.contains(versions.get(canonicalize_name(Requirement(line).name), "0"))
+                }
+                assert wrong == {}
 
 
 def test_all_pythons_that_the_package_names_are_meant() -> None:

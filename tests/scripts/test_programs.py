@@ -35,15 +35,16 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_each_says_how_it_is_run_and_what_it_does(program: str) -> None:
-    if PROGRAMS[program]:
-        pytest.importorskip(PROGRAMS[program])
-    done = run(program, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"usage: python -m {program} [-h] ")
-    first = (importlib.import_module(program).__doc__ or "").partition("\n")[0].split()
-    assert " ".join(first) in " ".join(done.stdout.split())
+def test_each_says_how_it_is_run_and_what_it_does(subtests: pytest.Subtests) -> None:
+    for program, extra in PROGRAMS.items():
+        with subtests.test(program=program):
+            if extra:
+                pytest.importorskip(extra)
+            done = run(program, "--help")
+            assert (done.returncode, done.stderr) == (0, "")
+            assert done.stdout.startswith(f"usage: python -m {program} [-h] ")
+            first = (importlib.import_module(program).__doc__ or "").partition("\n")[0].split()
+            assert " ".join(first) in " ".join(done.stdout.split())
 
 
 def test_these_are_all() -> None:
