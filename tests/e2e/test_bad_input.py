@@ -46,9 +46,11 @@ MALFORMED: dict[str, Callable[[bytes], bytes]] = {  # what is made of a good pay
 }
 
 
-@pytest.mark.parametrize("form", MALFORMED)
-def test_malformed_payload_prints_nothing(machine: Machine, form: str) -> None:
-    assert_silent(machine.hook(MALFORMED[form](machine.asking())))
+def test_malformed_payload_prints_nothing(machine: Machine, subtests: pytest.Subtests) -> None:
+    for form, malformed in MALFORMED.items():
+        with subtests.test(form=form):
+            assert_silent(machine.hook(malformed(machine.asking())))
+    assert machine.recall(QUESTION) == [ANSWER]
 
 
 @pytest.mark.parametrize("payload", [b"[]", b'{"prompt": "x"}', b'{"hook_event_name": 7}'])
@@ -57,18 +59,25 @@ def test_a_payload_without_an_event_is_in_the_log(machine: Machine, payload: byt
     assert f"a payload of {len(payload)} bytes names no event" in (machine.home / "log" / "hook.log").read_text()
 
 
-@pytest.mark.parametrize("field", ["hook_event_name", "prompt"])
-@pytest.mark.parametrize("value", [None, True, 17, 1.5, [], {}, ["UserPromptSubmit", QUESTION], {"text": QUESTION}])
-def test_field_of_the_wrong_type_prints_nothing(machine: Machine, field: str, value: object) -> None:
-    payload = json.loads(machine.asking()) | {field: value}
-    assert_silent(machine.hook(json.dumps(payload).encode()))
+def test_field_of_the_wrong_type_prints_nothing(machine: Machine, subtests: pytest.Subtests) -> None:
+    values = [None, True, 17, 1.5, [], {}, ["UserPromptSubmit", QUESTION], {"text": QUESTION}]
+    for field in ["hook_event_name", "prompt"]:
+        for value in values:
+            with subtests.test(field=field, value=repr(value)[:30]):
+                payload = json.loads(machine.asking()) | {field: value}
+                assert_silent(machine.hook(json.dumps(payload).encode()))
+    assert machine.recall(QUESTION) == [ANSWER]
 
 
-@pytest.mark.parametrize("field", ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"])
-@pytest.mark.parametrize("value", [None, True, 17, [], {}, "", "\0", "relative/path", "x" * 100_000, "\ud800"])
-def test_odd_value_beside_the_prompt_does_no_harm(machine: Machine, field: str, value: object) -> None:
-    payload = json.loads(machine.asking()) | {field: value}
-    assert_harmless(machine.hook(json.dumps(payload).encode()))
+def test_odd_value_beside_the_prompt_does_no_harm(machine: Machine, subtests: pytest.Subtests) -> None:
+    fields = ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"]
+    values: list[object] = [None, True, 17, [], {}, "", "\0", "relative/path", "x" * 100_000, "\ud800"]
+    for field in fields:
+        for value in values:
+            with subtests.test(field=field, value=repr(value)[:30]):
+                payload = json.loads(machine.asking()) | {field: value}
+                assert_harmless(machine.hook(json.dumps(payload).encode()))
+    assert machine.recall(QUESTION) == [ANSWER]
 
 
 @pytest.mark.parametrize("field", ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"])
@@ -94,10 +103,11 @@ ODD_PROMPTS: dict[str, bytes] = {  # as they stand between the quotes of the JSO
 }
 
 
-@pytest.mark.parametrize("form", ODD_PROMPTS)
-def test_odd_prompt_does_no_harm(machine: Machine, form: str) -> None:
-    payload = machine.asking("PROMPT").replace(b"PROMPT", ODD_PROMPTS[form])
-    assert_harmless(machine.hook(payload))
+def test_odd_prompt_does_no_harm(machine: Machine, subtests: pytest.Subtests) -> None:
+    for form, prompt in ODD_PROMPTS.items():
+        with subtests.test(form=form):
+            assert_harmless(machine.hook(machine.asking("PROMPT").replace(b"PROMPT", prompt)))
+    assert machine.recall(QUESTION) == [ANSWER]
 
 
 def test_byte_order_mark_before_the_payload_is_read_over(machine: Machine) -> None:

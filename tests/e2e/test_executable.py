@@ -181,9 +181,11 @@ SILENT_PROMPTS = [
 ]
 
 
-@pytest.mark.parametrize("prompt", SILENT_PROMPTS)
-def test_prompt_that_no_memory_is_for_prints_nothing(machine: Machine, prompt: str) -> None:
-    assert_silent(machine.prompt(prompt))
+def test_prompt_that_no_memory_is_for_prints_nothing(machine: Machine, subtests: pytest.Subtests) -> None:
+    for prompt in SILENT_PROMPTS:
+        with subtests.test(prompt=prompt):
+            assert_silent(machine.prompt(prompt))
+    assert machine.recall(QUESTION) == [ANSWER]
 
 
 def tool(event: str, name: str, **given: object) -> tuple[str, dict[str, object]]:
@@ -226,9 +228,11 @@ OTHER_EVENTS: list[tuple[str, dict[str, object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("event", "fields"), OTHER_EVENTS, ids=lambda value: value if isinstance(value, str) else "")
-def test_event_that_no_memory_is_for_prints_nothing(machine: Machine, event: str, fields: dict[str, object]) -> None:
-    assert_silent(machine.hook(machine.payload(event, fields)))
+def test_event_that_no_memory_is_for_prints_nothing(machine: Machine, subtests: pytest.Subtests) -> None:
+    for event, fields in OTHER_EVENTS:
+        with subtests.test(event=event):
+            assert_silent(machine.hook(machine.payload(event, fields)))
+    assert machine.recall(QUESTION) == [ANSWER]
 
 
 def test_second_look_prints_nothing(machine: Machine) -> None:

@@ -12,12 +12,12 @@ BY_NAME = {document.stem: document for document in TOPICS}
 PAGED = "(through the pager)"
 
 
-@pytest.mark.parametrize("name", BY_NAME)
-def test_installed_executable_has_the_topic(bare: Machine, name: str) -> None:
-    done = bare.run("help", name)
-    assert (done.code, done.stderr) == (0, b"")
-    written = BY_NAME[name].read_text(encoding="utf-8")
-    assert done.stdout.decode() == re.sub(r"<!--.*?-->\n", "", written)
+def test_installed_executable_has_the_topic(bare: Machine, subtests: pytest.Subtests) -> None:
+    for name, file in BY_NAME.items():
+        with subtests.test(name=name):
+            done = bare.run("help", name)
+            assert (done.code, done.stderr) == (0, b"")
+            assert done.stdout.decode() == re.sub(r"<!--.*?-->\n", "", file.read_text(encoding="utf-8"))
 
 
 def test_topics_are_listed_and_an_unknown_one_is_refused(bare: Machine) -> None:

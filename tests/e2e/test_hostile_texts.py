@@ -66,9 +66,10 @@ def test_names_of_files_and_fields_are_shown_as_escapes(bare: Machine) -> None:
     assert_seen(done)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_what_is_stored_is_printed_as_escapes(bare: Machine, subtests: pytest.Subtests) -> None:
+    row = {"id": "evil", "content": f"The dredger {EVIL} is moored.", "tags": [f"tag{EVIL}"], "source": f"notes{EVIL}"}
+    bare.imports(row)
+    cases = [
         ("search", "--fast", "dredger", "--json"),
         ("search", "--fast", "dredger", "--jsonl"),
         ("search", "dredger", "--fast", "--explain"),
@@ -77,14 +78,12 @@ def test_names_of_files_and_fields_are_shown_as_escapes(bare: Machine) -> None:
         ("show", "evil", "--json"),
         ("show", "evil"),
         ("export",),
-    ],
-)
-def test_what_is_stored_is_printed_as_escapes(bare: Machine, command: tuple[str, ...]) -> None:
-    row = {"id": "evil", "content": f"The dredger {EVIL} is moored.", "tags": [f"tag{EVIL}"], "source": f"notes{EVIL}"}
-    bare.imports(row)
-    done = bare.run(*command)
-    assert b"dredger" in done.stdout
-    assert_seen(done)
+    ]
+    for command in cases:
+        with subtests.test(command=command):
+            done = bare.run(*command)
+            assert b"dredger" in done.stdout
+            assert_seen(done)
 
 
 def test_an_export_with_escapes_comes_back_byte_for_byte(bare: Machine) -> None:

@@ -42,13 +42,20 @@ def without_times(text: bytes) -> bytes:
     return re.sub(rb'"elapsed_ms": [0-9.]+', b"", text)
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=" ".join)
-def test_it_answers_byte_for_byte_as_the_terminal(machine: Machine, query: tuple[str, ...]) -> None:
-    rows = json.dumps({"id": 1, "query": QUESTION}).encode()
-    light = machine.run("search", *query, "--fast", stdin=rows)
-    terminal = machine.run("search", *query, "--fast", TERMINAL, stdin=rows)
-    stderr = terminal.stderr[terminal.stderr.find(b"subcog: ") :] if b"Traceback" in terminal.stderr else terminal.stderr
-    assert (light.code, without_times(light.stdout), light.stderr) == (terminal.code, without_times(terminal.stdout), stderr)
+def test_it_answers_byte_for_byte_as_the_terminal(machine: Machine, subtests: pytest.Subtests) -> None:
+    for query in QUERIES:
+        with subtests.test(query=query):
+            rows = json.dumps({"id": 1, "query": QUESTION}).encode()
+            light = machine.run("search", *query, "--fast", stdin=rows)
+            terminal = machine.run("search", *query, "--fast", TERMINAL, stdin=rows)
+            stderr = (
+                terminal.stderr[terminal.stderr.find(b"subcog: ") :] if b"Traceback" in terminal.stderr else terminal.stderr
+            )
+            assert (light.code, without_times(light.stdout), light.stderr) == (
+                terminal.code,
+                without_times(terminal.stdout),
+                stderr,
+            )
 
 
 @posix

@@ -145,9 +145,9 @@ def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
 
 
 @posix
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_any_other_command_gets_no_permission(pointing: Machine) -> None:
+    pointing.answer(pointing.asking(RELATED, SESSION))
+    cases = [
         f"subcog show {ANSWER}; rm -rf .",
         f"subcog show {ANSWER} && rm x",
         f"subcog show {ANSWER} | sh",
@@ -168,11 +168,9 @@ def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
         f"./subcog show {ANSWER}",
         f"/tmp/subcog show {ANSWER}",
         f" subcog show {ANSWER}",
-    ],
-)
-def test_any_other_command_gets_no_permission(pointing: Machine, command: str) -> None:
-    pointing.answer(pointing.asking(RELATED, SESSION))
-    assert not is_allowed(pointing, command)
+    ]
+    failures = [command for command in cases if is_allowed(pointing, command)]
+    assert failures == []
 
 
 @posix

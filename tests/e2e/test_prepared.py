@@ -23,15 +23,22 @@ COMMANDS: Sequence[tuple[Sequence[str], bytes]] = (
 pytestmark = pytest.mark.skipif(not prepared.IS_POSSIBLE, reason="every command is started by its script here")
 
 
-@pytest.mark.parametrize(("words", "stdin"), COMMANDS)
-def test_both_give_the_same(machine: Machine, words: Sequence[str], stdin: bytes) -> None:
-    command = [machine.command, *words]
-    assert prepared.can_be_forked(command, machine.environment)
-    by_script = subprocess.run(
-        command, input=stdin, cwd=machine.folder, env=machine.environment, capture_output=True, timeout=LONGEST_S, check=False
-    )
-    forked = prepared.forker().run(command, stdin, machine.folder, machine.environment, LONGEST_S)
-    assert forked == (by_script.returncode, by_script.stdout, by_script.stderr)
+def test_both_give_the_same(machine: Machine, subtests: pytest.Subtests) -> None:
+    for words, stdin in COMMANDS:
+        with subtests.test(words=words):
+            command = [machine.command, *words]
+            assert prepared.can_be_forked(command, machine.environment)
+            by_script = subprocess.run(
+                command,
+                input=stdin,
+                cwd=machine.folder,
+                env=machine.environment,
+                capture_output=True,
+                timeout=LONGEST_S,
+                check=False,
+            )
+            forked = prepared.forker().run(command, stdin, machine.folder, machine.environment, LONGEST_S)
+            assert forked == (by_script.returncode, by_script.stdout, by_script.stderr)
 
 
 def test_one_command_leaves_nothing_to_the_next(bare: Machine) -> None:

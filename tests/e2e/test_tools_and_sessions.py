@@ -134,19 +134,23 @@ ODD_INPUTS: list[object] = [
 ]
 
 
-@pytest.mark.parametrize("given", ODD_INPUTS, ids=lambda given: repr(given)[:30])
-def test_odd_input_of_a_tool_prints_nothing_and_is_no_error(bare: Machine, harbour: Path, given: object) -> None:
-    for tool in ("Edit", "Bash", "Grep", "Glob", "MultiEdit"):
-        assert_silent(bare.hook(odd(bare.calling(tool, cwd=harbour), tool_input=given)))
-    assert not errors(bare)
+def test_odd_input_of_a_tool_prints_nothing_and_is_no_error(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
+    for given in ODD_INPUTS:
+        with subtests.test(given=repr(given)[:30]):
+            for tool in ("Edit", "Bash", "Grep", "Glob", "MultiEdit"):
+                assert_silent(bare.hook(odd(bare.calling(tool, cwd=harbour), tool_input=given)))
+            assert not errors(bare)
 
 
-@pytest.mark.parametrize("field", ["session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id", "effort"])
-@pytest.mark.parametrize("value", [None, 17, [], {}, "", "\0", "relative/path", "x" * 100_000, "\ud800"])
-def test_odd_value_beside_the_call_does_no_harm(bare: Machine, harbour: Path, field: str, value: object) -> None:
-    payload = bare.calling("Edit", cwd=harbour, file_path=str(harbour / "src/db/pool.py"))
-    assert_harmless(bare.hook(odd(payload, **{field: value})))
-    assert not errors(bare)
+def test_odd_value_beside_the_call_does_no_harm(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
+    fields = ["session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id", "effort"]
+    values: list[object] = [None, 17, [], {}, "", "\0", "relative/path", "x" * 100_000, "\ud800"]
+    for field in fields:
+        for value in values:
+            with subtests.test(field=field, value=repr(value)[:30]):
+                payload = bare.calling("Edit", cwd=harbour, file_path=str(harbour / "src/db/pool.py"))
+                assert_harmless(bare.hook(odd(payload, **{field: value})))
+                assert errors(bare) == []
 
 
 def test_answer_says_nothing_about_the_tool_itself(bare: Machine, harbour: Path) -> None:
