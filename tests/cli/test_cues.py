@@ -63,9 +63,8 @@ def test_conditions_that_need_more_than_a_sign_are_json(subcog: Run) -> None:
     assert shown(subcog, id_)["when"] == {"tool": {"not": "Bash"}, "branch": {"not": {"in": ["a", "b"]}}}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_what_does_not_hold_is_one_line_and_changes_nothing(subcog: Run, given: str, subtests: pytest.Subtests) -> None:
+    cases = [
         (["--trigger", "deploy("], "triggers has 'deploy('"),
         (["--trigger", "a(?!b)"], "triggers has 'a(?!b)'"),
         (["--trigger", ""], "triggers has the entry ''"),
@@ -79,19 +78,18 @@ def test_conditions_that_need_more_than_a_sign_are_json(subcog: Run) -> None:
         (["--when", "{}"], "when is {}, which asks for nothing; for instance branch=main"),
         (["--priority", "101"], "Invalid value for '--priority'"),
         (["--priority", "high"], "Invalid value for '--priority'"),
-    ],
-)
-@pytest.mark.parametrize("command", ["remember", "edit"])
-def test_what_does_not_hold_is_one_line_and_changes_nothing(
-    subcog: Run, given: str, command: str, arguments: list[str], said: str
-) -> None:
-    if command == "edit" and arguments == ["--trigger", ""]:
-        arguments = ["--trigger", "", "--trigger", "ok"]  # alone it takes all away
+    ]
     before = subcog("export").out
-    done = subcog(command, "new" if command == "remember" else given, *arguments)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert said in done.err
-    assert subcog("export").out == before
+    for arguments, said in cases:
+        for command, to in (("remember", "new"), ("edit", given)):
+            with subtests.test(command=command, arguments=arguments):
+                more = (
+                    ["--trigger", "ok"] if command == "edit" and arguments == ["--trigger", ""] else []
+                )  # alone it takes all away
+                done = subcog(command, to, *arguments, *more)
+                assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+                assert said in done.err
+                assert subcog("export").out == before
 
 
 def test_secrets_do_not_get_in_by_these_fields(subcog: Run) -> None:

@@ -104,9 +104,8 @@ def test_an_expired_memory_can_not_be_found(subcog: Run, file: Path, home: Home)
 
 
 @pytest.mark.usefixtures("file")
-@pytest.mark.parametrize(
-    ("line", "code", "said"),
-    [
+def test_a_file_that_does_not_hold_is_one_line(subcog: Run, subtests: pytest.Subtests) -> None:
+    cases = [
         ("[", 2, NO_QUERY),
         ("[]", 2, NO_QUERY),
         ('{"query": "x"}', 2, NO_QUERY),
@@ -116,11 +115,11 @@ def test_an_expired_memory_can_not_be_found(subcog: Run, file: Path, home: Home)
         ('{"query": "x", "ids": ["\\ud800"]}', 1, "no active memory has the id ?; correct the file"),
         ("", 2, 'standard input has no query; a line is {"query", "ids", "project"?}'),
         ('{"query": "x", "ids": ["nobody", "keys"]}', 1, "no active memory has the id nobody; correct the file"),
-    ],
-)
-def test_a_file_that_does_not_hold_is_one_line(subcog: Run, line: str, code: int, said: str) -> None:
-    done = subcog("eval", "-", stdin=line.encode())
-    assert (done.code, done.out, done.err) == (code, "", f"subcog: {said}\n")
+    ]
+    for line, code, said in cases:
+        with subtests.test(line=line):
+            done = subcog("eval", "-", stdin=line.encode())
+            assert (done.code, done.out, done.err) == (code, "", f"subcog: {said}\n")
 
 
 def test_without_memories_it_says_so(subcog: Run) -> None:

@@ -92,20 +92,21 @@ def test_the_plugin_registers_what_init_does() -> None:
     assert plugin["hooks"] == json.loads(hook_entries.registered(None, ["subcog"]))["hooks"]
 
 
-@pytest.mark.parametrize("earlier", EARLIER, ids=", ".join)
-@pytest.mark.parametrize("text", [None, *FILES.values()])
-def test_an_installation_of_before_is_brought_up_to_date(
-    text: str | None, earlier: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(hook_entries, "EVENTS", earlier)
-        before = hook_entries.registered(text, COMMAND)
-    assert {*hook_entries.registered_commands(before)} == {*earlier}
-    assert hook_entries.unregistered(before) == text
-    after = hook_entries.registered(before, COMMAND)
-    assert hook_entries.registered_commands(after) == {event: [["/opt/bin/subcog", "hook"]] for event in hook_entries.EVENTS}
-    assert hook_entries.registered(after, COMMAND) == after
-    assert hook_entries.unregistered(after) == text
+def test_an_installation_of_before_is_brought_up_to_date(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
+    for earlier in EARLIER:
+        for text in [None, *FILES.values()]:
+            with subtests.test(earlier=earlier, text=text):
+                with monkeypatch.context() as patched:
+                    patched.setattr(hook_entries, "EVENTS", earlier)
+                    before = hook_entries.registered(text, COMMAND)
+                assert {*hook_entries.registered_commands(before)} == {*earlier}
+                assert hook_entries.unregistered(before) == text
+                after = hook_entries.registered(before, COMMAND)
+                assert hook_entries.registered_commands(after) == {
+                    event: [["/opt/bin/subcog", "hook"]] for event in hook_entries.EVENTS
+                }
+                assert hook_entries.registered(after, COMMAND) == after
+                assert hook_entries.unregistered(after) == text
 
 
 def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,11 +64,12 @@ def values_of(asked: search_options.SearchOptions) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
-@pytest.mark.parametrize("line", FOR_SCRIPTS)
-def test_a_line_means_what_typer_takes_it_for(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = search_options.read_words(["search", *line.split()])
-    assert asked is not None
-    assert values_of(asked) == as_typer_reads(line.split(), monkeypatch)
+def test_a_line_means_what_typer_takes_it_for(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
+    for line in FOR_SCRIPTS:
+        with subtests.test(line=line):
+            asked = search_options.read_words(["search", *line.split()])
+            assert asked is not None
+            assert values_of(asked) == as_typer_reads(line.split(), monkeypatch)
 
 
 def test_every_other_line_is_left_to_the_terminal() -> None:

@@ -158,9 +158,8 @@ def test_a_batch_answers_each_line_in_one_process(filled: Run) -> None:
     assert done.code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_a_wrong_call_is_one_line_and_exit_code_two(filled: Run, subtests: pytest.Subtests) -> None:
+    cases = [
         (["search"], "no query was given"),
         (["search", "x", "--batch", "-"], "--batch takes no query"),
         (["search", "x", "--json", "--ids"], "--json, --jsonl and --ids exclude each other"),
@@ -177,13 +176,13 @@ def test_a_batch_answers_each_line_in_one_process(filled: Run) -> None:
         (["search", "--batch", "nowhere.jsonl"], "nowhere.jsonl can not be read"),
         (["search", "x", "--project", "a", "--all-projects"], "exclude each other"),
         (["frobnicate"], "No such command 'frobnicate'; see `subcog --help`"),
-    ],
-)
-def test_a_wrong_call_is_one_line_and_exit_code_two(filled: Run, arguments: list[str], said: str) -> None:
-    done = filled(*arguments)
-    assert done.code == 2
-    assert said in done.err
-    assert done.err.count("\n") == 1
+    ]
+    for arguments, said in cases:
+        with subtests.test(arguments=arguments):
+            done = filled(*arguments)
+            assert done.code == 2
+            assert said in done.err
+            assert done.err.count("\n") == 1
 
 
 def test_a_wrong_line_of_a_batch_is_named(filled: Run) -> None:
@@ -235,11 +234,10 @@ def test_control_characters_of_a_memory_do_not_reach_the_terminal(subcog: Run) -
         assert "\x07" not in done.out
 
 
-@pytest.mark.parametrize(
-    "command", [[], ["search"], ["remember"], ["import"], ["config"], ["config", "set"], ["doctor"], ["hook"]]
-)
-def test_every_command_has_a_help_page(subcog: Run, command: list[str]) -> None:
-    assert "Usage: subcog" in subcog(*command, "--help").out
+def test_every_command_has_a_help_page(subcog: Run) -> None:
+    cases = [[], ["search"], ["remember"], ["import"], ["config"], ["config", "set"], ["doctor"], ["hook"]]
+    failures = [command for command in cases if "Usage: subcog" not in subcog(*command, "--help").out]
+    assert failures == []
 
 
 def test_without_a_command_the_help_is_shown(subcog: Run) -> None:

@@ -267,10 +267,12 @@ def test_vectors_that_lag_are_brought_up_to_date_by_the_search(
     assert ids(filled("search", PARAPHRASE, "--fast", "--ids")) == [ANSWER]
 
 
-@pytest.mark.parametrize("query", ["\U0001f600\U0001f680", "x" * 20_000, "\u0000", "' OR 1=1 --", "東京", "a" + "\u0301" * 500])
-@pytest.mark.parametrize("options", [["--fast"], ["--mode", "semantic"]])
-def test_odd_queries_are_answered(filled: Run, query: str, options: list[str]) -> None:
-    done = filled("search", "--json", *options, "--", query)
-    answer = found(done)
-    assert (done.code, answer["degraded"]) == (0 if answer["results"] else 1, False)
-    assert (answer["confidence"] == "no_results") == (not answer["results"])
+def test_odd_queries_are_answered(filled: Run, subtests: pytest.Subtests) -> None:
+    querys = ["\U0001f600\U0001f680", "x" * 20_000, "\u0000", "' OR 1=1 --", "東京", "a" + "\u0301" * 500]
+    for query in querys:
+        for options in [["--fast"], ["--mode", "semantic"]]:
+            with subtests.test(query=query, options=options):
+                done = filled("search", "--json", *options, "--", query)
+                answer = found(done)
+                assert (done.code, answer["degraded"]) == (0 if answer["results"] else 1, False)
+                assert (answer["confidence"] == "no_results") == (not answer["results"])

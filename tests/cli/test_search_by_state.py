@@ -73,9 +73,8 @@ def test_pages_and_batches_are_of_that_state_too(filled: Run) -> None:
     assert {name for page in pages for name in page} == {"Berth seven", "Berth twelve"}
 
 
-@pytest.mark.parametrize(
-    ("states", "said"),
-    [
+def test_what_states_nothing_is_one_clear_line(filled: Run, subtests: pytest.Subtests) -> None:
+    cases = [
         (["prompts=many"], "prompts is 'many'; expected a whole number"),
         (["tool=bash"], "tool is 'bash'; expected Bash: case counts"),
         (["source=begin"], "source is 'begin'; expected one of startup, resume, clear, compact"),
@@ -86,9 +85,9 @@ def test_pages_and_batches_are_of_that_state_too(filled: Run) -> None:
         (["mood!=ill"], "'mood!=ill' does not set a flag; for instance mood=true"),
         (["=x"], "'' is no name of a flag"),
         (["a=1", "a=2"], "a is stated twice; a fact has one value"),
-    ],
-)
-def test_what_states_nothing_is_one_clear_line(filled: Run, states: list[str], said: str) -> None:
-    done = filled("search", "berth", *(word for state in states for word in ("--state", state)))
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert done.err.startswith(f"subcog: {said}")
+    ]
+    for states, said in cases:
+        with subtests.test(states=states):
+            done = filled("search", "berth", *(word for state in states for word in ("--state", state)))
+            assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+            assert done.err.startswith(f"subcog: {said}")

@@ -76,9 +76,8 @@ def test_what_is_not_known_is_said(subcog: Run, name: str, said: str) -> None:
     assert (done.code, done.out, done.err[: len(said)]) == (1, "", said)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, subtests: pytest.Subtests) -> None:
+    cases = [
         (
             ("set", "branch=main"),
             "branch is known without being set; a flag has a name of its own, for instance clinician_mode",
@@ -91,13 +90,13 @@ def test_what_is_not_known_is_said(subcog: Run, name: str, said: str) -> None:
         (("clear",), "name the flags to clear, or give --all"),
         (("clear", "mood", "--all"), "name the flags to clear, or give --all"),
         (("set",), "Missing argument"),
-    ],
-)
-def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, arguments: tuple[str, ...], said: str) -> None:
-    done = subcog("state", *arguments)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert said in done.err
-    assert not os.path.exists(home.state_db)
+    ]
+    for arguments, said in cases:
+        with subtests.test(arguments=arguments):
+            done = subcog("state", *arguments)
+            assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+            assert said in done.err
+            assert not os.path.exists(home.state_db)
 
 
 def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,12 +106,14 @@ def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: pyt
     assert flags.find_all(State.open(home, 100)) == {}
 
 
-@pytest.mark.parametrize("text", ["7", "true", "", " a ", "tired", 'say "hi"', '"7"', "1e5", "hafen-ö"])
-def test_what_is_shown_can_be_set_again(subcog: Run, text: str) -> None:
-    subcog("state", "set", f"flag={json.dumps(text)}")
-    shown = subcog("state", "get", "flag").out.removesuffix("\n")
-    subcog("state", "set", f"flag={shown}")
-    assert json.loads(subcog("state", "get", "flag", "--json").out) == text
+def test_what_is_shown_can_be_set_again(subcog: Run, subtests: pytest.Subtests) -> None:
+    cases = ["7", "true", "", " a ", "tired", 'say "hi"', '"7"', "1e5", "hafen-ö"]
+    for text in cases:
+        with subtests.test(text=text):
+            subcog("state", "set", f"flag={json.dumps(text)}")
+            shown = subcog("state", "get", "flag").out.removesuffix("\n")
+            subcog("state", "set", f"flag={shown}")
+            assert json.loads(subcog("state", "get", "flag", "--json").out) == text
 
 
 def test_clearing_says_which_were_not_set(subcog: Run) -> None:

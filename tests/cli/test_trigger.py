@@ -43,9 +43,8 @@ def test_a_trigger_without_a_word_is_taken_and_it_is_said(subcog: Run) -> None:
     assert "characters 4 to 8: 09:30" in done.out
 
 
-@pytest.mark.parametrize(
-    ("pattern", "said"),
-    [
+def test_what_would_not_be_taken_is_one_line_and_exit_code_two(subcog: Run, subtests: pytest.Subtests) -> None:
+    patterns = [
         ("deploy(", "missing )"),
         ("a(?=b)", "look-around"),
         (r"(a)\1", "back-reference"),
@@ -53,13 +52,13 @@ def test_a_trigger_without_a_word_is_taken_and_it_is_said(subcog: Run) -> None:
         ("(a+)+" * 200, "at most 500 are taken"),
         ("x{1000}{1000}", "triggers has 'x{1000}{1000}'"),
         ("\udcff", "is not UTF-8"),
-    ],
-)
-@pytest.mark.parametrize("form", [[], ["--json"]])
-def test_what_would_not_be_taken_is_one_line_and_exit_code_two(subcog: Run, pattern: str, said: str, form: list[str]) -> None:
-    done = subcog("test-trigger", pattern, "some text", *form)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert said in done.err
+    ]
+    for pattern, said in patterns:
+        for form in [[], ["--json"]]:
+            with subtests.test(pattern=pattern, said=said):
+                done = subcog("test-trigger", pattern, "some text", *form)
+                assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+                assert said in done.err
 
 
 def test_the_place_of_a_fault_is_told(subcog: Run) -> None:

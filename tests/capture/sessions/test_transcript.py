@@ -29,9 +29,8 @@ def test_a_typed_prompt_has_its_row_its_session_and_its_folder(written: Writer) 
     assert turn.at == 1772445600000
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_a_row_that_nobody_typed_is_left_out(written: Writer, subtests: pytest.Subtests) -> None:
+    cases: list[dict[str, object]] = [
         {"origin": {"kind": "task-notification"}},
         {"promptSource": "system"},
         {"isMeta": True},
@@ -42,16 +41,15 @@ def test_a_typed_prompt_has_its_row_its_session_and_its_folder(written: Writer) 
         {"toolUseResult": {"stdout": ""}},
         {"planContent": "# Plan"},
         {"origin": None, "promptSource": None, "entrypoint": "sdk-py"},
-    ],
-)
-def test_a_row_that_nobody_typed_is_left_out(written: Writer, fields: dict[str, object]) -> None:
-    written.typed("always use pnpm", fields=fields)
-    assert texts(written) == []
+    ]
+    for fields in cases:
+        with subtests.test(fields=fields):
+            written.typed("always use pnpm", fields=fields)
+            assert texts(written) == []
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
+def test_an_old_row_that_begins_as_the_client_writes_is_left_out(written: Writer, subtests: pytest.Subtests) -> None:
+    cases = [
         "<local-command-stdout>",
         "<command-name>/clear</command-name>",
         "<bash-input>ls</bash-input>",
@@ -62,11 +60,11 @@ def test_a_row_that_nobody_typed_is_left_out(written: Writer, fields: dict[str, 
         "[Request interrupted by user]",
         "Caveat: The messages below were generated",
         "This session is being continued from a previous conversation",
-    ],
-)
-def test_an_old_row_that_begins_as_the_client_writes_is_left_out(written: Writer, start: str) -> None:
-    written.old_user(f"{start} always use pnpm")
-    assert texts(written) == []
+    ]
+    for start in cases:
+        with subtests.test(start=start):
+            written.old_user(f"{start} always use pnpm")
+            assert texts(written) == []
 
 
 def test_blocks_that_editors_and_we_put_in_are_cut_out(written: Writer) -> None:

@@ -43,9 +43,8 @@ def test_rows_are_read_from_a_file_whatever_their_ids_are(tmp_path: Path) -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_line_that_does_not_hold_is_named(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
+    cases = [
         "not json",
         "7",
         "null",
@@ -55,13 +54,13 @@ def test_rows_are_read_from_a_file_whatever_their_ids_are(tmp_path: Path) -> Non
         '{"id": 1, "prompt": 2}',
         '{"id": 1, "prompt": null}',
         "[" * 100_000,
-    ],
-)
-def test_a_line_that_does_not_hold_is_named(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
-    pipe(monkeypatch, f'{{"id": 1, "prompt": "x"}}\n\n{line}\n'.encode())
-    with pytest.raises(UsageError) as refused:
-        list(inputs.rows("-", "prompt"))
-    assert str(refused.value) == 'standard input line 3: expected {"id", "prompt"}; correct the line'
+    ]
+    for line in cases:
+        with subtests.test(line=line):
+            pipe(monkeypatch, f'{{"id": 1, "prompt": "x"}}\n\n{line}\n'.encode())
+            with pytest.raises(UsageError) as refused:
+                list(inputs.rows("-", "prompt"))
+            assert str(refused.value) == 'standard input line 3: expected {"id", "prompt"}; correct the line'
 
 
 def test_what_a_line_may_have_is_said_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
