@@ -131,11 +131,12 @@ def test_a_vector_does_not_depend_on_its_neighbours_nor_on_the_threads(embedder:
     assert [embedder.query(text) for text in TEXTS] == alone
 
 
-@pytest.mark.parametrize("text", UNUSUAL)
-def test_any_text_has_a_vector(embedder: Counting, text: str) -> None:
-    (vector,) = embedder.embed([text])
-    assert len(vector) == SPACE.dimension
-    assert max(abs(value) for value in np.frombuffer(vector, np.int8).astype(int)) == 127
+def test_any_text_has_a_vector(embedder: Counting, subtests: pytest.Subtests) -> None:
+    for text in UNUSUAL:
+        with subtests.test(text=text):
+            (vector,) = embedder.embed([text])
+            assert len(vector) == SPACE.dimension
+            assert max(abs(value) for value in np.frombuffer(vector, np.int8).astype(int)) == 127
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

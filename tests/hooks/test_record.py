@@ -131,9 +131,8 @@ def test_ids_sort_by_time(decide: Decide) -> None:
 # ---- silence ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
+def test_a_silent_prompt_leaves_its_reason(decide: Decide, subtests: pytest.Subtests) -> None:
+    cases = [
         (QUESTION + " [nomem]", NOMEM),
         ("/compact the lamp relay", NOT_TYPED),
         ("<task-notification>Why does it fail?", NOT_TYPED),
@@ -143,12 +142,12 @@ def test_ids_sort_by_time(decide: Decide) -> None:
         (ORDER, INTENT),
         ("why?", INTENT),
         ("How do the papers of Jupiter move around their planet?", BELOW),
-    ],
-)
-def test_a_silent_prompt_leaves_its_reason(decide: Decide, text: object, why: str) -> None:
-    decision = decide(text)
-    assert (decision.outcome, decision.injected, decision.units) == (why, (), 0)
-    assert (decision.intent is None) == (why in (NOMEM, NOT_TYPED))
+    ]
+    for text, why in cases:
+        with subtests.test(text=text):
+            decision = decide(text)
+            assert (decision.outcome, decision.injected, decision.units) == (why, (), 0)
+            assert (decision.intent is None) == (why in (NOMEM, NOT_TYPED))
 
 
 def test_a_pause_and_a_switch_leave_theirs_and_nothing_of_the_prompt(decide: Decide, home: Home) -> None:

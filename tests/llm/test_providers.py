@@ -62,9 +62,8 @@ def test_a_key_file_may_be_named_from_the_users_home_or_from_subcogs(home: Home,
     assert found.key == KEY
 
 
-@pytest.mark.parametrize(
-    ("left_out", "may_be_asked"),
-    [
+def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, subtests: pytest.Subtests) -> None:
+    cases = [
         ("llm.base_url", False),
         ("llm.baseurl", False),
         ("search_intent.use_llm", False),
@@ -75,17 +74,17 @@ def test_a_key_file_may_be_named_from_the_users_home_or_from_subcogs(home: Home,
         ("search_intent.llm_timeout_ms", True),
         ("search_intent.llm_skip_confidence", True),
         ("search.limit", True),
-    ],
-)
-def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, left_out: str, may_be_asked: bool) -> None:
-    values: dict[str, defaults.Value] = {"llm.provider": "openai", "llm.model": "m", "llm.base_url": "http://localhost/v1"}
-    found = loading.Settings(values, ("a problem",), frozenset({left_out}))
-    if may_be_asked:
-        assert providers.provider_of(found, home)
-    else:
-        with pytest.raises(ConfigError, match=f"{left_out} can not be used as it is set"):
-            providers.provider_of(found, home)
-    assert providers.provider_of(loading.Settings({}, ("a problem",), frozenset({left_out})), home) is None
+    ]
+    for left_out, may_be_asked in cases:
+        with subtests.test(left_out=left_out):
+            values: dict[str, defaults.Value] = {"llm.provider": "openai", "llm.model": "m", "llm.base_url": "http://localhost/v1"}
+            found = loading.Settings(values, ("a problem",), frozenset({left_out}))
+            if may_be_asked:
+                assert providers.provider_of(found, home)
+            else:
+                with pytest.raises(ConfigError, match=f"{left_out} can not be used as it is set"):
+                    providers.provider_of(found, home)
+            assert providers.provider_of(loading.Settings({}, ("a problem",), frozenset({left_out})), home) is None
 
 
 @pytest.mark.parametrize(

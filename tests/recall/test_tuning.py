@@ -76,11 +76,14 @@ def answer(shelf: Shelf, settings: dict[str, str], query: str = "crane") -> list
 
 
 @pytest.mark.usefixtures("usual_settings")
-@pytest.mark.parametrize("name", OF_RANKING)
-def test_each_setting_of_the_ranking_changes_what_is_found_or_how_high_it_scores(mixed: Shelf, name: str) -> None:
-    value, beside = CHANGES[name]
-    query = QUERIES.get(name.removeprefix("fusion."), "crane")
-    assert answer(mixed, {**beside, name: value}, query) != answer(mixed, beside, query)
+def test_each_setting_of_the_ranking_changes_what_is_found_or_how_high_it_scores(
+    mixed: Shelf, subtests: pytest.Subtests
+) -> None:
+    for name in OF_RANKING:
+        with subtests.test(name=name):
+            value, beside = CHANGES[name]
+            query = QUERIES.get(name.removeprefix("fusion."), "crane")
+            assert answer(mixed, {**beside, name: value}, query) != answer(mixed, beside, query)
 
 
 @pytest.mark.parametrize("kind", QUERIES)
