@@ -249,13 +249,12 @@ def test_unusable_store_prints_nothing(machine: Machine, damage: Damage) -> None
 
 
 @pytest.mark.parametrize("damage", UNUSABLE, ids=name_of)
-@pytest.mark.parametrize(
-    "command", [("search", "--fast", "x"), ("list",), ("remember", CONTENT), ("forget", ANSWER)], ids=" ".join
-)
-def test_unusable_store_is_one_line_in_the_terminal(machine: Machine, damage: Damage, command: tuple[str, ...]) -> None:
+def test_unusable_store_is_one_line_in_the_terminal(machine: Machine, damage: Damage, subtests: pytest.Subtests) -> None:
     held = spoil(machine.home / "memories.db", damage)
-    assert_one_line_error(machine.run(*command), 3)
-    assert held == (b"" if damage is as_folder else (machine.home / "memories.db").read_bytes())
+    for command in (("search", "--fast", "x"), ("list",), ("remember", CONTENT), ("forget", ANSWER)):
+        with subtests.test(command=command):
+            assert_one_line_error(machine.run(*command), 3)
+            assert held == (b"" if damage is as_folder else (machine.home / "memories.db").read_bytes())
 
 
 def test_reason_of_the_silence_is_in_the_log_and_the_prompt_is_not(machine: Machine) -> None:
