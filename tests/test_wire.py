@@ -25,7 +25,7 @@ def test_documents_are_read_as_the_standard_module_reads_them(value: object) -> 
 
 
 @given(JSON)
-def test_documents_are_written_as_the_standard_module_writes_them(value: Any) -> None:
+def test_documents_are_written_as_by_the_standard_module(value: Any) -> None:
     try:
         written = json.dumps(value, separators=(",", ":"), allow_nan=False)
     except ValueError:
@@ -53,7 +53,7 @@ def test_what_is_not_one_document_is_refused(subtests: pytest.Subtests) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", '{"a":', '{"a": "b', "hello"])
-def test_what_is_cut_short_is_refused_where_the_json_module_is_not_loaded(text: str) -> None:
+def test_a_cut_document_is_refused_without_the_json_module(text: str) -> None:
     root = str(Path(__file__).parent.parent)
     code = f"""
 import sys; sys.path.insert(0, {root!r})

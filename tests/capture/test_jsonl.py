@@ -147,7 +147,7 @@ def test_what_an_entity_leaves_open_is_left_open() -> None:
     assert (memory.content, memory.keywords, memory.triggers, memory.when) == ("welcome", (), (), {})
 
 
-def test_an_entity_may_have_the_fields_of_a_memory_beside_its_own() -> None:
+def test_an_entity_may_have_fields_of_a_memory_too() -> None:
     fields = {**CALMING, "content": "Speak slowly.", "priority": 80, "tags": ["voice"], "keywords": ["calm"], "mood": 1}
     row = jsonl.parse(json.dumps(fields), lambda: "new", 1_000, trusted=False)
     memory = row.memory

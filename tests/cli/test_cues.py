@@ -102,7 +102,7 @@ def test_secrets_do_not_get_in_by_these_fields(subcog: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["remember", "edit"])
-def test_a_flag_that_is_not_set_is_named_when_a_condition_asks_for_it(subcog: Run, given: str, command: str) -> None:
+def test_a_condition_on_an_unset_flag_names_the_flag(subcog: Run, given: str, command: str) -> None:
     asks = ("--when", "brnach=main", "--when", "branch=main", "--when", "calm", "--when", "depth>=7", "--when", "mood!=ill")
     subcog("state", "set", "calm=false")
     done = subcog(command, "x" if command == "remember" else given, *asks)
@@ -119,7 +119,7 @@ def test_what_is_not_changed_of_conditions_is_not_remarked_upon(subcog: Run, giv
     assert subcog("edit", given, "--when", "").err == ""
 
 
-def test_a_state_that_can_not_be_used_is_no_reason_not_to_remember(subcog: Run, home: Home) -> None:
+def test_an_unusable_state_does_not_prevent_remembering(subcog: Run, home: Home) -> None:
     Path(home.state_db).mkdir(parents=True)
     done = subcog("remember", "x", "--when", "calm")
     assert (done.code, fields(subcog, done.out.strip())) == (0, {"when": {"calm": True}})
@@ -143,7 +143,7 @@ def test_an_empty_text_takes_all_of_a_field_away(subcog: Run, given: str, option
     assert fields(subcog, given) == {name: value for name, value in FIELDS.items() if name != field}
 
 
-def test_tags_are_taken_away_in_the_same_way_and_a_priority_by_zero(subcog: Run) -> None:
+def test_an_empty_tag_and_a_zero_priority_remove_theirs(subcog: Run) -> None:
     id_ = subcog("remember", "x", "--tag", "a", "--priority", "7").out.strip()
     subcog("edit", id_, "--tag", "", "--priority", "0")
     assert shown(subcog, id_).keys() & {"tags", "priority"} == set()
@@ -218,7 +218,7 @@ def imported(subcog: Run) -> str:
     return "theirs"
 
 
-def test_an_imported_memory_is_not_pinned_until_it_is_vouched_for(subcog: Run, imported: str) -> None:
+def test_an_imported_memory_is_pinned_only_when_vouched_for(subcog: Run, imported: str) -> None:
     assert (shown(subcog, imported)["priority"], shown(subcog, imported)["trust"]) == (89, "import")
     done = subcog("edit", imported, "--priority", "90")
     assert done.code == 2

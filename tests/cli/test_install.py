@@ -124,7 +124,7 @@ def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: pytest
 
 
 @pytest.mark.parametrize(("matcher", "serves"), [('"*"', True), ('""', True), ('"Edit"', False), ("null", False)])
-def test_a_matcher_that_somebody_has_changed_serves_if_it_leaves_nothing_out(matcher: str, serves: bool) -> None:
+def test_a_changed_matcher_serves_if_it_leaves_nothing_out(matcher: str, serves: bool) -> None:
     text = '{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "subcog hook"}], "matcher": ' + matcher + "}]}}"
     assert ("PreToolUse" not in hook_entries.unserved(text)) is serves
 
@@ -175,7 +175,7 @@ def test_a_file_that_never_had_the_hook_is_left_alone(text: str) -> None:
     assert hook_entries.unregistered(text) == text
 
 
-def test_a_hook_of_ours_beside_another_in_one_group_is_taken_out_alone() -> None:
+def test_our_hook_alone_is_taken_out_of_a_shared_group() -> None:
     text = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}, {"command": "subcog hook"}]}]}}'
     assert hook_entries.unregistered(text) == '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}]}]}}'
 
@@ -207,7 +207,7 @@ def settings_path() -> Path:
     return Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
 
 
-def test_init_makes_the_users_settings_shows_the_change_and_uninstall_removes_them(subcog: Run) -> None:
+def test_init_makes_settings_and_uninstall_removes_them(subcog: Run) -> None:
     done = subcog("init")
     assert done.code == 0
     assert '+          "hooks": [' in done.out or '"UserPromptSubmit"' in done.out
@@ -226,7 +226,7 @@ def test_a_dry_run_writes_nothing(subcog: Run) -> None:
     assert not settings_path().exists()
 
 
-def test_project_settings_are_in_the_project_and_name_nobodys_folders(subcog: Run, tmp_path: Path) -> None:
+def test_project_settings_name_no_personal_folder(subcog: Run, tmp_path: Path) -> None:
     assert subcog("init", "--project").code == 2
     (tmp_path / ".git").mkdir()
     subcog("init", "--project")

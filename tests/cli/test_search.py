@@ -74,7 +74,7 @@ def test_the_json_form_has_every_key_of_the_interface_in_order(filled: Run) -> N
     assert (answer["degraded"], answer["note"], answer["suggestions"]) == (False, None, [])
 
 
-def test_pages_say_how_many_results_there_are_and_whether_more_follow(filled: Run) -> None:
+def test_pages_show_the_number_of_results_and_if_more_follow(filled: Run) -> None:
     def pages(*arguments: str) -> list[tuple[int, int, bool, int]]:
         answers = [json.loads(filled("search", *arguments, "--json", "--page", str(page)).out) for page in (1, 2, 3)]
         return [(row["total"], row["page"], row["has_more"], len(row["results"])) for row in answers]
@@ -126,7 +126,7 @@ def test_without_a_store_nothing_is_found(subcog: Run) -> None:
     assert subcog("export").code == 1
 
 
-def test_the_number_of_results_comes_from_the_option_or_the_settings(filled: Run) -> None:
+def test_the_result_limit_comes_from_option_or_settings(filled: Run) -> None:
     assert len(filled("search", "berth", "--ids").out.split()) == 10
     assert len(filled("search", "berth", "--ids", "-n", "3").out.split()) == 3
     filled("config", "set", "search.limit", "4")
@@ -227,7 +227,7 @@ def test_an_ambiguous_prefix_names_the_candidates(subcog: Run) -> None:
     assert subcog("show", "abcdef2").code == 0
 
 
-def test_control_characters_of_a_memory_do_not_reach_the_terminal(subcog: Run) -> None:
+def test_control_characters_do_not_reach_the_terminal(subcog: Run) -> None:
     id_ = subcog("remember", "-", stdin=b"red \x1b[31malert\x07\x1b]0;title\x07 done").out.strip()
     for done in (subcog("show", id_), subcog("list"), subcog("search", "alert")):
         assert "\x1b" not in done.out
@@ -251,9 +251,7 @@ def test_a_line_separator_inside_a_batch_query_does_not_end_it(filled: Run) -> N
     assert json.loads(done.out)["results"][0]["id"] == "pkce"
 
 
-def test_while_another_process_writes_the_index_the_answer_is_marked(
-    filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_during_another_index_write_is_marked(filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sync, "LOCK_WAIT_S", 0.05)
     writer = LexicalIndex.open(home).writer()
     filled("remember", "a xylophone")

@@ -68,7 +68,7 @@ def ids(done: Result) -> list[str]:
 
 @pytest.mark.parametrize("options", [[], ["--fast"], ["--mode", "semantic"], ["--mode", "semantic", "--fast"]])
 @pytest.mark.parametrize("final", [False, True])
-def test_a_memory_is_found_though_it_shares_no_word_with_the_query(without_words: Run, options: list[str], final: bool) -> None:
+def test_a_memory_without_a_word_of_the_query_is_found(without_words: Run, options: list[str], final: bool) -> None:
     if final:
         assert without_words("reindex").code == 0
     answer = found(without_words("search", PARAPHRASE, "--json", *options))
@@ -83,7 +83,7 @@ def test_words_alone_do_not_find_it(without_words: Run) -> None:
     assert (done.code, found(done)["results"], found(done)["confidence"]) == (1, [], "no_results")
 
 
-def test_searching_by_words_alone_loads_no_model_and_makes_no_vectors(filled: Run, home: Home) -> None:
+def test_a_lexical_search_loads_no_model_and_makes_no_vectors(filled: Run, home: Home) -> None:
     os.unlink(path_of(home, static.SPACE))
     answer = found(filled("search", "months.csv", "--mode", "lexical", "--json"))
     assert [(hit["id"], hit["found_by"], list(hit["scores"])) for hit in answer["results"]] == [("words", WORDS, WORDS)]
@@ -197,7 +197,7 @@ def test_without_sqlite_vec_words_answer_and_it_is_said(filled: Run, monkeypatch
     assert filled("remember", "a new one").err.splitlines()[1:] == []  # beside where it went
 
 
-def test_without_the_neural_model_the_static_encoder_answers_and_it_is_said(
+def test_without_the_neural_model_the_static_encoder_answers(
     without_words: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
@@ -208,7 +208,7 @@ def test_without_the_neural_model_the_static_encoder_answers_and_it_is_said(
     assert found(without_words("search", PARAPHRASE, "--fast", "--json"))["degraded"] is False
 
 
-def test_until_a_chosen_model_has_embedded_all_the_packaged_one_answers_and_it_is_said(without_words: Run) -> None:
+def test_the_packaged_model_answers_until_the_chosen_is_ready(without_words: Run) -> None:
     without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
     without_words("models", "use", OTHER)
     for options in ((), ("--mode", "semantic")):
@@ -223,7 +223,7 @@ def test_until_a_chosen_model_has_embedded_all_the_packaged_one_answers_and_it_i
     assert found(without_words("search", PARAPHRASE, "--json", "--fast"))["note"] is None
 
 
-def test_of_two_models_that_are_broken_the_chosen_one_is_named_in_one_short_sentence(
+def test_of_two_broken_models_the_chosen_one_is_named_briefly(
     without_words: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
@@ -251,7 +251,7 @@ def test_what_is_wrong_in_a_projects_file_is_said_once(filled: Run, tmp_path: Pa
     assert filled("search", "--batch", "asked.jsonl").err == said
 
 
-def test_a_useless_file_of_vectors_is_made_anew_by_the_next_search(without_words: Run, home: Home) -> None:
+def test_the_next_search_rebuilds_a_useless_vector_file(without_words: Run, home: Home) -> None:
     for damage in (b"", b"garbage" * 2_000):
         Path(path_of(home, static.SPACE)).write_bytes(damage)
         answer = found(without_words("search", PARAPHRASE, "--fast", "--json"))

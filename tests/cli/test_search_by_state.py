@@ -31,7 +31,7 @@ def test_without_it_conditions_do_not_count(filled: Run) -> None:
 
 
 @pytest.mark.parametrize("options", [["--fast"], []])
-def test_a_condition_that_holds_brings_its_memory_and_others_hold_theirs_back(filled: Run, options: list[str]) -> None:
+def test_a_memory_comes_only_if_its_condition_holds(filled: Run, options: list[str]) -> None:
     clinic = found(filled, "--state", "clinician_mode=true", *options)
     assert clinic.keys() == {"Speak of", "Berth twelve"}
     assert clinic["Speak of"]["ranks"]["state"] == 1
@@ -44,7 +44,7 @@ def test_a_condition_that_holds_brings_its_memory_and_others_hold_theirs_back(fi
 
 
 @pytest.mark.parametrize("mode", ["lexical", "semantic"])
-def test_words_or_meaning_alone_are_what_they_say_and_conditions_hold_back(filled: Run, mode: str) -> None:
+def test_one_channel_alone_still_respects_conditions(filled: Run, mode: str) -> None:
     shown = found(filled, "--state", "clinician_mode", "--state", "branch=main", "--mode", mode)
     assert "Berth twelve" in shown
     assert not shown.keys() & {"Berth seven", "Berth nine"}

@@ -70,7 +70,7 @@ def test_it_says_what_the_intent_and_the_time_were_made_of(subcog: Run) -> None:
 
 
 @pytest.mark.usefixtures("spoken")
-def test_each_candidate_stands_with_its_distance_to_the_threshold_and_its_first_words(subcog: Run) -> None:
+def test_each_candidate_shows_its_distance_and_first_words(subcog: Run) -> None:
     out = subcog("why").out
     assert "0.70 ██┃████    +0.45  m1  decisions  injected\n    exact 1, semantic 2; Keys of service 1 are rotated by" in out
     assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
@@ -129,7 +129,7 @@ def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("spoken")
-def test_without_a_terminal_there_is_no_colour_and_no_line_is_broken(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_no_colour_and_no_broken_lines(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     out = subcog("why").out
     assert "\x1b" not in out
@@ -182,7 +182,7 @@ CANDIDATES = st.builds(
     st.fixed_dictionaries(dict.fromkeys(("prompt", "project", "note", "reason"), TEXTS)),
     st.lists(st.tuples(TEXTS, NUMBERS), max_size=4),
 )
-def test_whatever_a_record_holds_it_can_be_shown_and_does_nothing(
+def test_any_record_can_be_shown_and_does_nothing(
     outcome: str, candidates: list[outcomes.Candidate], at: int, texts: dict[str, str], stages: list[tuple[str, float]]
 ) -> None:
     shown = io.StringIO()
@@ -375,7 +375,7 @@ def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:
     assert failures == []
 
 
-def test_a_prompt_that_needed_more_than_any_memory_has_is_counted_by_its_own_measure() -> None:
+def test_a_prompt_above_every_memory_keeps_its_own_threshold() -> None:
     bars = outcomes.Bars(0.6, 0.5, 6, 2000, needed=1.2)
     one = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], bars=bars)
     assert [would_speak(one, bar) for bar in (0.25, 0.3)] == [True, False]

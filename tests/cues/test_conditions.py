@@ -62,7 +62,7 @@ def test_all_conditions_must_hold(subtests: pytest.Subtests) -> None:
 
 
 @pytest.mark.parametrize("condition", [True, "x", ["x"], {"gte": 1}, {"glob": "*"}, {"not": "x"}, {"not": {"not": "x"}}])
-def test_of_what_is_not_known_nothing_holds_and_not_its_opposite_either(condition: object) -> None:
+def test_an_unknown_fact_never_holds_nor_its_opposite(condition: object) -> None:
     assert not conditions.holds({"unheard_of": condition}, FACTS)
     assert not conditions.holds({"first_prompt": True, "unheard_of": condition}, FACTS)
 
@@ -143,7 +143,7 @@ NAMES = st.sampled_from([*FACTS, "unheard_of", "", "platform"])
 
 
 @given(st.dictionaries(NAMES, ANYTHING, max_size=3))
-def test_nothing_that_json_can_say_is_raised_over_or_holds_with_its_opposite(when: dict[str, object]) -> None:
+def test_no_json_value_raises_or_holds_with_its_opposite(when: dict[str, object]) -> None:
     for name, condition in when.items():
         both = [conditions.holds({name: each}, FACTS) for each in (condition, {"not": condition})]
         assert both != [True, True]
@@ -167,7 +167,7 @@ def test_what_is_taken_can_be_kept_and_judged(when: dict[str, object]) -> None:
             assert opposite is not conditions.holds({name: condition}, FACTS)
 
 
-def test_a_glob_of_a_path_that_is_none_does_not_hold_and_not_its_opposite_either(subtests: pytest.Subtests) -> None:
+def test_an_invalid_glob_never_holds_nor_its_opposite(subtests: pytest.Subtests) -> None:
     cases = ["", "[", "src/{a", "../x", "src\\\\db", "x" * 600, "\\0", "{a,b}" * 9]
     for glob in cases:
         with subtests.test(glob=glob):
@@ -177,7 +177,7 @@ def test_a_glob_of_a_path_that_is_none_does_not_hold_and_not_its_opposite_either
                 assert not conditions.holds({"file": condition}, FACTS)
 
 
-def test_a_folder_that_is_not_told_in_full_does_not_hold_and_not_its_opposite_either() -> None:
+def test_a_relative_folder_never_holds_nor_its_opposite() -> None:
     for condition in ({"glob": "src"}, {"not": {"glob": "src"}}):
         assert not conditions.holds({"cwd": condition}, FACTS)
 

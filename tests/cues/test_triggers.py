@@ -117,7 +117,7 @@ def test_a_short_trigger_is_taken_where_few_texts_have_it(pattern: str) -> None:
     triggers.check(pattern)
 
 
-def test_quotes_blanks_and_accents_match_however_they_are_written(subtests: pytest.Subtests) -> None:
+def test_quotes_blanks_and_accents_match_in_any_writing(subtests: pytest.Subtests) -> None:
     cases = [
         ("can\u2019t go on", "I can't go on"),
         ("can't go on", "I can\u2019t go on"),
@@ -210,7 +210,7 @@ def test_a_list_of_words_is_matched_against_the_whole_of_a_text() -> None:
     assert triggers.search(WORD_LIST, b"x " * 32_000 + b"harbour7" + b" x" * 32_000)
 
 
-def test_a_costly_trigger_is_matched_against_the_beginning_and_the_end() -> None:
+def test_a_costly_trigger_is_matched_against_both_ends() -> None:
     pattern = "[a-h].{0,140}[i-q]#"
     reach = triggers.reach(pattern)
     assert 4_000 < reach < 8_000
@@ -342,7 +342,7 @@ def test_the_keys_of_a_text_are_its_runs_of_three_and_four() -> None:
     assert triggers.keys_in("") == []
 
 
-def test_letters_that_re2_takes_for_the_same_are_folded_to_the_same() -> None:
+def test_letters_that_re2_equates_are_folded_alike() -> None:
     cased = [char for char in map(chr, range(sys.maxunicode)) if char.swapcase() != char or char.casefold() != char]
     every = "".join(cased)
     for char in cased:

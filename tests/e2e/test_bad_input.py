@@ -81,7 +81,7 @@ def test_odd_value_beside_the_prompt_does_no_harm(machine: Machine, subtests: py
 
 
 @pytest.mark.parametrize("field", ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"])
-def test_payload_without_a_field_beside_the_prompt_brings_the_memory(machine: Machine, field: str) -> None:
+def test_payload_without_an_optional_field_brings_the_memory(machine: Machine, field: str) -> None:
     payload = json.loads(machine.asking())
     del payload[field]
     assert ids_in(machine.answer(json.dumps(payload).encode())) == [ANSWER]
@@ -157,7 +157,7 @@ def test_stdin_that_never_closes_ends_with_the_deadline(machine: Machine, with_p
 
 
 @posix
-def test_stdout_without_a_reader_does_no_harm_and_the_memory_comes_the_next_time(machine: Machine) -> None:
+def test_memory_lost_to_a_closed_pipe_comes_the_next_time(machine: Machine) -> None:
     read, write = os.pipe()
     os.close(read)
     try:
@@ -179,7 +179,7 @@ def test_stdout_without_a_reader_does_no_harm_and_the_memory_comes_the_next_time
 
 @posix
 @pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_do_no_harm_and_nothing_is_written_into_the_store(machine: Machine, closed: str) -> None:
+def test_closed_streams_do_no_harm_to_the_store(machine: Machine, closed: str) -> None:
     database = (machine.home / "memories.db").read_bytes()
     command = ["/bin/sh", "-c", f'exec "$0" hook {closed}', machine.command]
     assert_harmless(machine.start(command, machine.asking()))

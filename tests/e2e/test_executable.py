@@ -31,7 +31,7 @@ from tests.e2e.machine import (
 # ---- what is handed over --------------------------------------------------------------------------------------------------
 
 
-def test_remembered_text_is_read_back_from_the_output_of_the_hook(bare: Machine) -> None:
+def test_remembered_text_comes_back_from_the_hook(bare: Machine) -> None:
     text = "Berth numbers on the north pontoon skip 13; the allocation table in src/berths/pontoons.py skips it, too."
     remembered = bare.run("remember", text, "--namespace", "context")
     assert (remembered.code, remembered.stderr.startswith(b"kept in context")) == (0, True)
@@ -68,7 +68,7 @@ def test_equal_payloads_in_new_sessions_give_equal_bytes(machine: Machine) -> No
     assert machine.answer(machine.asking()) == first
 
 
-def test_second_prompt_of_a_session_does_not_bring_the_memory_again(machine: Machine) -> None:
+def test_second_prompt_does_not_bring_the_memory_again(machine: Machine) -> None:
     assert machine.recall(QUESTION, "one session") == [ANSWER]
     assert_silent(machine.prompt(QUESTION, "one session"))
     assert_silent(machine.prompt(RELATED, "one session"))
@@ -125,7 +125,7 @@ def test_related_prompt_alone_brings_the_memory(machine: Machine) -> None:
     assert ANSWER in machine.recall(RELATED)
 
 
-def test_hooks_of_one_session_at_the_same_time_bring_the_memory_once(machine: Machine) -> None:
+def test_simultaneous_hooks_bring_the_memory_once(machine: Machine) -> None:
     payload = machine.asking(session="one session")
     started = [
         subprocess.Popen(
@@ -279,11 +279,11 @@ def test_memory_of_a_project_appears_below_its_repository(machine: Machine) -> N
     assert machine.recall(OF_THE_PROJECT, cwd=below) == [ANSWER_OF_THE_PROJECT]
 
 
-def test_memory_of_a_project_does_not_appear_in_another_repository(machine: Machine) -> None:
+def test_project_memory_stays_out_of_another_repository(machine: Machine) -> None:
     assert_silent(machine.prompt(OF_THE_PROJECT, cwd=machine.repository("shop", OTHER_REMOTE)))
 
 
-def test_memory_of_a_project_does_not_appear_outside_of_repositories(machine: Machine) -> None:
+def test_project_memory_stays_out_of_plain_folders(machine: Machine) -> None:
     assert_silent(machine.prompt(OF_THE_PROJECT))
 
 
@@ -292,7 +292,7 @@ def test_memory_of_the_user_appears_in_every_repository(machine: Machine, remote
     assert machine.recall(QUESTION, cwd=machine.repository("repository", remote)) == [ANSWER]
 
 
-def test_remembered_text_belongs_to_the_repository_it_was_remembered_in(bare: Machine) -> None:
+def test_remembered_text_belongs_to_its_repository(bare: Machine) -> None:
     repository, other = bare.repository("harbour", REMOTE), bare.repository("shop", OTHER_REMOTE)
     done = bare.run("remember", "The tide gauge of Esbjerg reports every 10 minutes over MQTT.", cwd=repository)
     question = "How often does the tide gauge of Esbjerg report over MQTT?"

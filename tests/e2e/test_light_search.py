@@ -80,7 +80,7 @@ def test_it_loads_nothing_of_the_terminal(machine: Machine) -> None:
     assert (done.stdout.split()[0].decode(), done.stderr) == (ANSWER, b"[]")
 
 
-def test_a_model_that_is_not_loaded_in_time_leaves_the_answer_to_the_rest(machine: Machine) -> None:
+def test_a_model_loaded_too_late_leaves_the_answer_to_words(machine: Machine) -> None:
     machine.run("config", "set", "search.timeout_ms", "1")
     done = machine.run("search", QUESTION, "--json")
     told = json.loads(done.stdout)

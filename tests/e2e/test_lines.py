@@ -80,7 +80,7 @@ def test_a_paused_hook_gives_no_line(pointing: Machine) -> None:
     assert_silent(pointing.prompt(RELATED))
 
 
-def test_lines_are_switched_off_by_zero_and_a_project_only_raises_their_bar(pointing: Machine) -> None:
+def test_zero_switches_lines_off_and_projects_only_raise_it(pointing: Machine) -> None:
     folder = pointing.repository("shop", OTHER_REMOTE)
     (folder / ".subcog.toml").write_text("[surfacing]\nmaybe_relevance = 0.9\n")
     assert_silent(pointing.hook(pointing.asking(RELATED, cwd=folder)))
@@ -201,14 +201,14 @@ def test_a_link_to_our_own_program_is_ours(pointing: Machine, tmp_path: Path) ->
 
 
 @posix
-def test_a_variable_that_leads_the_interpreter_takes_the_permission_away(pointing: Machine) -> None:
+def test_a_variable_for_the_interpreter_voids_the_permission(pointing: Machine) -> None:
     pointing.answer(pointing.asking(RELATED, SESSION))
     pointing.environment["PYTHONPATH"] = str(pointing.folder)
     assert not is_allowed(pointing, f"subcog show {ANSWER}")
 
 
 @posix
-def test_where_subcog_is_not_on_the_path_the_block_names_it_in_full(pointing: Machine) -> None:
+def test_off_the_path_the_block_names_subcog_in_full(pointing: Machine) -> None:
     folders = [folder for folder in pointing.environment["PATH"].split(os.pathsep) if not shutil.which("subcog", path=folder)]
     pointing.environment["PATH"] = os.pathsep.join(folders)
     assert HINT.format(f"{pointing.command} show") in pointing.answer(pointing.asking(RELATED, SESSION))
@@ -218,7 +218,7 @@ def test_where_subcog_is_not_on_the_path_the_block_names_it_in_full(pointing: Ma
     assert remark in pointing.run("doctor").stdout
 
 
-def test_an_agent_is_not_shown_another_projects_note_without_being_asked(pointing: Machine) -> None:
+def test_an_agent_is_asked_before_another_projects_note_shows(pointing: Machine) -> None:
     folder = pointing.repository("shop", OTHER_REMOTE)
     pointing.run("remember", "The shop sells ropes.", cwd=folder)
     (id_,) = [

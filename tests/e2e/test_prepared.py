@@ -48,7 +48,7 @@ def test_one_command_leaves_nothing_to_the_next(bare: Machine) -> None:
     assert bare.run("config", "get", "search_intent.enabled").stdout == b"true\n"
 
 
-def test_one_that_takes_too_long_is_killed_and_the_next_is_answered(bare: Machine) -> None:
+def test_a_slow_run_is_killed_and_the_next_is_answered(bare: Machine) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         prepared.forker().run([bare.command, "doctor"], b"", bare.folder, bare.environment, 0.0)
     assert bare.run("--version").stdout.startswith(b"subcog ")
@@ -64,7 +64,7 @@ def test_one_that_takes_too_long_is_killed_and_the_next_is_answered(bare: Machin
         (("list",), {"COLUMNS": "40"}),
     ],
 )
-def test_what_the_start_of_a_process_could_change_is_left_to_the_script(
+def test_runs_that_depend_on_process_start_use_the_script(
     bare: Machine, words: Sequence[str], environment: dict[str, str]
 ) -> None:
     assert prepared.can_be_forked([bare.command, "list"], bare.environment)

@@ -51,7 +51,7 @@ def harbour(bare: Machine, remembered: Path) -> Path:
 # ---- tools ----------------------------------------------------------------------------------------------------------------
 
 
-def test_command_brings_the_memory_that_names_it_without_backticks(bare: Machine) -> None:
+def test_command_brings_a_memory_that_names_it_in_prose(bare: Machine) -> None:
     bare.imports(
         {"id": "routes", "content": "After a new route run make openapi and commit the client."},
         {"id": "reset", "content": "just db-reset wipes the local database, uploads too."},
@@ -71,7 +71,7 @@ def test_file_brings_the_memory_of_its_path(bare: Machine, harbour: Path, tool: 
     assert_silent(bare.hook(bare.calling(tool, None, harbour, **elsewhere)))
 
 
-def test_file_brings_the_memory_wherever_in_the_project_the_session_is(bare: Machine, harbour: Path) -> None:
+def test_file_brings_the_memory_from_any_folder_of_the_project(bare: Machine, harbour: Path) -> None:
     (harbour / "docs").mkdir()
     assert bare.at_call("Edit", cwd=harbour / "docs", file_path=str(harbour / "src/db/pool.py")) == ["pool"]
 
@@ -105,7 +105,7 @@ def test_command_new_text_and_name_bring_their_memory(
     assert bare.at_call(tool, None, harbour, **given) == [id_]
 
 
-def test_condition_on_the_tool_brings_its_memory_where_all_of_it_holds(bare: Machine, harbour: Path) -> None:
+def test_condition_on_the_tool_brings_its_memory(bare: Machine, harbour: Path) -> None:
     assert_silent(bare.hook(bare.calling("Bash", cwd=harbour, command="ls")))
     (harbour / ".git" / "HEAD").write_text("ref: refs/heads/dash\n")
     assert bare.at_call("Bash", cwd=harbour, command="ls") == ["shell"]
@@ -193,7 +193,7 @@ def test_session_begins_with_what_is_pinned_and_what_holds(beginnings: Machine) 
     assert ids_in(beginnings.begun("startup", "another session")) == ["always"]
 
 
-def test_equal_states_give_equal_bytes_and_a_resumed_session_the_same(beginnings: Machine) -> None:
+def test_equal_states_and_resumed_sessions_give_equal_bytes(beginnings: Machine) -> None:
     first = beginnings.begun("startup", "one session")
     second = beginnings.begun("startup", "another session")
     assert beginnings.begun("startup", "a third session") == second != ""
@@ -241,7 +241,7 @@ def test_session_begins_with_1500_units_at_most(bare: Machine) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_other_event_prints_nothing_although_there_is_something_to_say(
+def test_other_event_prints_nothing_despite_a_matching_memory(
     beginnings: Machine, event: str, fields: dict[str, object]
 ) -> None:
     beginnings.imports(HARBOUR[1])

@@ -61,7 +61,7 @@ def test_a_question_lies_near_its_answer(embedder: Counting) -> None:
     assert far < 0.2
 
 
-def test_no_weight_is_of_a_kind_whose_products_overflow_on_processors_without_vnni() -> None:
+def test_no_weights_overflow_on_processors_without_vnni() -> None:
     with open(os.path.join(SPACE.folder, packaged.MODEL), "rb") as file:
         model = file.read()
     (graph,) = fields_of(model, 7)
@@ -99,7 +99,7 @@ def fields_of(message: bytes, wanted: int) -> list[Any]:
     return found
 
 
-def test_the_packaged_model_gives_what_fastembed_gives_bit_for_bit(tmp_path: Path) -> None:
+def test_the_packaged_model_equals_fastembed_bit_for_bit(tmp_path: Path) -> None:
     ours = PackagedModel(SPACE.folder)
     library = text_embedding()(SPACE.model, str(tmp_path), specific_model_path=SPACE.folder, threads=1)
     tokenizer: Tokenizer = vars(library.model)["tokenizer"]
@@ -124,7 +124,7 @@ def test_a_vector_is_what_the_published_recipe_gives(embedder: Counting, text: s
     assert np.abs(ours - published).max() <= 1  # of 127: sums on several threads are rounded in another order
 
 
-def test_a_vector_does_not_depend_on_its_neighbours_nor_on_the_threads(embedder: Counting) -> None:
+def test_a_vector_is_independent_of_batch_and_threads(embedder: Counting) -> None:
     alone = [next(embedder.embed([text])) for text in TEXTS]
     assert list(embedder.embed(TEXTS)) == alone
     assert list(DocumentEmbedder(SPACE, threads=3).embed(TEXTS * 4)) == alone * 4
@@ -206,7 +206,7 @@ def test_cutting_fails_for_no_text(embedder: Counting, text: str) -> None:
     assert all(passage in readable * 3 for passage in embedder.passages(text * 3))
 
 
-def test_a_pulled_model_cuts_by_its_own_tokenizer_and_no_longer_than_it_reads(tmp_path: Path) -> None:
+def test_a_pulled_model_cuts_by_its_own_tokenizer_and_limit(tmp_path: Path) -> None:
     folder = shutil.copytree(SPACE.folder, tmp_path / "reads-little")
     (folder / "tokenizer_config.json").write_text('{"model_max_length": 35, "pad_token": "[PAD]"}')
     words = (folder / "tokenizer.json").read_text(encoding="utf-8")
@@ -268,7 +268,7 @@ def test_embedding_opens_no_socket_and_writes_no_file(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["trace"]
 
 
-def test_the_packaged_model_is_loaded_once_while_its_files_stay_what_they_are(tmp_path: Path) -> None:
+def test_the_packaged_model_is_loaded_once_for_equal_files(tmp_path: Path) -> None:
     folder = shutil.copytree(SPACE.folder, tmp_path / "model")
     first = packaged.loaded(str(folder))
     assert packaged.loaded(str(folder)) is first

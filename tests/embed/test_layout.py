@@ -99,7 +99,7 @@ def test_every_token_of_the_vocabulary_is_found(tmp_path: Path) -> None:
     assert not wrong
 
 
-def test_writing_takes_the_place_of_what_is_there_and_leaves_nothing_beside_it(path: str) -> None:
+def test_writing_replaces_the_file_and_leaves_no_other(path: str) -> None:
     layout.write(path, VOCABULARY, *TOKENS, *material.random_rows(4, 6, 8))
     packed = layout.Packed(path)
     assert packed.bigrams == 6

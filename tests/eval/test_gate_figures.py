@@ -96,13 +96,13 @@ def test_relevance_that_is_right_in_each_bin_has_no_error() -> None:
 
 
 @pytest.mark.parametrize("right", [0, 3, 10])
-def test_relevance_that_is_always_the_same_is_off_by_its_distance_from_the_share(right: int) -> None:
+def test_constant_relevance_is_off_by_its_distance_to_the_share(right: int) -> None:
     same = [trial(candidates=[(0.3, place < right)]) for place in range(10)]
 
     assert calibration_error(same).mean == pytest.approx(abs(0.3 - right / 10))
 
 
-def test_the_error_is_the_mean_distance_of_ten_bins_of_equal_mass() -> None:
+def test_the_error_is_the_mean_distance_of_ten_equal_bins() -> None:
     twenty = [trial(candidates=[(place / 20, place >= 10)]) for place in range(20)]
 
     by_hand = [abs((2 * tenth + 0.5) / 20 - (tenth >= 5)) for tenth in range(10)]
@@ -120,9 +120,7 @@ CANDIDATES = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
 
 @settings(deadline=None, max_examples=25)
 @given(st.lists(CANDIDATES, min_size=1, max_size=8), st.randoms())
-def test_an_error_is_a_share_that_its_interval_holds_and_no_order_changes(
-    looked_at: list[list[tuple[float, bool]]], chance: object
-) -> None:
+def test_an_error_lies_in_its_interval_in_any_order(looked_at: list[list[tuple[float, bool]]], chance: object) -> None:
     found = calibration_error([trial(candidates=one) for one in looked_at])
 
     assert 0.0 <= found.low <= found.mean <= found.high <= 1.0

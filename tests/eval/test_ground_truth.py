@@ -83,14 +83,14 @@ def _engine(kind: str, kept: Path) -> Engine:
     return Engine(homes.home_of(ground_truth().memories, kept), homes.encoder(kind, kept))
 
 
-def test_nineteen_of_twenty_queries_of_the_ten_kinds_are_answered(measured: Measured, kind: str) -> None:
+def test_nineteen_of_twenty_queries_of_ten_kinds_are_answered(measured: Measured, kind: str) -> None:
     found = measured.success()
     print(f"{kind} query, Success@5 of the issue's ten strata, {found.queries} queries: {found}")
 
     assert found.mean >= PROMISED, f"Success@5 {found}\n{measured.failures()}"
 
 
-def test_queries_that_share_no_word_with_their_memory_are_answered_as_often_as_before(measured: Measured, kind: str) -> None:
+def test_queries_without_shared_words_are_answered_as_before(measured: Measured, kind: str) -> None:
     found = measured.success(VOCABULARY_GAP)
     print(f"{kind} query, Success@5 of {VOCABULARY_GAP}, {found.queries} queries beyond the promise: {found}")
 
@@ -119,7 +119,7 @@ def test_the_same_queries_find_the_same_in_any_order(measured: Measured, kind: s
         assert another.rankings(reversed(measured.collection.queries)) == measured.rankings
 
 
-def test_the_ground_truth_is_large_enough_and_refers_to_its_own_memories() -> None:
+def test_the_ground_truth_is_large_and_names_its_own_memories() -> None:
     collection = ground_truth()
     ids = {row["id"] for row in rows(collection.memories)}
 

@@ -59,7 +59,7 @@ def test_an_interval_is_the_same_each_time_and_holds_the_mean() -> None:
     assert (found.low, found.high) == pytest.approx((0.7 - half, 0.7 + half), abs=0.02)
 
 
-def test_a_small_gain_on_every_query_is_certain_only_when_queries_are_paired() -> None:
+def test_a_small_gain_is_certain_only_when_queries_are_paired() -> None:
     theirs = {f"q{number}": number % 10 / 10 for number in range(60)}
     ours = {query: value + 0.01 for query, value in theirs.items()}
 

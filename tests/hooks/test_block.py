@@ -124,7 +124,7 @@ def test_a_tag_that_only_the_cut_would_form_is_disarmed() -> None:
 
 
 @given(st.lists(ANY_TEXT, max_size=5), st.integers(0, 12_000))
-def test_any_contents_give_one_line_each_between_our_two_delimiters(contents: list[str], max_units: int) -> None:
+def test_any_contents_give_one_line_each_between_delimiters(contents: list[str], max_units: int) -> None:
     rendered = block(*contents, max_units=max_units)
     if not rendered.ids:
         assert rendered.text == ""
@@ -223,13 +223,13 @@ def test_long_entries_share_the_room_and_the_first_gets_the_rest() -> None:
     assert units(block("x" * 5_000, "y" * 5_000, "z" * 5_000, max_units=1_001).text) == 1_001
 
 
-def test_what_a_cut_between_words_leaves_goes_to_the_next_long_entry() -> None:
+def test_room_left_by_a_cut_goes_to_the_next_long_entry() -> None:
     rendered = block("word " + "x" * 200 + " " + "x" * 5_000, "y" * 5_000, max_units=600)
     assert texts(rendered)[0] == "word " + "x" * 200 + " …"
     assert units(rendered.text) == 600
 
 
-def test_an_entry_that_would_be_mutilated_is_left_out_and_a_shorter_one_is_not() -> None:
+def test_a_mutilated_entry_is_left_out_for_a_shorter_entry() -> None:
     frame = units(block(PKCE).text)
     assert block(PKCE, LONG, "short", max_units=frame + 80).ids == ("id0", "id2")
 
@@ -337,7 +337,7 @@ def test_rendering_loads_no_heavy_module() -> None:
 # Lines
 
 
-def test_lines_alone_have_a_short_head_that_says_once_how_to_open_a_memory() -> None:
+def test_lines_alone_have_a_short_head_with_the_command() -> None:
     pointers = [Pointer("b7c8d9e0f1a2", FLAKY), Pointer("c1", PKCE, "noted by an agent")]
     rendered = render_block([], about=HOWTO, max_units=2_000, pointers=pointers, command="subcog show")
     assert rendered.text == (

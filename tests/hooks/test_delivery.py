@@ -208,9 +208,7 @@ def test_a_ledger_that_can_not_be_kept_is_a_line_in_the_log(
     assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]
 
 
-def test_a_record_that_fails_loses_neither_the_answer_nor_the_ledger(
-    opened: Opened, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_record_loses_neither_answer_nor_ledger(opened: Opened, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> NoReturn:
         raise StoreError("the disk is full")
 

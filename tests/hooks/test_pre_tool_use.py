@@ -75,9 +75,7 @@ def call(home: Home, store: Store, shop: Path) -> Call:
 
 
 @pytest.mark.parametrize("name", ["Edit", "Write", "MultiEdit", "NotebookEdit", "Read"])
-def test_a_memory_comes_when_a_tool_touches_a_file_that_its_paths_match(
-    call: Call, remember: Callable[..., None], name: str
-) -> None:
+def test_a_memory_comes_when_a_tool_touches_its_paths(call: Call, remember: Callable[..., None], name: str) -> None:
     remember("pool", paths=("src/db/**",))
     assert call(name, file="src/web/page.py") == []
     assert call(name, file="src/db/pool.py") == ["pool"]
@@ -90,9 +88,7 @@ def test_it_comes_once_in_a_session(call: Call, remember: Callable[..., None], h
     assert [decision.injected for decision in decisions(home)] == [("pool",), ("pool",)]
 
 
-def test_a_session_that_has_had_its_characters_leaves_no_record_at_each_call(
-    call: Call, remember: Callable[..., None], home: Home
-) -> None:
+def test_a_session_without_budget_leaves_no_record_per_call(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("gap", paths=("src/a.py",))
     state = State.open(home, 1_000)
     sessions.add_units(state, "s", "", 11_900, 1)
@@ -103,9 +99,7 @@ def test_a_session_that_has_had_its_characters_leaves_no_record_at_each_call(
     state.close()
 
 
-def test_it_says_which_tool_it_is_about_and_nothing_of_a_permission(
-    home: Home, shop: Path, remember: Callable[..., None]
-) -> None:
+def test_the_answer_names_the_tool_and_no_permission(home: Home, shop: Path, remember: Callable[..., None]) -> None:
     remember("pool", paths=("*.py",))
     printed: list[bytes] = []
     given = {"file_path": str(shop / "a.py")}
@@ -166,16 +160,14 @@ def test_a_project_behind_a_link_is_the_same_project(
     assert call(file_path=path, cwd=str(tmp_path / "link"), session="2") == ["pool"]
 
 
-def test_a_file_of_another_project_brings_what_that_project_says_of_it(
-    call: Call, remember: Callable[..., None], tmp_path: Path
-) -> None:
+def test_a_file_of_another_project_brings_its_memories(call: Call, remember: Callable[..., None], tmp_path: Path) -> None:
     blog = repository(tmp_path.resolve() / "blog", "git.example.com/acme/blog")
     remember("pool", paths=("src/db/**",))
     remember("theirs", paths=("src/db/**",), project="git.example.com/acme/blog")
     assert call(file_path=str(blog / "src" / "db" / "pool.py")) == ["theirs"]
 
 
-def test_a_file_outside_of_any_project_brings_what_names_it_whole_and_the_users_own(
+def test_a_file_outside_projects_brings_only_matching_memories(
     call: Call, remember: Callable[..., None], tmp_path: Path
 ) -> None:
     outside = tmp_path.resolve() / "etc"
@@ -199,9 +191,7 @@ def test_without_a_project_at_hand_the_files_own_counts(call: Call, remember: Ca
         assert call(file="src/db/pool.py", cwd=cwd, session=f"{number}") == ["pool"]
 
 
-def test_a_path_of_windows_that_lies_nowhere_here_brings_nothing_of_the_projects(
-    call: Call, remember: Callable[..., None]
-) -> None:
+def test_a_foreign_windows_path_brings_no_project_memory(call: Call, remember: Callable[..., None]) -> None:
     remember("pool", paths=("pool.py",))
     remember("drive", "Rule two.", paths=("C:/work/**",))
     assert call(file_path="C:\\work\\src\\pool.py") == ["drive"]
@@ -266,7 +256,7 @@ def test_the_first_64k_characters_of_a_text_count(call: Call, remember: Callable
     assert call("Write", file="a.sql", content="x " * 32_000 + "drop table" + "é" * 3_000_000) == ["table"]
 
 
-def test_a_memory_comes_that_names_the_file_the_command_or_the_symbol(call: Call, remember: Callable[..., None]) -> None:
+def test_a_memory_that_names_file_command_or_symbol_comes(call: Call, remember: Callable[..., None]) -> None:
     remember("money", "utils/money.py rounds half up, in parse_price.")
     remember("lint", "Before you run `make lint`, install the hooks.")
     assert call("Read", file="src/utils/money.py") == ["money"]
@@ -285,7 +275,7 @@ def test_what_many_memories_name_brings_none_of_them(call: Call, remember: Calla
     assert call("Grep", pattern="parse_price", session="2") == []
 
 
-def test_conditions_that_name_the_tool_or_the_file_are_judged_and_no_others(call: Call, remember: Callable[..., None]) -> None:
+def test_only_conditions_on_tool_or_file_are_judged(call: Call, remember: Callable[..., None]) -> None:
     remember("shell", "Use fish.", when={"tool": "Bash"})
     remember("docs", "One sentence a line.", when={"file": {"glob": "docs/**"}, "tool": {"not": "Read"}})
     remember("always", "Always on.", when={"platform": ["linux", "macos", "windows"]})
@@ -300,9 +290,7 @@ def test_conditions_on_the_file_hold_in_another_worktree_too(call: Call, remembe
     assert call(file_path=str(clone / "docs" / "a.md")) == ["docs"]
 
 
-def test_what_several_channels_bring_comes_before_what_one_brings(
-    call: Call, remember: Callable[..., None], home: Home
-) -> None:
+def test_memories_of_several_channels_come_first(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("near", "Rule one.", paths=("src/db/pool.py",))
     remember("both", "Rule two.", paths=("src/**",), triggers=("drop table",))
     assert call(file="src/db/pool.py", new_string="drop table") == ["both", "near"]
@@ -313,7 +301,7 @@ def test_what_several_channels_bring_comes_before_what_one_brings(
     }
 
 
-def test_a_pinned_memory_comes_first_but_only_when_its_trigger_matches(call: Call, remember: Callable[..., None]) -> None:
+def test_a_pinned_memory_comes_first_if_its_trigger_matches(call: Call, remember: Callable[..., None]) -> None:
     remember("near", "Rule one.", paths=("src/db/pool.py",), triggers=("drop",))
     remember("pinned", "Rule two.", triggers=("drop table",), priority=95, paths=("src/**",))
     remember("imported", "Rule three.", triggers=("drop table",), priority=95, trust="import")
@@ -321,9 +309,7 @@ def test_a_pinned_memory_comes_first_but_only_when_its_trigger_matches(call: Cal
     assert call(file="src/db/pool.py", new_string="drop table", session="2") == ["pinned", "near", "imported"]
 
 
-def test_what_is_about_files_that_are_gone_comes_for_these_files_alone(
-    call: Call, remember: Callable[..., None], shop: Path
-) -> None:
+def test_memories_of_gone_files_come_for_these_files_alone(call: Call, remember: Callable[..., None], shop: Path) -> None:
     (shop / "src").mkdir()
     remember("gone", paths=("src/old.py",), triggers=("drop table",))
     remember("pinned", "Rule two.", paths=("src/old.py",), triggers=("drop table",), priority=95)
@@ -390,9 +376,7 @@ def test_of_near_duplicates_one_is_handed_over(call: Call, remember: Callable[..
 # ---- what is kept ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_decision_tells_the_tool_and_the_channels_but_neither_file_nor_command(
-    call: Call, remember: Callable[..., None], home: Home
-) -> None:
+def test_a_decision_names_tool_and_channels_but_no_file(call: Call, remember: Callable[..., None], home: Home) -> None:
     remember("lint", "Before you run `make lint`, install the hooks.", when={"tool": "Bash"}, triggers=("xyzzy",))
     assert call("Bash", command="make lint --of xyzzy") == ["lint"]
     (decision,) = decisions(home)
@@ -416,7 +400,7 @@ def test_of_a_trial_nothing_is_kept(call: Call, remember: Callable[..., None], h
     assert (decisions(home), State.open(home, 1_000).run("SELECT * FROM ledger")) == ([], [])
 
 
-def test_without_a_session_nothing_is_remembered_of_what_was_given(call: Call, remember: Callable[..., None]) -> None:
+def test_without_a_session_no_ledger_is_kept(call: Call, remember: Callable[..., None]) -> None:
     remember("pool", paths=("*.py",))
     for session in ("", None, 3, ""):
         assert call(file="a.py", session=session) == ["pool"]
@@ -464,7 +448,7 @@ def test_of_calls_at_once_one_hands_a_memory_over(call: Call, remember: Callable
 # ---- where a file lies ----------------------------------------------------------------------------------------------------
 
 
-def test_in_a_folder_without_git_paths_are_told_from_the_folder_at_hand(
+def test_without_git_paths_are_relative_to_the_current_folder(
     call: Call, remember: Callable[..., None], tmp_path: Path
 ) -> None:
     folder = tmp_path / "plain"
@@ -477,9 +461,7 @@ def test_in_a_folder_without_git_paths_are_told_from_the_folder_at_hand(
     assert call(file=str(tmp_path / "elsewhere/src/db/pool.py"), cwd=str(folder), session="2") == []
 
 
-def test_a_repository_or_worktree_inside_of_another_is_a_project_of_its_own(
-    call: Call, remember: Callable[..., None], shop: Path
-) -> None:
+def test_a_nested_repository_or_worktree_is_its_own_project(call: Call, remember: Callable[..., None], shop: Path) -> None:
     sub = shop / "vendor" / "sub"
     repository(sub, "git.example.com/acme/sub")
     tree = shop / ".claude" / "worktrees" / "f1"
@@ -493,7 +475,7 @@ def test_a_repository_or_worktree_inside_of_another_is_a_project_of_its_own(
     assert call(file=str(tree / "src/a.py"), session="2") == ["shop"]
 
 
-def test_conditions_hold_back_what_a_path_a_trigger_or_a_name_has_brought(call: Call, remember: Callable[..., None]) -> None:
+def test_conditions_hold_back_memories_of_any_channel(call: Call, remember: Callable[..., None]) -> None:
     remember("path", paths=("*.py",), when={"permission_mode": "plan"})
     remember("trigger", "Tables are dropped after a backup.", triggers=("drop table",), when={"tool": "Write"})
     remember("name", "src/db/pool.py has two locks.", when={"branch": "main"})
@@ -501,9 +483,7 @@ def test_conditions_hold_back_what_a_path_a_trigger_or_a_name_has_brought(call: 
     assert call("Write", file="src/db/pool.py", content="drop table", mode="plan", session="2") == ["path", "trigger"]
 
 
-def test_a_search_in_one_file_touches_it_and_one_in_a_folder_does_not(
-    call: Call, remember: Callable[..., None], shop: Path
-) -> None:
+def test_a_search_in_a_file_touches_it_and_in_a_folder_not(call: Call, remember: Callable[..., None], shop: Path) -> None:
     (shop / "src" / "db").mkdir(parents=True)
     (shop / "src" / "db" / "pool.py").write_text("")
     remember("pool", paths=("src/db/**",))

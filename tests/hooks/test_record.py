@@ -150,7 +150,7 @@ def test_a_silent_prompt_leaves_its_reason(decide: Decide, subtests: pytest.Subt
             assert (decision.intent is None) == (why in (NOMEM, NOT_TYPED))
 
 
-def test_a_pause_and_a_switch_leave_theirs_and_nothing_of_the_prompt(decide: Decide, home: Home) -> None:
+def test_a_pause_and_a_switch_record_nothing_of_the_prompt(decide: Decide, home: Home) -> None:
     state = State.open(home, 1_000)
     pause.begin(state, 0, None)
     paused = decide()
@@ -256,9 +256,7 @@ def test_an_answer_that_nobody_took_was_not_given(home: Home, lighthouse: None, 
     assert ledger.given(State.open(home, 1_000), "s") == set()
 
 
-def test_a_record_that_fails_loses_neither_the_answer_nor_the_ledger(
-    home: Home, lighthouse: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_record_loses_neither_answer_nor_ledger(home: Home, lighthouse: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> NoReturn:
         raise RuntimeError("no record")
 

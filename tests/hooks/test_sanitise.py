@@ -158,7 +158,7 @@ def tags_in(text: str) -> list[str]:
 # The oracle
 
 
-def test_the_oracle_sees_every_form_of_a_tag_and_neutralise_leaves_none(subtests: pytest.Subtests) -> None:
+def test_the_oracle_sees_every_tag_and_neutralise_leaves_none(subtests: pytest.Subtests) -> None:
     forms = ["<{}>", "</{}>", "<{} a='b'>", "<{}/>", "< / {} >", "＜／{}＞", "&lt;/{}&gt;", "&amp;#60;{}>"]
     for name in NAMES:
         for form in forms:
@@ -248,7 +248,7 @@ def test_every_html_entity_is_seen_through() -> None:
     assert unseen == []
 
 
-def test_every_character_that_normalises_to_one_of_a_tag_is_seen_through() -> None:
+def test_every_look_alike_of_a_tag_character_is_recognised() -> None:
     tag = "</system-reminder>"
     unseen = []
     for code in range(0x80, sys.maxunicode + 1):

@@ -57,7 +57,7 @@ def call(home: Home, store: Store, shop: Path) -> Call:
     return called
 
 
-def test_a_rule_comes_once_when_what_it_is_about_is_about_to_be_done(call: Call, remember: Remember, home: Home) -> None:
+def test_a_rule_comes_once_before_its_action(call: Call, remember: Remember, home: Home) -> None:
     remember("rule", COMMIT)
     remember("fact", BROKEN)
     assert call("Bash", command="git status") == []
@@ -118,7 +118,7 @@ def test_a_command_that_only_tells_brings_no_rule(call: Call, remember: Remember
 @pytest.mark.parametrize(
     "before", ["echo $((1<<2))", "cat <<EOF;ls\nx\nEOF", "git log --grep='a << b'", "cat <<EOF", "# don't"]
 )
-def test_what_stands_behind_something_like_a_heredoc_is_a_command(call: Call, remember: Remember, before: str) -> None:
+def test_text_behind_a_lookalike_of_a_heredoc_is_a_command(call: Call, remember: Remember, before: str) -> None:
     remember("rule", COMMIT)
     assert call("Bash", command=f"{before}\ngit commit -m x") == ["rule"]
 
@@ -136,9 +136,7 @@ def test_a_command_of_many_texts_is_read_in_one_pass() -> None:
     assert time.thread_time() - began < 0.1
 
 
-def test_when_the_brief_has_given_some_the_one_that_fits_the_call_comes_all_the_same(
-    call: Call, remember: Remember, home: Home
-) -> None:
+def test_the_fitting_rule_comes_even_after_the_brief(call: Call, remember: Remember, home: Home) -> None:
     texts = {"one": "Run the formatter before you commit.", "two": "Commit messages are short.", "three": "Sign every commit."}
     for id_, text in texts.items():
         remember(id_, text, standing=True)
@@ -154,9 +152,7 @@ def test_when_the_brief_has_given_some_the_one_that_fits_the_call_comes_all_the_
     assert call("Bash", command="git commit -m x harbour/package-lock.json") == ["fits"]
 
 
-def test_a_file_that_many_folders_have_is_written_outside_of_any_project(
-    call: Call, remember: Remember, tmp_path: Path
-) -> None:
+def test_a_common_file_name_is_written_outside_of_projects(call: Call, remember: Remember, tmp_path: Path) -> None:
     remember("mine", "Never pass a float to MoneyField.", project=None)
     outside = str(tmp_path.resolve() / "elsewhere" / "README.md")
     call("Write", file_path=outside, content="Use MoneyField(1.5)")
@@ -176,7 +172,7 @@ def test_reading_a_test_brings_no_rule_about_writing_one(call: Call, remember: R
     assert call("Edit", file="tests/test_pool.py", old_string="a", new_string="b") == ["rule"]
 
 
-def test_a_call_brings_the_rule_that_has_most_of_its_words_and_a_session_three(call: Call, remember: Remember) -> None:
+def test_a_call_brings_the_best_rule_and_a_session_three(call: Call, remember: Remember) -> None:
     for text in ("No sleeping in tests.", "Tests are short.", "Mocks are the last resort.", "A fixture is made by a factory."):
         remember(text.split()[-1].strip("."), text, standing=True)
     remember("go", "Tests of the worker use its fake queue.")
@@ -191,9 +187,7 @@ def test_a_rule_about_one_languages_tools_is_about_no_others(call: Call, remembe
     assert call("Bash", command="pip install requests") == ["python"]
 
 
-def test_an_identifier_that_is_new_in_what_is_written_brings_the_rule_about_it(
-    call: Call, remember: Remember, home: Home
-) -> None:
+def test_a_new_identifier_in_the_text_brings_its_rule(call: Call, remember: Remember, home: Home) -> None:
     remember("rule", "MoneyField takes minor units; never pass it a float.")
     there = {"old_string": "MoneyField(1)", "new_string": "MoneyField(2)"}
     assert call("Edit", file="a.py", **there) == []
@@ -218,9 +212,7 @@ def test_an_identifier_that_three_memories_name_says_little(call: Call, remember
     assert call("Edit", file="a.py", old_string="", new_string="MoneyField(1.5)") == []
 
 
-def test_a_file_outside_of_any_project_brings_no_rule_of_the_project_at_hand(
-    call: Call, remember: Remember, tmp_path: Path
-) -> None:
+def test_a_file_outside_projects_brings_no_rule_of_a_project(call: Call, remember: Remember, tmp_path: Path) -> None:
     remember("here", "No sleeping in tests.")
     remember("mine", "Tests are short.", project=None)
     outside = str(tmp_path.resolve() / "elsewhere" / "test_pool.py")

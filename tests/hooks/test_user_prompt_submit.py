@@ -92,7 +92,7 @@ def test_what_has_been_handed_over_makes_room_for_the_next_best(ask: Ask, home: 
     assert sorted(ask()[0] for _ in range(5)) == ["m0", "m1", "m2", "m3", "m4"]
 
 
-def test_without_a_session_nothing_is_remembered_of_what_was_given(ask: Ask) -> None:
+def test_without_a_session_no_ledger_is_kept(ask: Ask) -> None:
     assert ask(session="") == ask(session="")
 
 

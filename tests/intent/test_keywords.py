@@ -292,7 +292,7 @@ def test_the_projects_own_prompts_are_told_as_well_as_before() -> None:
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real prompts are not at hand")
-def test_prompts_of_people_whose_prompts_were_not_seen_are_told_as_well_as_is_wanted() -> None:
+def test_prompts_of_unseen_people_reach_the_wanted_accuracy() -> None:
     pytest.importorskip("scipy")
     from scripts.intent import fit  # needs scipy, of the extra `eval`
 

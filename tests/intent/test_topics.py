@@ -83,7 +83,7 @@ def test_there_are_at_most_five() -> None:
     assert len(of("compare sqlite postgres mysql redis mongo cassandra dynamo")) == MAX_TOPICS
 
 
-def test_a_word_of_the_store_comes_before_others_and_a_rare_one_first() -> None:
+def test_words_of_the_store_come_first_and_rare_words_lead() -> None:
     prompt = "how do the webhook, the billing job and the lighthouse relate"
     assert of(prompt, {})[0] == "webhook"
     assert of(prompt, {"billing": 0.2, "lighthouse": 0.9})[:2] == ("lighthouse", "billing")
@@ -97,7 +97,7 @@ def test_what_says_what_to_do_comes_last() -> None:
     assert of("fix the broken lighthouse")[0] == "lighthouse"
 
 
-def test_a_store_in_which_all_memories_have_a_word_does_not_lose_it() -> None:
+def test_a_word_of_all_memories_is_not_lost() -> None:
     assert of("the lighthouse", {"lighthouse": 0.0}) == ("lighthouse",)
 
 
@@ -128,7 +128,7 @@ def test_data_is_no_topic() -> None:
     assert of(f"decode {'x' * (LONGEST_TOPIC + 1)} for me") == ("decode",)
 
 
-def test_the_rarity_of_a_long_prompt_is_not_asked_for_word_by_word() -> None:
+def test_the_rarity_of_a_long_prompt_is_asked_for_at_once() -> None:
     asked: list[str] = []
 
     def rarity(word: str) -> None:

@@ -78,7 +78,7 @@ def test_a_private_key_is_not_shown(kind: str) -> None:
         assert seen is None or MIXED[:40] not in seen
 
 
-def test_whatever_is_shown_holds_nothing_that_redact_would_take_out(subtests: pytest.Subtests) -> None:
+def test_a_shown_text_holds_nothing_that_redact_removes(subtests: pytest.Subtests) -> None:
     for text in secrets.HARMLESS:
         with subtests.test(text=text):
             seen = shown(text)

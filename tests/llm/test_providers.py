@@ -54,7 +54,7 @@ def test_a_key_file_wins_over_the_environment(home: Home, tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("path", ["~/key", "../key"])
-def test_a_key_file_may_be_named_from_the_users_home_or_from_subcogs(home: Home, tmp_path: Path, path: str) -> None:
+def test_a_key_file_may_lie_in_the_users_home_or_in_subcogs(home: Home, tmp_path: Path, path: str) -> None:
     home.create()
     key_file(tmp_path)
     found = providers.provider_of(settings(provider="anthropic", key_file=path), home)

@@ -61,7 +61,7 @@ def repository(tmp_path: Path) -> Path:
     return made
 
 
-def test_without_a_remote_the_main_worktree_is_the_project_of_all_worktrees(repository: Path, tmp_path: Path) -> None:
+def test_without_a_remote_the_main_worktree_is_the_project(repository: Path, tmp_path: Path) -> None:
     git(repository, "worktree", "add", str(tmp_path / "other"))
     (tmp_path / "other" / "src").mkdir()
     at = project.find(str(tmp_path / "other" / "src"))

@@ -37,7 +37,7 @@ def test_every_field_of_a_memory_survives_the_store(store: Store, make: Maker) -
     }
 
 
-def test_an_id_that_is_taken_is_refused_and_nothing_of_the_batch_is_stored(store: Store, make: Maker) -> None:
+def test_a_taken_id_is_refused_with_its_whole_batch(store: Store, make: Maker) -> None:
     store.add([make("one", id="a")])
     with pytest.raises(InvalidMemory, match="the id a is taken"):
         store.add([make("two", id="b"), make("three", id="a")])
@@ -58,7 +58,7 @@ def test_an_update_of_nothing_is_an_error(store: Store, make: Maker) -> None:
         store.update([make(id="nobody")])
 
 
-def test_purged_memories_are_gone_from_the_file_and_known_to_the_caches(store: Store, make: Maker, home: Home) -> None:
+def test_purged_memories_leave_the_file_and_the_caches(store: Store, make: Maker, home: Home) -> None:
     memory = store.add([make("the launch code is swordfish")])[0]
     before = store.revision()
     store.purge([memory.id])
@@ -207,7 +207,7 @@ def marks_of(store: Store, *seqs: int) -> list[tuple[int, str, str, int]]:
     return [(mark.seq, mark.decision, mark.terms, mark.made_at) for mark in store.marks(seqs)]
 
 
-def test_marks_are_kept_by_memory_and_decision_and_taken_away_one_by_one(store: Store, make: Maker) -> None:
+def test_marks_are_kept_by_memory_and_decision(store: Store, make: Maker) -> None:
     one, two = (memory.seq for memory in store.add([make("one"), make("two")]))
     assert store.marks([one, two]) == store.marks([]) == []
     for mark in (Mark(one, "a", "{}", 2), Mark(one, "b", "{}", 1), Mark(two, "a", "{}", 3), Mark(one, "a", '{"x": 1.0}', 4)):
@@ -226,7 +226,7 @@ def test_no_cache_follows_a_mark(store: Store, make: Maker) -> None:
     assert (store.revision(), store.changed_after(before, 10)) == (before, [])
 
 
-def test_a_mark_survives_what_changes_its_memory_and_goes_with_it(store: Store, make: Maker, home: Home) -> None:
+def test_a_mark_survives_changes_and_goes_with_its_memory(store: Store, make: Maker, home: Home) -> None:
     kept, forgotten, purged = store.add([make("kept"), make("forgotten"), make("purged")])
     for memory in (kept, forgotten, purged):
         store.mark(Mark(memory.seq, "a", '{"swordfish": 1.0}' if memory is purged else "{}", 1))

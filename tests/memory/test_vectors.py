@@ -68,7 +68,7 @@ def test_a_vector_of_nothing_but_zeros_is_near_to_nothing(vectors: VectorStore, 
     assert vectors.nearest(bytes(SMALL_DIMENSION), 10, None) == []
 
 
-def test_forgotten_memories_are_near_to_nothing_whatever_is_asked_for(vectors: VectorStore, crowd: list[Memory]) -> None:
+def test_forgotten_memories_are_near_to_nothing(vectors: VectorStore, crowd: list[Memory]) -> None:
     gone = crowd[0].replaced(status="deleted")
     put(vectors, [gone])
     assert gone.seq not in {seq for _, seq in vectors.nearest(vector(gone.seq), 1_000, None, ())}
@@ -76,7 +76,7 @@ def test_forgotten_memories_are_near_to_nothing_whatever_is_asked_for(vectors: V
     assert vectors.nearest(vector(gone.seq), 1, None, ())[0][1] == gone.seq
 
 
-def test_a_memory_that_moves_to_another_project_is_found_there_only(vectors: VectorStore, crowd: list[Memory]) -> None:
+def test_a_moved_memory_is_found_in_its_new_project_only(vectors: VectorStore, crowd: list[Memory]) -> None:
     moved = crowd[0].replaced(project="yard")
     put(vectors, [moved])
     query = vector(moved.seq)
@@ -118,9 +118,7 @@ def test_a_new_memory_waits_for_its_final_vector(vectors: VectorStore, store: St
     assert vectors.nearest(vector(waiting[0][0] + 1), 1, None)[0][1] == memories[0].seq
 
 
-def test_a_text_that_has_a_final_vector_gives_it_to_every_memory_of_that_text(
-    vectors: VectorStore, store: Store, make: Maker
-) -> None:
+def test_equal_texts_share_one_final_vector(vectors: VectorStore, store: Store, make: Maker) -> None:
     first = store.add([make("the same")])
     put(vectors, first)
     vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
@@ -147,9 +145,7 @@ def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, sto
     assert vectors.final_vectors(memories[2].content_hash) == [vector(3)]
 
 
-def test_a_memory_without_a_provisional_vector_waits_and_is_near_to_nothing(
-    vectors: VectorStore, store: Store, make: Maker
-) -> None:
+def test_a_memory_without_a_vector_waits_near_to_nothing(vectors: VectorStore, store: Store, make: Maker) -> None:
     memories = store.add([make("x")])
     vectors.begin()
     vectors.put(memories, {})
@@ -209,9 +205,7 @@ def test_expecting_the_same_makers_again_changes_nothing(vectors: VectorStore, h
         assert vectors.watermark() > 0
 
 
-def test_final_vectors_of_another_model_stand_in_until_they_are_replaced(
-    vectors: VectorStore, half_final: list[Memory]
-) -> None:
+def test_final_vectors_of_another_model_serve_until_replaced(vectors: VectorStore, half_final: list[Memory]) -> None:
     vectors.expect(("m2", "e1"))
     assert vectors.counts() == (0, 2)
     assert vectors.final_vectors(half_final[0].content_hash) == []
@@ -221,7 +215,7 @@ def test_final_vectors_of_another_model_stand_in_until_they_are_replaced(
 
 
 @pytest.mark.parametrize(("model", "final"), [("m1", 1), ("", 1), ("m2", 0)])
-def test_provisional_vectors_of_another_encoder_are_dropped_and_all_is_looked_at_again(
+def test_provisional_vectors_of_another_encoder_are_dropped(
     vectors: VectorStore, half_final: list[Memory], model: str, final: int
 ) -> None:
     vectors.expect((model, "e2"))

@@ -84,7 +84,7 @@ def test_a_share_of_everything_leaves_the_other_side_out(shelf: Shelf, alpha: fl
     assert find(shelf.placed({"cat": 0.9}, alpha=alpha), QUESTION).strategies == strategies
 
 
-def test_the_cosine_of_a_hit_by_words_is_looked_up_however_far_it_is(shelf: Shelf) -> None:
+def test_the_cosine_of_a_lexical_hit_is_looked_up_at_any_rank(shelf: Shelf) -> None:
     shelf.add(NOTES)
     hit = first(find(shelf.placed({"bill": 0.1}), "cents per line"))
     assert (hit.memory.id, hit.found_by) == ("bill", (EXACT, RELAXED))
@@ -224,13 +224,13 @@ def test_when_meaning_takes_all_the_time_words_still_answer(of: Sources) -> None
     assert ids(answer) == ["port"]
 
 
-def test_without_any_time_any_of_the_words_answer_and_the_other_channels_are_named(of: Sources) -> None:
+def test_without_time_words_answer_and_late_channels_are_named(of: Sources) -> None:
     answer = find(of, QUESTION, deadline=Held(has_passed=True))
     assert (ids(answer), first(answer).found_by, answer.is_degraded) == (["port"], (RELAXED,), True)
     assert answer.note == "; ".join(f"{name}: no time was left for it" for name in (EXACT, SEMANTIC))
 
 
-def test_cosines_that_can_not_be_looked_up_are_a_failure_of_meaning(of: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_cosine_lookup_is_a_semantic_failure(of: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> dict[int, float]:
         raise ModelError("the vectors are gone", "")
 
@@ -263,7 +263,7 @@ def test_a_text_with_nothing_to_embed_is_searched_by_its_words(shelf: Shelf) -> 
     assert find(of, "認証", mode=SEMANTIC).hits == []
 
 
-def test_memories_that_have_no_vector_yet_are_found_by_their_words(shelf: Shelf) -> None:
+def test_memories_without_a_vector_are_found_by_words(shelf: Shelf) -> None:
     shelf.add({**NOTES, "new": "The heron nests behind the sluice."})
     hit = first(find(shelf.placed({"cat": 0.2}), "heron sluice"))
     assert (hit.memory.id, list(hit.scores)) == ("new", [EXACT, RELAXED])
@@ -307,9 +307,7 @@ def test_strategies_agree_on_what_each_has_among_its_first(shelf: Shelf) -> None
         ({"lexical_depth": 50, "semantic_depth": 5}, False),
     ],
 )
-def test_the_lists_are_complete_when_longer_ones_would_bring_nobody_else(
-    shelf: Shelf, depths: dict[str, int], is_complete: bool
-) -> None:
+def test_lists_are_complete_when_longer_lists_add_nothing(shelf: Shelf, depths: dict[str, int], is_complete: bool) -> None:
     shelf.add({f"m{i:02}": f"crane {i}" for i in range(20)})
     of = shelf.placed({f"m{i:02}": 0.9 for i in range(20)}, **depths)
     assert gathered(of, "crane").is_complete is is_complete
@@ -324,7 +322,7 @@ def test_the_pool_is_every_memory_of_any_list_once(shelf: Shelf) -> None:
     assert {one.id for one in shelf.store.by_seqs(seqs).values()} == {"cat", "port"}
 
 
-def test_a_net_says_which_channels_of_words_run_and_how_near_meaning_must_be(shelf: Shelf) -> None:
+def test_a_net_sets_the_lexical_channels_and_the_min_cosine(shelf: Shelf) -> None:
     shelf.add(NOTES)
     of = shelf.placed({"cat": 0.2}, min_similarity=0.25)
     wide = candidates.Net(0.5, lexical.Beginnings)

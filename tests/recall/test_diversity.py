@@ -54,7 +54,7 @@ def test_of_very_long_texts_the_beginnings_are_compared() -> None:
     assert list(distinct([start[:-40] + "one two three", start[:-40] + "four five six"], 0.95)) == [0, 1]
 
 
-def test_a_copy_of_a_copy_is_measured_against_the_one_that_is_kept() -> None:
+def test_a_copy_of_a_copy_is_compared_with_the_kept_hit() -> None:
     chain = ["a b c d e", "b c d e f", "c d e f g"]  # neighbours share 7 of 11 words and pairs, the first and last 5 of 13
     assert list(distinct(chain, 0.6)) == [0, 2]
 
@@ -70,7 +70,7 @@ def test_at_one_nothing_is_left_out(of: list[str]) -> None:
 
 
 @given(texts, st.floats(0.5, 0.99))
-def test_what_is_kept_is_apart_and_what_is_left_out_is_like_a_better_one(of: list[str], least: float) -> None:
+def test_kept_hits_differ_and_left_out_hits_copy_a_better_hit(of: list[str], least: float) -> None:
     kept = list(distinct(of, least))
     words = [words_of(text) for text in of]
     for place in range(len(of)):
@@ -143,12 +143,12 @@ def test_of_two_equal_texts_the_better_one_comes_first(of: Ranked, share: float)
 
 
 @pytest.mark.parametrize(("copies", "place"), [(49, 1), (50, 50)])
-def test_one_that_is_unlike_comes_forward_from_within_the_window_alone(copies: int, place: int) -> None:
+def test_an_unlike_hit_comes_forward_within_the_window_alone(copies: int, place: int) -> None:
     of = [*(("a b", 1.0 - i / 200) for i in range(copies)), ("c d", 0.7)]
     assert order(of, 0.5).index(copies) == place
 
 
-def test_what_is_behind_the_window_keeps_its_place_and_changes_nothing_before_it() -> None:
+def test_hits_behind_the_window_keep_their_rank() -> None:
     colours = "red green blue black white".split()
     of = [(f"{colours[i % 5]} {colours[i % 3]}", 1.0 - i / 200) for i in range(80)]
     short = order(of[:50], 0.5)

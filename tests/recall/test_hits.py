@@ -58,7 +58,7 @@ def test_a_degraded_answer_has_medium_at_most(agreed: int, relevance: float, lab
 
 @pytest.mark.parametrize("stage", [LOW, SPECULATIVE])
 @pytest.mark.parametrize("relevance", [STRONG, WEAK])
-def test_what_looser_matching_found_is_labelled_so_whatever_agrees(stage: str, relevance: float) -> None:
+def test_hits_of_looser_matching_are_labelled_so(stage: str, relevance: float) -> None:
     of = hit(relevance, 1.0)
     answer = Answer([of], BOTH)
     answer.stage = stage

@@ -78,7 +78,7 @@ def test_the_rare_labels_come_first_and_no_more_than_some(shelf: Shelf) -> None:
     assert all(0.0 <= rarity <= 1.0 for rarity in named.values())
 
 
-def test_only_labels_of_the_scope_are_named_and_others_take_no_place(shelf: Shelf) -> None:
+def test_only_labels_of_the_scope_are_named(shelf: Shelf) -> None:
     rarer = [f"tag{chr(97 + i)}" for i in range(8)]
     shelf.add({}, memory("theirs", project="blog", tags=tuple(rarer)))
     shelf.add({}, *(memory(f"mine {i}", project="shop", tags=("rathole",)) for i in range(3)))
@@ -88,7 +88,7 @@ def test_only_labels_of_the_scope_are_named_and_others_take_no_place(shelf: Shel
     assert "rathole" not in labels.named_by(text, index, Filter())
 
 
-def test_a_memory_is_found_by_its_tag_though_its_text_never_says_it(shelf: Shelf) -> None:
+def test_a_memory_is_found_by_a_tag_its_text_never_has(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"cachekit": "Project architecture of the cache, and its codebase."})
     shelf.add({}, memory("Restart the tunnel by hand when it hangs.", id="tunnel", tags=("rathole",)))
@@ -123,14 +123,14 @@ def test_labels_are_looked_for_among_the_first_sixty_words(shelf: Shelf, before:
     assert list(labels.named_by("word " * before + "rathole", shelf.index(), Filter())) == named
 
 
-def test_labels_lift_the_five_memories_that_carry_most_of_what_is_named(shelf: Shelf) -> None:
+def test_labels_lift_the_five_memories_with_most_named_labels(shelf: Shelf) -> None:
     names = ("anchor", "buoy", "crane", "davit", "ebb", "ferry", "gale")
     shelf.add({}, *(memory("Quiet water.", id=f"m{i}", tags=names[:i]) for i in range(1, 8)))
     hits = find(shelf.by_words(tags=0.1), " ".join(names)).hits
     assert sorted(hit.memory.id for hit in hits if LABELS in hit.ranks) == ["m3", "m4", "m5", "m6", "m7"]
 
 
-def test_memories_that_fit_as_well_as_the_last_one_are_listed_too(shelf: Shelf) -> None:
+def test_memories_tied_with_the_last_are_listed_too(shelf: Shelf) -> None:
     shelf.add({}, *(memory("same words", id=f"m{i:02}", tags=("harbour",), created_at=i) for i in range(12)))
     hits = find(shelf.by_words(tags=0.1), "harbour", limit=20).hits
     assert [hit.ranks[LABELS] for hit in hits] == [1] * 12

@@ -142,7 +142,7 @@ def scores(shelf: Shelf, text: str, kind: Kind = Relaxed) -> dict[str, float]:
     return {by_seq[seq].id: score for score, seq in ranked}
 
 
-def test_a_long_memory_with_all_of_the_words_is_ahead_of_a_short_one_that_repeats_one(shelf: Shelf) -> None:
+def test_all_words_in_a_long_memory_beat_one_repeated_word(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"all": "the crane and the berth lie behind a long quay with " + "many other things " * 10, "other": "a crane"})
     shelf.add({"often": "crane crane crane crane"})
@@ -164,7 +164,7 @@ def test_a_quoted_phrase_adds_to_the_score_of_its_words(shelf: Shelf) -> None:
     assert scores(shelf, '"write ahead"', ExactWords)["wal"] > scores(shelf, "write ahead", ExactWords)["wal"]
 
 
-def test_a_quoted_phrase_counts_more_than_its_words_again_and_again(shelf: Shelf) -> None:
+def test_a_quoted_phrase_counts_more_than_repeated_words(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"phrase": "The write ahead log is kept " + "on the other side of the river " * 4})
     shelf.add({"words": "ahead write far ahead write far ahead write"})
@@ -180,7 +180,7 @@ def test_what_an_acronym_stands_for_adds_to_a_score(shelf: Shelf) -> None:
     assert of["long"] > of["other"]
 
 
-def test_a_tag_adds_to_the_score_of_a_word_and_less_than_the_word(shelf: Shelf) -> None:
+def test_a_tag_adds_less_to_a_score_than_the_word(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"both": "the crane turns"}, tags=("crane",))
     shelf.add({"word": "the crane turns", "more": "a crane stands"})
@@ -214,7 +214,7 @@ def test_an_identifier_as_it_stands_is_ahead_of_its_parts(shelf: Shelf) -> None:
     assert of["whole"] > of["parts"]
 
 
-def test_an_identifier_as_it_stands_is_ahead_of_its_parts_and_another_word(shelf: Shelf) -> None:
+def test_a_whole_identifier_is_ahead_of_its_parts(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"parts": "the timeout to parse the args", "whole": "parse_args is slow" + " on long lines" * 4})
     of = scores(shelf, "parse_args timeout")
@@ -222,7 +222,7 @@ def test_an_identifier_as_it_stands_is_ahead_of_its_parts_and_another_word(shelf
 
 
 @pytest.mark.parametrize("text", ["crane berth", "how does a crane berth"])
-def test_the_full_score_is_that_of_a_memory_with_each_known_word_once(shelf: Shelf, text: str) -> None:
+def test_each_known_word_once_gives_the_full_score(shelf: Shelf, text: str) -> None:
     shelf.add({f"m{i:02}": f"the gull at quay seven sees number {i}" for i in range(40)})  # each as long as the one below
     shelf.add({"all": "how crane at berth seven sees number 41"})
     of = scores(shelf, text)
@@ -230,7 +230,7 @@ def test_the_full_score_is_that_of_a_memory_with_each_known_word_once(shelf: She
     assert lexical.full_score(index, query.analyse(text, index)) == pytest.approx(of["all"], rel=0.05)
 
 
-def test_of_the_full_score_a_word_that_no_memory_has_is_a_quarter_of_the_rarest_word(shelf: Shelf) -> None:
+def test_an_unknown_word_counts_a_quarter_of_the_rarest_word(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"all": "crane at berth seven"})
     index = shelf.index()
@@ -240,7 +240,7 @@ def test_of_the_full_score_a_word_that_no_memory_has_is_a_quarter_of_the_rarest_
     assert more - known == pytest.approx(0.25 * index.rarity("body", "chromodynamics"))
 
 
-def test_a_word_of_memories_that_were_changed_again_and_again_never_scores_below_nothing(home: Home, shelf: Shelf) -> None:
+def test_a_word_of_often_changed_memories_never_scores_negative(home: Home, shelf: Shelf) -> None:
     """tantivy counts replaced documents until they are merged away: more have the word than there are memories."""
     shelf.add({"still": "quiet water", **{f"m{i}": f"crane {i}" for i in range(6)}})
     index = sync.catch_up(home, shelf.store)
@@ -257,7 +257,7 @@ def test_a_word_of_memories_that_were_changed_again_and_again_never_scores_below
     assert all(score > 0.0 for score, _ in Relaxed(index).search(asked, Filter(), 10, ENOUGH))
 
 
-def test_a_memory_with_one_word_of_many_is_far_from_the_full_score(shelf: Shelf) -> None:
+def test_one_word_of_many_is_far_from_the_full_score(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"one": "the crane stands", "rest": "berth quay hawser davit"})
     index = shelf.index()
@@ -304,7 +304,7 @@ def test_a_filter_has_no_say_in_a_score(shelf: Shelf) -> None:
     assert Relaxed(index).search(asked, narrow, 5, ENOUGH) == Relaxed(index).search(asked, Filter(), 5, ENOUGH)
 
 
-def test_of_very_many_memories_a_function_word_that_is_everywhere_says_nothing_and_costs_nothing(
+def test_a_function_word_of_all_memories_adds_no_score_or_cost(
     shelf: Shelf, notes: LexicalIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def asked() -> tuple[list[float], float]:

@@ -67,7 +67,7 @@ def test_what_was_written_to_the_index_on_disk_is_found(shelf: Shelf) -> None:
     assert ids(find(of, "parse_args")) == ["e0308"]
 
 
-def test_a_query_of_function_words_alone_is_searched_for_all_the_same(notes: Sources) -> None:
+def test_a_query_of_function_words_alone_is_searched(notes: Sources) -> None:
     assert ids(find(notes, "below the"))[0] == "clock"
 
 
@@ -106,7 +106,7 @@ def test_a_long_prompt_is_searched_by_its_rarest_known_terms(notes: Sources) -> 
     assert ids(handed(notes, text))[0] == "pkce"
 
 
-def test_function_words_decide_between_memories_that_have_the_same_terms(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_function_words_decide_between_equal_terms(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.add({"how": "Middleware is how requests do work.", "takes": "Middleware takes requests to work."})
     shelf.fill(10)
     of = shelf.by_words()
@@ -116,7 +116,7 @@ def test_function_words_decide_between_memories_that_have_the_same_terms(shelf: 
     assert find(of, "how do requests work").hits[1].score < usual["takes"]
 
 
-def test_function_words_alone_find_nothing_beside_a_term_that_no_memory_has(notes: Sources) -> None:
+def test_function_words_find_nothing_beside_an_unknown_term(notes: Sources) -> None:
     assert find(notes, "who won the world cup after the war").hits == []
 
 
@@ -130,14 +130,14 @@ def test_a_possessive_is_found_by_the_word(notes: Sources, text: str) -> None:
     assert "client" in {term.whole for term in query.analyse(text, notes.index).terms}
 
 
-def test_the_parts_of_an_identifier_count_in_full_where_no_memory_has_the_whole(shelf: Shelf) -> None:
+def test_parts_of_an_identifier_count_where_the_whole_is_absent(shelf: Shelf) -> None:
     shelf.add({"a": "The address was unknown.", "b": f"{'x ' * 30}filler"})
     of = shelf.by_words()
     plain, part = find(of, "unknown").hits[0], find(of, "unknown/suspicious").hits[0]
     assert part.scores["lexical_relaxed"] == plain.scores["lexical_relaxed"]
 
 
-def test_an_identifier_that_some_memory_has_whole_finds_that_first(shelf: Shelf) -> None:
+def test_a_whole_identifier_finds_its_memory_first(shelf: Shelf) -> None:
     shelf.add({"a": "The address was unknown.", "b": f"{'x ' * 30}filler", "whole": "unknown/suspicious"})
     of = shelf.by_words()
     (term,) = [term for term in query.analyse("unknown/suspicious", of.index).terms if term.is_identifier]

@@ -94,7 +94,7 @@ def test_a_chronicle_is_less_relevant(shelf: Shelf) -> None:
 # ---- how it stands among the others ---------------------------------------------------------------------------------------
 
 
-def test_a_lead_is_over_the_runner_up_and_of_the_others_behind_the_first() -> None:
+def test_a_lead_is_over_the_runner_up_or_behind_the_first() -> None:
     standings = Standings({1: 9.0, 2: 6.0, 3: 3.0}, {}, 12.0)
     leads = [standings.evidence_of(seq)["lead"] for seq in (1, 2, 3)]
     assert leads[0] > 0.0 > leads[1] > leads[2]
@@ -105,7 +105,7 @@ def test_alone_it_has_the_usual_lead() -> None:
     assert Standings({1: 9.0}, {}, 12.0).evidence_of(1)["lead"] == relevance.NO_LEAD
 
 
-def test_where_fewer_than_ten_are_found_it_stands_out_from_a_usual_tenth() -> None:
+def test_with_fewer_than_ten_hits_a_usual_tenth_is_assumed() -> None:
     assert Standings({1: 9.0}, {}, 12.0).evidence_of(1)["above_tenth"] == pytest.approx(0.75 - relevance.USUAL_TENTH)
     assert Standings({1: 9.0, 2: 1.2}, {}, 12.0).evidence_of(1)["above_tenth"] == pytest.approx(0.75 - 0.1)
     ten = Standings({seq: 12.0 - seq for seq in range(10)}, {}, 12.0)
@@ -125,7 +125,7 @@ def test_a_memory_without_a_vector_is_compared_by_its_words() -> None:
     assert standings.evidence_of(3)["closeness"] == pytest.approx(0.75)
 
 
-def test_a_margin_is_measured_against_no_less_than_the_usual_cosine() -> None:
+def test_a_margin_starts_at_the_usual_cosine() -> None:
     assert Standings({}, {1: 0.6, 2: 0.1}, 1.0).evidence_of(1)["margin"] == pytest.approx(0.3)
     assert Standings({}, {1: 0.6, 2: 0.5}, 1.0).evidence_of(1)["margin"] == pytest.approx(0.1)
     assert Standings({}, {1: 0.6, 2: 0.5}, 1.0).evidence_of(2)["margin"] == pytest.approx(-0.1)
@@ -184,7 +184,7 @@ def test_a_surer_intent_makes_all_more_relevant(shelf: Shelf) -> None:
     assert of[3] == of[0]  # of the last intent alone
 
 
-def test_a_nearer_memory_is_more_relevant_than_one_as_well_covered(shelf: Shelf) -> None:
+def test_of_equally_covered_memories_the_nearer_leads(shelf: Shelf) -> None:
     shelf.add({"near": "the crane turns", "far": "a crane turns"})
     of_id = {hit.memory.id: hit.relevance for hit in handed(shelf.placed({"near": 0.9, "far": 0.4}), "turn the crane").hits}
     assert of_id["near"] > of_id["far"]
@@ -207,7 +207,7 @@ EXPLAINED = "Forward kinematics (FK) gives the pose of the hand from the joints.
         ("A foreign key is indexed.", False),
     ],
 )
-def test_an_acronym_is_covered_by_itself_and_by_all_of_what_it_stands_for(shelf: Shelf, content: str, is_covered: bool) -> None:
+def test_an_acronym_is_covered_by_itself_or_its_full_expansion(shelf: Shelf, content: str, is_covered: bool) -> None:
     shelf.add({"explained": EXPLAINED})
     shelf.fill()
     evidence = found(shelf.index(), "FK", content)
@@ -215,7 +215,7 @@ def test_an_acronym_is_covered_by_itself_and_by_all_of_what_it_stands_for(shelf:
     assert evidence["covered"] == (evidence["asked"] if is_covered else 0.0)
 
 
-def test_an_acronym_that_no_memory_explains_is_covered_by_its_letters_alone(index: LexicalIndex) -> None:
+def test_an_unexplained_acronym_is_covered_by_its_letters_alone(index: LexicalIndex) -> None:
     assert found(index, "FK", "Our forward kinematics is written in plain floats.")["covered"] == 0.0
     assert found(index, "FK", "The FK calculation runs at 1 kHz.")["covered"] > 0.0
 
@@ -226,7 +226,7 @@ def test_what_an_acronym_stands_for_may_stand_in_the_tags(shelf: Shelf) -> None:
     assert evidence["covered"] == evidence["asked"] > 0.0
 
 
-def test_a_memory_that_spells_an_acronym_out_covers_as_much_as_one_that_writes_it_short(shelf: Shelf) -> None:
+def test_a_spelled_out_acronym_covers_as_much_as_the_short_form(shelf: Shelf) -> None:
     shelf.add({"explained": EXPLAINED})
     shelf.fill()
     contents = ("FK uses plain floats.", "Forward kinematics uses plain floats.", "Plain floats are used.")
@@ -241,7 +241,7 @@ def relevance_of(shelf: Shelf, prompt: str) -> dict[str, float]:
     return {hit.memory.id: hit.relevance for hit in handed(shelf.by_words(), prompt).hits}
 
 
-def test_a_keyword_that_the_prompt_names_speaks_for_a_memory_that_has_no_other_word_of_it(shelf: Shelf) -> None:
+def test_a_named_keyword_alone_raises_the_relevance(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add(None, memory("Short, flat, polite answers, like a stone.", id="named", keywords=("gray rock",)))
     shelf.add(None, memory("Short, flat, polite answers, like a pebble.", id="tagged", tags=("gray rock",)))
@@ -267,7 +267,7 @@ def test_a_keyword_that_many_memories_have_says_less(shelf: Shelf) -> None:
     assert max(common.values()) < rare["rare"]
 
 
-def test_a_note_has_the_stems_of_its_own_language_for_queries_in_it() -> None:
+def test_a_note_has_the_stems_of_its_own_language() -> None:
     note = memory("Die Buchungen der Gäste werden am Steg gesperrt und nicht im Büro.")
     analysers = LexicalIndex.in_memory().analysers
     german, english = MemoryText(note, analysers, "german"), MemoryText(note, analysers)

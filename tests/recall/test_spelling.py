@@ -77,14 +77,14 @@ def test_two_edits_are_allowed_from_twelve_letters_on(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize(("nearer", "meant"), [("carb card carp cars", "cary"), ("carb card carp cars cart", None)])
-def test_five_words_are_tried_for_one_that_the_memories_in_scope_have(shelf: Shelf, nearer: str, meant: str | None) -> None:
+def test_five_words_are_tried_for_a_word_in_scope(shelf: Shelf, nearer: str, meant: str | None) -> None:
     shelf.add({"theirs": nearer}, project="blog")
     shelf.add({"mine": "cary"}, project="shop")
     index = shelf.index()
     assert nearest("carx", index, lexical.scope(index, Filter(audiences=audiences_of("shop")))) == meant
 
 
-def test_a_word_is_found_behind_hundreds_of_more_frequent_ones_that_begin_alike(shelf: Shelf) -> None:
+def test_a_word_is_found_behind_hundreds_that_begin_alike(shelf: Shelf) -> None:
     many = " ".join(f"ca{a}{b}{c}" for a in "fghijk" for b in "aeiou" for c in "qwrtzpsdfghk")
     shelf.add({"a": many, "b": many, "c": "cable"})
     assert nearest("cabel", shelf.index()) == "cable"
@@ -96,7 +96,7 @@ def test_fewer_edits_count_more_than_more_memories(shelf: Shelf) -> None:
     assert nearest("schedulre", shelf.index()) == "scheduler"
 
 
-def test_of_equally_near_and_frequent_words_the_first_by_the_alphabet_is_meant(shelf: Shelf) -> None:
+def test_of_equal_words_the_alphabetically_first_is_meant(shelf: Shelf) -> None:
     shelf.add({"b": "carp", "a": "card", "c": "cart"})
     assert nearest("carx", shelf.index()) == "card"
 
@@ -105,7 +105,7 @@ def test_the_words_within_some_edits_come_nearest_first(words: LexicalIndex) -> 
     assert similar("carts", words, 2) == ["cart", "card"]
 
 
-def test_only_words_of_the_memories_in_scope_are_meant_and_they_alone_are_counted(shelf: Shelf) -> None:
+def test_only_words_of_memories_in_scope_are_meant_and_counted(shelf: Shelf) -> None:
     shelf.add({"cart": "a cart", "also": "the cart", "kube": "kubernetes"}, project="blog")
     shelf.add({"card": "a card"}, project="shop")
     index = shelf.index()

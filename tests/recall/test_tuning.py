@@ -76,9 +76,7 @@ def answer(shelf: Shelf, settings: dict[str, str], query: str = "crane") -> list
 
 
 @pytest.mark.usefixtures("usual_settings")
-def test_each_setting_of_the_ranking_changes_what_is_found_or_how_high_it_scores(
-    mixed: Shelf, subtests: pytest.Subtests
-) -> None:
+def test_each_ranking_setting_changes_hits_or_scores(mixed: Shelf, subtests: pytest.Subtests) -> None:
     for name in OF_RANKING:
         with subtests.test(name=name):
             value, beside = CHANGES[name]

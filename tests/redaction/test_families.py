@@ -140,7 +140,7 @@ def test_redacting_twice_is_redacting_once(subtests: pytest.Subtests) -> None:
             assert redact(once) == (once, ())
 
 
-def test_each_pattern_of_the_catalogue_compiles_and_asks_for_its_literals() -> None:
+def test_each_catalogue_pattern_compiles_and_needs_its_literals() -> None:
     rows = catalogue._rows()
     assert len(rows) > 350
     for row in rows:

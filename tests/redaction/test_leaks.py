@@ -33,13 +33,13 @@ def test_an_unmistakable_secret_is_masked_and_the_rest_stays() -> None:
     assert failures == []
 
 
-def test_a_private_key_header_is_masked_with_what_follows_on_its_line() -> None:
+def test_a_private_key_header_is_masked_with_its_whole_line() -> None:
     header = "-----BEGIN OPENSSH " + "PRIVATE KEY-----"
 
     assert mask(f"the key {header} {MIXED}\nnext line") == "the key [redacted]\nnext line"
 
 
-def test_the_body_of_a_private_key_below_its_header_is_masked_too() -> None:
+def test_the_body_below_a_private_key_header_is_masked_too() -> None:
     header = "-----BEGIN " + "PRIVATE KEY-----"
 
     assert mask(f"{header}\n{MIXED[:64]}\n{MIXED[:64]}\nnext line") == "[redacted]\nnext line"

@@ -47,11 +47,11 @@ def test_other_words_than_irregular_forms_stay_as_they_are(word: str) -> None:
         ("--no-verify", {"no-verify"}),
     ],
 )
-def test_the_exact_view_keeps_identifiers_paths_and_versions_whole(text: str, terms: set[str]) -> None:
+def test_the_exact_view_keeps_identifiers_and_paths_whole(text: str, terms: set[str]) -> None:
     assert set(ANALYSERS.exact_terms(text)) == terms
 
 
-def test_every_substring_of_two_characters_of_an_unspaced_script_is_a_term() -> None:
+def test_every_character_pair_of_an_unspaced_script_is_a_term() -> None:
     assert analysis.cjk_view("認証はJWT") == "認証 証は は"
     assert analysis.cjk_view("plain ASCII") == ""
 

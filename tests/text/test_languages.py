@@ -55,7 +55,7 @@ def test_what_can_not_be_told_is_taken_for_english(text: str) -> None:
     assert language_of(text) == ""
 
 
-def test_a_word_of_another_language_has_its_stem_and_its_function_words_are_known() -> None:
+def test_other_languages_have_stems_and_function_words() -> None:
     text = "Für die Buchungen der Gäste ist nicht gesperrt"
     assert stems_by_word(text, "german") == {"buchungen": "buchung", "gaste": "gast"}
     assert function_words(text, "german") >= {"fur", "der", "ist", "nicht"}

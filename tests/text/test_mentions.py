@@ -162,7 +162,7 @@ def test_a_deep_path_is_looked_up_whole_and_by_its_last_folders() -> None:
     assert [len(name) for name in names[-2:]] == [3, 1]
 
 
-def test_a_command_is_looked_up_by_its_words_files_and_identifiers() -> None:
+def test_a_command_is_looked_up_by_words_files_and_names() -> None:
     cases = [
         ("kubectl apply -f k8s/web.yaml", ["kubectl apply", "k8s/web.yaml", "web.yaml"]),
         ("kubectl -n prod apply", ["kubectl apply"]),

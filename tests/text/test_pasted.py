@@ -291,7 +291,7 @@ def test_an_order_directly_below_an_announced_error_stays() -> None:
     assert (read.text, read.error) == ("add the missing types to core", "error: the build fails:")
 
 
-def test_the_only_line_of_a_prompt_was_typed_unless_it_tells_an_error(subtests: pytest.Subtests) -> None:
+def test_the_only_line_was_typed_unless_it_is_an_error(subtests: pytest.Subtests) -> None:
     cases = [
         *(
             "hint: the bug is in parser.py",

@@ -142,7 +142,7 @@ CODE = "x = 1\n" * 1_000
     ],
     ids=["around it", "opened in what is left out", "closed in what is left out", "twice"],
 )
-def test_a_question_behind_a_fence_is_read_wherever_a_long_prompt_is_cut(prompt: str, typed: str) -> None:
+def test_a_question_behind_a_fence_survives_any_cut(prompt: str, typed: str) -> None:
     assert prepare(prompt).text.endswith(typed)
     assert "x = 1" not in prepare(prompt).text
 
@@ -167,7 +167,7 @@ HARD = {  # what could take a superlinear reader's time
 }
 
 
-def test_however_long_a_prompt_is_no_more_than_its_ends_are_taken_apart(subtests: pytest.Subtests) -> None:
+def test_only_the_ends_of_a_long_prompt_are_taken_apart(subtests: pytest.Subtests) -> None:
     for shape, prompt in HARD.items():
         with subtests.test(shape=shape):
             read = prepare(prompt)
@@ -211,7 +211,7 @@ def test_any_mixture_of_marks_is_prepared(parts: list[str]) -> None:
         ("```\nx = 1\n```\n```\nfix it", "fix it"),
     ],
 )
-def test_prose_behind_an_open_fence_was_typed_when_nothing_else_was(prompt: str, typed: str) -> None:
+def test_prose_behind_an_open_fence_was_typed_if_nothing_else(prompt: str, typed: str) -> None:
     assert prepare(prompt).text == typed
 
 

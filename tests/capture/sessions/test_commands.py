@@ -15,7 +15,7 @@ def change(failed: str, worked: str, printed: str = "") -> tuple[str, str] | Non
     return (found.failed, found.worked) if found else None
 
 
-def test_another_form_of_the_same_command_is_told_by_what_differs() -> None:
+def test_another_form_of_a_command_is_named_by_the_difference() -> None:
     cases = [
         ("npm test", "pnpm test", "", ("npm test", "pnpm test")),
         ("docker-compose up -d", "docker compose up -d", "", ("docker-compose up", "docker compose up")),
@@ -68,7 +68,7 @@ def test_another_form_of_the_same_command_is_told_by_what_differs() -> None:
     assert failures == []
 
 
-def test_another_command_a_lesser_one_and_one_with_a_secret_are_nothing() -> None:
+def test_unrelated_lesser_and_secret_commands_propose_nothing() -> None:
     cases = [
         ("npm test", "npm test"),
         ("npm test", "npm test 2>&1"),
@@ -153,7 +153,7 @@ def test_what_only_looks_leaves_all_as_it_was() -> None:
     assert failures == []
 
 
-def test_a_trigger_holds_for_the_form_that_fails_and_not_for_the_one_that_works() -> None:
+def test_a_trigger_matches_only_the_failing_form() -> None:
     (trigger,) = trigger_for("npm test")
     held = [
         bool(triggers.compiled(trigger).search(text)) for text in ("npm test", "ls && npm  test -- a", "pnpm test", "npm tests")

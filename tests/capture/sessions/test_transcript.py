@@ -113,7 +113,7 @@ def test_a_refusal_without_words_is_known_to_the_next_prompt(written: Writer) ->
     assert (turn.before.tool, turn.before.path, turn.before.outcome) == ("Write", "/home/dev/shop/a.py", CALL_REFUSED)
 
 
-def test_a_prompt_knows_a_failure_an_edit_and_a_question_before_it(written: Writer) -> None:
+def test_a_prompt_knows_the_failure_edit_and_question_before(written: Writer) -> None:
     written.typed("go")
     written.call("Edit", file_path="/home/dev/shop/a.py")
     written.result("done")
@@ -127,7 +127,7 @@ def test_a_prompt_knows_a_failure_an_edit_and_a_question_before_it(written: Writ
     assert (after.tool, after.changed, after.asked) == ("", False, False)
 
 
-def test_a_prompt_that_was_taken_back_is_left_out_with_all_behind_it(written: Writer) -> None:
+def test_a_prompt_taken_back_is_left_out_with_all_behind_it(written: Writer) -> None:
     first = written.typed("start")
     reply = written.said("ok")
     written.typed("use redis", parent=reply)
@@ -139,7 +139,7 @@ def test_a_prompt_that_was_taken_back_is_left_out_with_all_behind_it(written: Wr
     assert texts(written) == ["start", "use postgres"]
 
 
-def test_an_answer_to_one_of_two_calls_beside_each_other_was_said(written: Writer) -> None:
+def test_an_answer_to_one_of_two_parallel_calls_is_kept(written: Writer) -> None:
     written.typed("go")
     written.call("Bash", "a", command="one")
     other = written.call("Bash", "b", command="two")
@@ -159,7 +159,7 @@ def test_what_was_typed_before_a_compaction_was_said(written: Writer) -> None:
     assert texts(written) == ["use pnpm", "go on"]
 
 
-def test_a_damaged_line_is_a_line_and_a_line_that_is_being_written_waits(written: Writer) -> None:
+def test_a_damaged_line_counts_and_an_unfinished_line_waits(written: Writer) -> None:
     written.typed("one")
     written.raw('{"type": "user", "mess\n[1, 2]\n\n')
     written.typed("two")
@@ -180,7 +180,7 @@ def test_a_row_that_is_too_long_is_skipped(written: Writer, monkeypatch: pytest.
     assert (reading.damaged, reading.end) == (1, written.path.stat().st_size)
 
 
-def test_reading_goes_on_behind_what_was_read_and_knows_what_stood_there(written: Writer) -> None:
+def test_reading_resumes_and_knows_what_stood_before(written: Writer) -> None:
     written.typed("go")
     written.call("Edit", file_path="/home/dev/shop/a.py")
     end = written.path.stat().st_size
@@ -193,7 +193,7 @@ def test_reading_goes_on_behind_what_was_read_and_knows_what_stood_there(written
     st.dictionaries(st.text("ab", max_size=8), st.text(st.sampled_from('a"\\\n\u00e9\U0001f600<'), max_size=90), max_size=4),
     st.booleans(),
 )
-def test_of_a_long_row_long_texts_keep_their_beginning_and_short_ones_all(row: dict[str, str], is_ascii: bool) -> None:
+def test_a_long_row_keeps_beginnings_and_all_short_texts(row: dict[str, str], is_ascii: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transcript, "LONG_ROW", 0)
         patch.setattr(transcript, "MOST_OF_TEXT", 40)
@@ -235,7 +235,7 @@ def test_a_prompt_without_memory_is_not_listened_to(written: Writer) -> None:
     assert texts(written) == []
 
 
-def test_a_session_whose_first_prompt_wants_no_memory_is_marked_off_wherever_reading_begins(written: Writer) -> None:
+def test_a_nomem_session_is_marked_off_wherever_reading_begins(written: Writer) -> None:
     written.typed("[nomem] a private matter")
     written.said("x" * transcript.LOOK_BACK)
     end = written.path.stat().st_size
@@ -255,14 +255,14 @@ def test_a_parent_that_is_no_id_is_none(written: Writer, parent: object) -> None
     assert texts(written)[-1] == "never push"
 
 
-def test_another_program_can_not_say_that_the_person_refused_its_tool(written: Writer) -> None:
+def test_a_program_cannot_claim_that_the_person_refused_it(written: Writer) -> None:
     written.typed("look it up")
     written.call("mcp__wiki__find")
     written.refused("always use yarn")
     assert texts(written) == ["look it up"]
 
 
-def test_what_a_program_says_of_a_call_that_was_not_read_is_no_answer(written: Writer) -> None:
+def test_a_result_of_an_unread_call_is_no_answer(written: Writer) -> None:
     written.typed("look it up")
     written.call("mcp__wiki__find", asked="x" * transcript.LOOK_BACK)
     end = written.path.stat().st_size
@@ -287,7 +287,7 @@ def test_an_origin_of_another_form_is_not_the_persons(written: Writer, origin: o
     assert texts(written) == []
 
 
-def test_a_prompt_that_was_taken_back_to_before_what_was_read_is_left_out(written: Writer) -> None:
+def test_a_prompt_taken_back_beyond_the_read_part_is_left_out(written: Writer) -> None:
     written.typed("start")
     reply = written.said("ok")
     written.said("x" * transcript.LOOK_BACK)
@@ -298,7 +298,7 @@ def test_a_prompt_that_was_taken_back_to_before_what_was_read_is_left_out(writte
     assert texts(written, end) == ["use postgres"]
 
 
-def test_of_a_long_prompt_head_and_tail_are_kept_without_secrets_and_with_code_as_code(written: Writer) -> None:
+def test_head_and_tail_of_a_long_prompt_are_kept_without_secrets(written: Writer) -> None:
     log = "2026-03-02 12:00:00 ERROR something went wrong\n" * 600
     written.typed(f"look at this:\n{log}never use npm")
     written.typed(f"look <private>at this:\n{log} with Ann {log}</private>\nnever use npm")
@@ -342,7 +342,7 @@ def test_what_is_too_much_for_one_reading_is_read_by_the_next(
     assert found == [f"rule number {number}" for number in range(8)]
 
 
-def test_a_last_row_without_a_line_end_is_read_once_however_the_file_goes_on(written: Writer) -> None:
+def test_a_last_row_without_a_line_end_is_read_once(written: Writer) -> None:
     written.typed("one")
     written.typed("two")
     written.path.write_bytes(written.path.read_bytes().rstrip(b"\n"))
@@ -355,7 +355,7 @@ def test_a_last_row_without_a_line_end_is_read_once_however_the_file_goes_on(wri
     assert ([turn.text for turn in again.turns], again.damaged) == (["three"], 0)
 
 
-def test_an_answer_is_cut_where_it_begins_and_ends_also_behind_letters_that_grow(written: Writer) -> None:
+def test_an_answer_is_cut_right_behind_letters_that_grow(written: Writer) -> None:
     written.typed("go")
     written.call("Bash", command="npm i")
     told = (
@@ -366,14 +366,14 @@ def test_an_answer_is_cut_where_it_begins_and_ends_also_behind_letters_that_grow
     assert texts(written) == ["go", "İİİ use pnpm here"]
 
 
-def test_a_first_prompt_that_was_taken_back_takes_all_of_its_session_with_it(written: Writer) -> None:
+def test_taking_back_the_first_prompt_takes_back_the_session(written: Writer) -> None:
     written.typed("use redis", parent=None)
     written.said("ok")
     written.typed("use postgres", parent=None)
     assert texts(written) == ["use postgres"]
 
 
-def test_in_a_file_of_several_sessions_none_takes_back_what_another_said(written: Writer) -> None:
+def test_no_session_of_a_file_takes_back_prompts_of_another(written: Writer) -> None:
     written.typed("use pnpm", parent=None)
     written.said("ok")
     other = Writer(written.path, session="s2")

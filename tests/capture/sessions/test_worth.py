@@ -44,7 +44,7 @@ def test_what_is_about_the_task_at_hand_is_not_proposed(subtests: pytest.Subtest
             assert not is_proposed(text, Before("Edit", "/a.py", changed=True))
 
 
-def test_corrections_without_a_cue_word_are_found_where_a_call_was_refused() -> None:
+def test_corrections_without_cue_words_follow_a_refused_call() -> None:
     before = Before("Bash", "", "npm test", CALL_REFUSED)
     for text in ("You missed the null case", "third time — read the file first", "use pnpm, not npm", "no dev server"):
         assert certainty(text, before, ANSWER) >= ANSWER_BAR, text

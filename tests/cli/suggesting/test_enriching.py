@@ -34,7 +34,7 @@ def test_what_is_no_plain_short_question_is_left_out(subtests: pytest.Subtests) 
             assert found[0].questions == ["Why is the crane red?"]
 
 
-def test_notes_that_were_not_sent_are_nobodys_and_the_first_word_on_one_counts() -> None:
+def test_unsent_notes_are_ignored_and_the_first_answer_counts() -> None:
     notes = [{"number": number, "questions": [f"Is this about note {number}?"]} for number in (0, 3, -1, 2, 2)]
     notes[-1]["questions"] = ["Is this another word on it?"]
     found = read_answer(answer(*notes, {"number": "1", "questions": ["Is this a text?"]}), 2)
@@ -56,7 +56,7 @@ def test_a_thousand_notes_give_no_more_than_were_sent() -> None:
     assert [one.questions for one in found] == [["Is it so?"]]
 
 
-def test_proposals_are_few_and_none_repeats_the_memory_or_holds_a_secret() -> None:
+def test_proposals_are_few_new_and_without_secrets() -> None:
     memory = Memory(id="a", content="The crane is inspected on Mondays.", keywords=("hoist",), paths=("ops/**",))
     words = ["Crane", "hoist", "x", TOKEN, "lift\x07ing", "lifting gear"]
     for start in range(0, len(words), enriching.MOST_KEYWORDS):
@@ -69,6 +69,6 @@ def test_proposals_are_few_and_none_repeats_the_memory_or_holds_a_secret() -> No
 
 
 @pytest.mark.parametrize(("said", "standing", "is_news"), [(None, True, True), (None, False, False), (False, True, False)])
-def test_standing_is_proposed_where_nobody_has_said_it_and_it_is_news(said: bool | None, standing: bool, is_news: bool) -> None:
+def test_standing_is_proposed_where_unset_and_new(said: bool | None, standing: bool, is_news: bool) -> None:
     memory = Memory(id="a", content="The crane was inspected on 3 May.", standing=said)
     assert ([STANDING] if is_news else []) == [field for field, _ in enriching._proposed(memory, Written([], [], [], standing))]

@@ -14,7 +14,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
 
 
-def test_arguments_are_one_text_and_a_dash_alone_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_are_one_text_and_a_dash_reads_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe(monkeypatch, "\ufeffhow do we\nlog in?".encode())
     assert inputs.text_of(["how", "do we"]) == "how do we"
     assert inputs.text_of(["-", "x"]) == "- x"
