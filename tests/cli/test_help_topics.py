@@ -30,16 +30,6 @@ def test_topics_are_listed_with_a_line_each(subcog: Run) -> None:
     assert "subcog help TOPIC" in done.err
 
 
-def test_topic_is_printed_as_markdown_where_nobody_watches(subcog: Run, subtests: pytest.Subtests) -> None:
-    for name in NAMES:
-        with subtests.test(name=name):
-            done = subcog("help", name)
-            assert (done.code, done.err) == (0, "")
-            assert done.out.startswith(f"# {topics.title(name)}\n")
-            assert "\x1b" not in done.out
-            assert "<!--" not in done.out
-
-
 def test_topic_is_known_in_capital_letters(subcog: Run) -> None:
     assert subcog("help", "LLM").out == subcog("help", "llm").out
 

@@ -236,8 +236,7 @@ def test_control_characters_do_not_reach_the_terminal(subcog: Run) -> None:
 
 def test_every_command_has_a_help_page(subcog: Run) -> None:
     cases = [[], ["search"], ["remember"], ["import"], ["config"], ["config", "set"], ["doctor"], ["hook"]]
-    failures = [command for command in cases if "Usage: subcog" not in subcog(*command, "--help").out]
-    assert failures == []
+    assert [command for command in cases if "Usage: subcog" not in subcog(*command, "--help").out] == []
 
 
 def test_without_a_command_the_help_is_shown(subcog: Run) -> None:

@@ -136,8 +136,7 @@ def test_a_glob_has_the_longest_key() -> None:
         ("src*/a?", ""),
         ("/etc/**", "etc"),
     ]
-    failures = [(glob, actual) for glob, key in cases if (actual := globs.key_of(glob)) != key]
-    assert failures == []
+    assert [(glob, actual) for glob, key in cases if (actual := globs.key_of(glob)) != key] == []
 
 
 def test_the_keys_of_a_path_are_its_parts_and_endings() -> None:
@@ -256,5 +255,4 @@ def test_a_path_from_the_projects_root() -> None:
         ("\\\\srv\\share\\x\\a.py", "\\\\srv\\share", "x/a.py"),
         ("src\\a.py", "C:/w", None),
     ]
-    failures = [(path, root, actual) for path, root, found in cases if (actual := globs.relative(path, root)) != found]
-    assert failures == []
+    assert [(path, root, actual) for path, root, found in cases if (actual := globs.relative(path, root)) != found] == []

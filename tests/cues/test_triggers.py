@@ -318,8 +318,7 @@ def test_a_trigger_without_a_certain_literal_has_none() -> None:
         "foo\\p{",
         "foo(?P<n",
     ]
-    failures = [(pattern, actual) for pattern in cases if (actual := triggers.literals(pattern)) != ()]
-    assert failures == []
+    assert [(pattern, actual) for pattern in cases if (actual := triggers.literals(pattern)) != ()] == []
 
 
 def test_literals_are_bounded_whatever_the_pattern() -> None:
@@ -445,8 +444,7 @@ def test_a_trigger_is_tried_only_where_all_of_its_words_stand() -> None:
         ("foo(", ()),
         (" ".join(f"word{i}" for i in range(9)), tuple(f"word{i}" for i in range(8))),
     ]
-    failures = [(pattern, actual) for pattern, required in cases if (actual := triggers.required(pattern)) != required]
-    assert failures == []
+    assert [(pattern, actual) for pattern, required in cases if (actual := triggers.required(pattern)) != required] == []
 
 
 @given(PATTERNS, st.text(LETTERS, max_size=12))

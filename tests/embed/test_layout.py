@@ -77,8 +77,7 @@ def test_the_longest_token_that_a_piece_begins_with_is_found(path: str) -> None:
         ("[unused0]", (0, 0)),
         ("##token", (2, 9)),
     ]
-    failures = [(piece, actual) for piece, found in cases if (actual := match(path, piece.encode())) != found]
-    assert failures == []
+    assert [(piece, actual) for piece, found in cases if (actual := match(path, piece.encode())) != found] == []
 
 
 def test_continuations_are_apart_from_beginnings(path: str) -> None:

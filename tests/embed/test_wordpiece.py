@@ -70,8 +70,7 @@ def test_words_are_lower_case_and_split_at_signs() -> None:
         ("a\u2028b\u3000c", ["a", "b", "c"]),
         ("≠", ["="]),
     ]
-    failures = [(text, actual) for text, words in cases if (actual := wordpiece.words(text)) != words]
-    assert failures == []
+    assert [(text, actual) for text, words in cases if (actual := wordpiece.words(text)) != words] == []
 
 
 def test_special_tokens_are_found_only_as_they_are_written(packed: layout.Packed) -> None:

@@ -172,8 +172,7 @@ def test_the_oracle_sees_every_tag_and_neutralise_leaves_none(subtests: pytest.S
 
 
 def test_ordinary_code_and_prose_are_not_touched() -> None:
-    failures = [actual for text in ORDINARY if (actual := neutralise(text)) != text]
-    assert failures == []
+    assert [actual for text in ORDINARY if (actual := neutralise(text)) != text] == []
 
 
 def test_a_closed_reminder_stays_readable_but_is_no_tag() -> None:
@@ -318,8 +317,7 @@ def test_what_can_not_be_seen_is_gone() -> None:
         ("", ""),
         ("\u200b \x00", ""),
     ]
-    failures = [(text, actual) for text, line in cases if (actual := one_line(text)) != line]
-    assert failures == []
+    assert [(text, actual) for text, line in cases if (actual := one_line(text)) != line] == []
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,7 @@ def test_a_command_that_only_tells_brings_no_rule(call: Call, remember: Remember
         "# git commit\nls",
         'git log --grep "\\"x; git commit\\""',
     ]
-    failures = [(command, actual) for command in cases if (actual := call("Bash", command=command)) != []]
-    assert failures == []
+    assert [(command, actual) for command in cases if (actual := call("Bash", command=command)) != []] == []
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,7 @@ def test_anything_else_goes_on_as_a_prompt() -> None:
         "#",
         f"<task-notification>remember: {NOTE}</task-notification>",
     ]
-    failures = [prompt for prompt in cases if note_of(prompt, BY_REMEMBER) or note_of(prompt, BY_HASH)]
-    assert failures == []
+    assert [prompt for prompt in cases if note_of(prompt, BY_REMEMBER) or note_of(prompt, BY_HASH)] == []
 
 
 def test_the_longest_note_is_one() -> None:

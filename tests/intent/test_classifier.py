@@ -97,8 +97,7 @@ def test_an_answer_is_found_in_what_surrounds_it() -> None:
         f'{{"intent_type": "unsure"}} {GOOD}',
         "{" * 5 + GOOD,
     ]
-    failures = [(text, actual) for text in cases if (actual := read(text)) != ("howto", 0.8, ("deploy", "staging"))]
-    assert failures == []
+    assert [(text, actual) for text in cases if (actual := read(text)) != ("howto", 0.8, ("deploy", "staging"))] == []
 
 
 def test_what_is_no_answer_is_none() -> None:
@@ -122,8 +121,7 @@ def test_what_is_no_answer_is_none() -> None:
         '{"a":' * 100_000,
         '{"intent_type": "howto", "confidence": ' + "9" * 6_000 + "}",
     ]
-    failures = [(text, actual) for text in cases if (actual := parse(text)) is not None]
-    assert failures == []
+    assert [(text, actual) for text in cases if (actual := parse(text)) is not None] == []
 
 
 # the answer: its fields
@@ -148,8 +146,7 @@ def test_a_label_may_be_spelled_in_several_ways() -> None:
 
 def test_an_unknown_label_is_no_answer() -> None:
     cases = ["refactoring", "howto|location", "", "7", None, 7, True, ["howto"], {"howto": 1}, "x" * 9999]
-    failures = [(label, actual) for label in cases if (actual := parse(said(intent_type=label))) is not None]
-    assert failures == []
+    assert [(label, actual) for label in cases if (actual := parse(said(intent_type=label))) is not None] == []
 
 
 @pytest.mark.parametrize("key", ["intent", "type", "label", "Intent Type", "intent-type", "intentType"])
@@ -207,8 +204,7 @@ def test_without_a_confidence_there_is_no_answer() -> None:
         "-inf",
         "1e999",
     ]
-    failures = [(written, actual) for written in cases if (actual := parse(said(confidence=written))) is not None]
-    assert failures == []
+    assert [(written, actual) for written in cases if (actual := parse(said(confidence=written))) is not None] == []
 
 
 def test_topics_may_be_written_in_several_ways() -> None:

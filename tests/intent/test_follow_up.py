@@ -23,8 +23,7 @@ def test_goes_on_from_the_prompt_before() -> None:
         *("is there another one?", "what else?", "any others?", "does it hold for the second?", "same for the sensor"),
         *("same question for redis", "thanks! what about the first?", "and that one?"),
     ]
-    failures = [prompt for prompt in cases if not goes_on(prompt)]
-    assert failures == []
+    assert [prompt for prompt in cases if not goes_on(prompt)] == []
 
 
 def test_stands_for_itself() -> None:
@@ -49,8 +48,7 @@ def test_stands_for_itself() -> None:
         *("what about the relay timeout in src/x.py?", "and how does the lamp relay use the tide sensor?"),
         *("и второй?", "和另一个?", "?", "and"),
     ]
-    failures = [prompt for prompt in cases if goes_on(prompt)]
-    assert failures == []
+    assert [prompt for prompt in cases if goes_on(prompt)] == []
 
 
 def test_what_it_names_itself_is_not_borrowed() -> None:

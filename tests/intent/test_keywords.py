@@ -118,8 +118,7 @@ FLOOR = (  # the forms that the seeds name, and their short siblings
 
 def test_a_short_form_has_its_type() -> None:
     cases = [(kind, prompt) for kind, *prompts in FLOOR for prompt in prompts]
-    failures = [(prompt, actual) for kind, prompt in cases if (actual := read(prompt).intent.type) != kind]
-    assert failures == []
+    assert [(prompt, actual) for kind, prompt in cases if (actual := read(prompt).intent.type) != kind] == []
 
 
 def test_a_prompt_that_asks_for_nothing_has_none() -> None:
@@ -128,8 +127,7 @@ def test_a_prompt_that_asks_for_nothing_has_none() -> None:
         *("ok", "Thanks!", "yes, please", "go on", "hm", "ok thanks, now commit and push everything", "please run the tests"),
         *("yes do that", "option 2", "the second one", "stop", "try again", "continue", "\u597d\u7684", "npm run build", "k"),
     ]
-    failures = [(prompt, actual) for prompt in cases if (actual := read(prompt).intent.type) != NONE]
-    assert failures == []
+    assert [(prompt, actual) for prompt in cases if (actual := read(prompt).intent.type) != NONE] == []
 
 
 def test_what_nobody_has_typed_is_not_read(subtests: pytest.Subtests) -> None:

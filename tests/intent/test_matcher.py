@@ -42,8 +42,7 @@ def test_elements() -> None:
         ("no .", "no, never", None),
         ("no .", "no? ok", None),
     ]
-    failures = [(pattern, text, actual) for pattern, text, fit in cases if (actual := found(pattern, text)) != fit]
-    assert failures == []
+    assert [(pattern, text, actual) for pattern, text, fit in cases if (actual := found(pattern, text)) != fit] == []
 
 
 def test_a_contracted_question_is_two_words(subtests: pytest.Subtests) -> None:
@@ -157,8 +156,7 @@ def test_words() -> None:
         ("\u8a8d\u8a3c\u306f? \u306f\u3044.", ["\u8a8d\u8a3c\u306f", "?", "\u306f\u3044", "."]),
         ("\U0001f680 ship", ["\U0001f680", "ship", "."]),
     ]
-    failures = [(text, actual) for text, words in cases if (actual := words_of(text)) != words]
-    assert failures == []
+    assert [(text, actual) for text, words in cases if (actual := words_of(text)) != words] == []
 
 
 def test_only_different_words_are_counted() -> None:

@@ -215,8 +215,7 @@ def test_phrases_are_what_stands_in_balanced_double_quotes() -> None:
         ('an escaped \\"not this\\" mark', []),
         ("it's the users' 'own' word", []),
     ]
-    failures = [(text, actual) for text, found in cases if (actual := phrases(text)) != found]
-    assert failures == []
+    assert [(text, actual) for text, found in cases if (actual := phrases(text)) != found] == []
 
 
 BITS = st.lists(

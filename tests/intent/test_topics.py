@@ -32,8 +32,7 @@ def test_the_telling_words_of_a_prompt(prompt: str, found: tuple[str, ...]) -> N
 
 def test_an_identifier_stays_whole_and_as_it_is_written() -> None:
     cases = ["parse_args", "MAX_READ", "useEffect", "XMLParser", "src/db.py", "Cargo.toml", "a::b", "OAuth2"]
-    failures = [actual for word in cases if (actual := of(f"where is {word} used by the importer?")[0]) != word]
-    assert failures == []
+    assert [actual for word in cases if (actual := of(f"where is {word} used by the importer?")[0]) != word] == []
 
 
 def test_a_name_with_signs_stays_as_it_is_written(subtests: pytest.Subtests) -> None:
@@ -115,8 +114,7 @@ def test_an_acknowledgement_has_none() -> None:
         *("ok", "Ok!", "thanks", "yes please", "go ahead", "perfect, thank you so much", "looks good to me", "sounds good"),
         *("do it", "lgtm", "continue", "\u597d\u7684", "\u306f\u3044", "", "?!", "/compact keep the names", "..."),
     ]
-    failures = [(prompt, actual) for prompt in cases if (actual := of(prompt)) != ()]
-    assert failures == []
+    assert [(prompt, actual) for prompt in cases if (actual := of(prompt)) != ()] == []
 
 
 @pytest.mark.parametrize("prompt", ["the first 20 rows", "50% of the rows"])

@@ -115,8 +115,7 @@ def test_ordinary_prompts_are_shown_as_they_are() -> None:
         "task-runner, disk-usage and risk-register",
         "",
     ]
-    failures = [actual for text in cases if (actual := shown(text)) is not text]
-    assert failures == []
+    assert [actual for text in cases if (actual := shown(text)) is not text] == []
 
 
 def test_what_is_masked_does_not_keep_the_rest_from_being_shown() -> None:

@@ -104,8 +104,7 @@ def test_beginnings_finds_words_with_another_ending(found: Callable[..., list[st
         ("zonk", []),
         ("", []),
     ]
-    failures = [(text, actual) for text, expected in cases if (actual := found(Beginnings, text)) != expected]
-    assert failures == []
+    assert [(text, actual) for text, expected in cases if (actual := found(Beginnings, text)) != expected] == []
 
 
 def test_pieces_finds_words_inside_words_and_misspelt_ones(found: Callable[..., list[str]]) -> None:
@@ -121,8 +120,7 @@ def test_pieces_finds_words_inside_words_and_misspelt_ones(found: Callable[..., 
         ("a.*", []),
         ("", []),
     ]
-    failures = [(text, actual) for text, expected in cases if (actual := found(Pieces, text)) != expected]
-    assert failures == []
+    assert [(text, actual) for text, expected in cases if (actual := found(Pieces, text)) != expected] == []
 
 
 @pytest.mark.parametrize("kind", [Beginnings, Pieces])

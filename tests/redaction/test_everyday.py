@@ -79,8 +79,7 @@ ORDINARY = [
 
 
 def test_a_word_that_describes_a_secret_is_none() -> None:
-    failures = [(text, actual) for text in ORDINARY if (actual := redact(text).removed) != ()]
-    assert failures == []
+    assert [(text, actual) for text in ORDINARY if (actual := redact(text).removed) != ()] == []
 
 
 PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"

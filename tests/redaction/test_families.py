@@ -112,18 +112,15 @@ def test_what_vendors_issue_is_not_kept(subtests: pytest.Subtests) -> None:
 
 
 def test_secrets_in_lines_of_configuration_are_not_kept() -> None:
-    failures = [name for name, (text, secret) in LINES.items() if secret in redact(text.format(secret)).text]
-    assert failures == []
+    assert [name for name, (text, secret) in LINES.items() if secret in redact(text.format(secret)).text] == []
 
 
 def test_secrets_in_sentences_are_not_kept() -> None:
-    failures = [name for name, (text, secret) in SENTENCES.items() if secret in redact(text.format(secret)).text]
-    assert failures == []
+    assert [name for name, (text, secret) in SENTENCES.items() if secret in redact(text.format(secret)).text] == []
 
 
 def test_hashes_names_and_versions_stay() -> None:
-    failures = [(text, actual) for text in PLAIN if (actual := redact(text).removed) != ()]
-    assert failures == []
+    assert [(text, actual) for text in PLAIN if (actual := redact(text).removed) != ()] == []
 
 
 def test_nothing_of_them_is_shown_to_an_llm(subtests: pytest.Subtests) -> None:

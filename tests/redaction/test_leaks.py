@@ -29,8 +29,7 @@ SECRETS = {
 
 
 def test_an_unmistakable_secret_is_masked_and_the_rest_stays() -> None:
-    failures = [(name, actual) for name in SECRETS if (actual := mask(f"use {SECRETS[name]} here")) != "use [redacted] here"]
-    assert failures == []
+    assert [(name, actual) for name in SECRETS if (actual := mask(f"use {SECRETS[name]} here")) != "use [redacted] here"] == []
 
 
 def test_a_private_key_header_is_masked_with_its_whole_line() -> None:
@@ -68,8 +67,7 @@ def test_a_text_without_secrets_is_the_same_object() -> None:
         "List<privateKey> is a type",
         "",
     ]
-    failures = [actual for text in cases if (actual := mask(text)) is not text]
-    assert failures == []
+    assert [actual for text in cases if (actual := mask(text)) is not text] == []
 
 
 def test_private_spans_are_dropped_on_the_way_out() -> None:

@@ -118,8 +118,7 @@ def test_a_text_defines_nothing() -> None:
         ": (FK) : FK",
         "stands for short for known as (or ",
     ]
-    failures = [(text, actual) for text in cases if (actual := acronyms.definitions(text)) != []]
-    assert failures == []
+    assert [(text, actual) for text in cases if (actual := acronyms.definitions(text)) != []] == []
 
 
 def test_definitions_come_in_order_and_once() -> None:
@@ -168,8 +167,7 @@ def test_a_query_may_be_short_for() -> None:
 
 def test_a_query_is_short_for_nothing() -> None:
     cases = ["", "kinematics", "of type", "state of the", "snake_case name", "a.b c", "- -", "42 43"]
-    failures = [(query, actual) for query in cases if (actual := list(acronyms.initials(query.split()))) != []]
-    assert failures == []
+    assert [(query, actual) for query in cases if (actual := list(acronyms.initials(query.split()))) != []] == []
 
 
 def test_the_acronyms_of_a_long_prompt_are_bounded() -> None:
@@ -269,8 +267,7 @@ def test_the_work_grows_with_the_length_only() -> None:
         "AAAAAAAB: a a a a a a a a a a\n",
         "FK (f k) ",
     ]
-    failures = [piece for piece in cases if calls(piece * 800) > 2.1 * calls(piece * 400) + 100]
-    assert failures == []
+    assert [piece for piece in cases if calls(piece * 800) > 2.1 * calls(piece * 400) + 100] == []
 
 
 def calls(text: str) -> int:

@@ -31,8 +31,7 @@ TOLD = {
 
 
 def test_a_language_is_told_by_its_function_words_or_its_script() -> None:
-    failures = [actual for language in TOLD if (actual := language_of(TOLD[language])) != language]
-    assert failures == []
+    assert [actual for language in TOLD if (actual := language_of(TOLD[language])) != language] == []
 
 
 def english() -> list[str]:

@@ -74,8 +74,7 @@ def test_a_text_names_exactly() -> None:
         ("poetry run pytest tests/db needs it", ["pytest tests/db"]),
         ("`./deploy.sh prod`", ["./deploy.sh prod", "deploy.sh"]),
     ]
-    failures = [(text, actual) for text, names in cases if (actual := list(mentions.mentions(text))) != names]
-    assert failures == []
+    assert [(text, actual) for text, names in cases if (actual := list(mentions.mentions(text))) != names] == []
 
 
 def test_words_that_are_like_a_command_are_none() -> None:
@@ -130,8 +129,7 @@ def test_a_text_names_nothing() -> None:
         "... -- / // . ./ ../ ~/ :: () `` ``` ```` `",
         "Ends.There a sentence",
     ]
-    failures = [(text, actual) for text in cases if (actual := mentions.mentions(text)) != ()]
-    assert failures == []
+    assert [(text, actual) for text in cases if (actual := mentions.mentions(text)) != ()] == []
 
 
 def test_names_come_in_order_and_once_and_no_more_than_fifty() -> None:
@@ -152,8 +150,7 @@ def test_a_file_is_looked_up_by_the_ends_of_its_path() -> None:
         ("", []),
         ("a//b", ["a/b", "b"]),
     ]
-    failures = [(path, actual) for path, names in cases if (actual := list(mentions.names_of_file(path))) != names]
-    assert failures == []
+    assert [(path, actual) for path, names in cases if (actual := list(mentions.names_of_file(path))) != names] == []
 
 
 def test_a_deep_path_is_looked_up_whole_and_by_its_last_folders() -> None:
@@ -228,8 +225,7 @@ def test_a_pattern_is_looked_up_when_it_is_one_identifier() -> None:
         ("12345", []),
         ("a" * 201, []),
     ]
-    failures = [(pattern, actual) for pattern, names in cases if (actual := list(mentions.names_of_symbol(pattern))) != names]
-    assert failures == []
+    assert [(pattern, actual) for pattern, names in cases if (actual := list(mentions.names_of_symbol(pattern))) != names] == []
 
 
 PARTS = st.text("abcdefgh", min_size=2, max_size=6)

@@ -225,8 +225,7 @@ def test_what_is_pasted_goes_and_its_telling_line_is_kept(subtests: pytest.Subte
 
 
 def test_a_question_may_stand_directly_below_a_log() -> None:
-    failures = [(kind, actual) for kind in PASTED if (actual := prepare(f"{PASTED[kind][0]}\n{ASK}").text) != ASK]
-    assert failures == []
+    assert [(kind, actual) for kind in PASTED if (actual := prepare(f"{PASTED[kind][0]}\n{ASK}").text) != ASK] == []
 
 
 def test_lines_may_end_as_on_windows(subtests: pytest.Subtests) -> None:

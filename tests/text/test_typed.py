@@ -100,8 +100,7 @@ def test_what_nobody_asks_of_the_model_is_not_typed() -> None:
         "[Request interrupted by user]",
         "This session is being continued from a previous conversation that ran out of context.",
     ]
-    failures = [prompt for prompt in cases if is_typed(prompt)]
-    assert failures == []
+    assert [prompt for prompt in cases if is_typed(prompt)] == []
 
 
 @pytest.mark.parametrize(
@@ -229,8 +228,7 @@ def test_the_parts_of_a_text_stand_between_its_signs() -> None:
         ("\ud83d", []),
         ("", []),
     ]
-    failures = [(text, actual) for text, parts in cases if (actual := runs_between_signs(text)) != parts]
-    assert failures == []
+    assert [(text, actual) for text, parts in cases if (actual := runs_between_signs(text)) != parts] == []
 
 
 @given(anything)

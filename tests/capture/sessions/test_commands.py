@@ -112,8 +112,7 @@ def test_unrelated_lesser_and_secret_commands_propose_nothing() -> None:
         ("echo $HOME", "echo ${HOME}"),
         ("git stash pop", "git checkout -- src/a.py"),
     ]
-    failures = [(failed, worked, actual) for failed, worked in cases if (actual := change(failed, worked)) is not None]
-    assert failures == []
+    assert [(failed, worked, actual) for failed, worked in cases if (actual := change(failed, worked)) is not None] == []
 
 
 def test_what_is_no_simple_command_breaks_nothing(subtests: pytest.Subtests) -> None:
@@ -149,8 +148,7 @@ def test_what_only_looks_leaves_all_as_it_was() -> None:
         ("git", False),
         ("ls " + "a" * 400, False),
     ]
-    failures = [(text, actual) for text, looks in cases if (actual := only_looks(text)) is not looks]
-    assert failures == []
+    assert [(text, actual) for text, looks in cases if (actual := only_looks(text)) is not looks] == []
 
 
 def test_a_trigger_matches_only_the_failing_form() -> None:
