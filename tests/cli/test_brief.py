@@ -11,11 +11,12 @@ RULE = "Commit by hand; the agent never pushes."
 
 
 @pytest.fixture
-def filled(subcog: Run) -> Run:
-    for number in range(45):
-        subcog("remember", f"Module m{number} keeps its rows in table t{number}.", "-s", "context", "--user")
-        if number == 20:
-            subcog("remember", RULE, "-s", "preferences", "--user")
+def filled(subcog: Run, tmp_path: Path) -> Run:
+    rows = [{"content": f"Module m{n} keeps its rows in table t{n}.", "namespace": "context"} for n in range(45)]
+    rows.insert(21, {"content": RULE, "namespace": "preferences"})
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert subcog("import", str(file), "--trust", "user").code == 0
     return subcog
 
 
