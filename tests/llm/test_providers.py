@@ -77,7 +77,11 @@ def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, subtests:
     ]
     for left_out, may_be_asked in cases:
         with subtests.test(left_out=left_out):
-            values: dict[str, defaults.Value] = {"llm.provider": "openai", "llm.model": "m", "llm.base_url": "http://localhost/v1"}
+            values: dict[str, defaults.Value] = {
+                "llm.provider": "openai",
+                "llm.model": "m",
+                "llm.base_url": "http://localhost/v1",
+            }
             found = loading.Settings(values, ("a problem",), frozenset({left_out}))
             if may_be_asked:
                 assert providers.provider_of(found, home)
